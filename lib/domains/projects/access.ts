@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import type { MemberKind, MemberRole, ProjectStatus } from './rules.ts'
 
-/** One statement, inside a transaction or outside any. */
+/** Runs one statement, inside a transaction or without one. */
 export type Ask = <R extends object>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
 export const asking = (db: Database): Ask => db.query
 export const askingWithin =
@@ -12,8 +12,8 @@ export const askingWithin =
     queryWithin(tx, name, text, values)
 
 /**
- * A reader's rights to projects. A person takes part themself and by the agents that they own; an agent by itself alone. Whoever takes
- * part belongs to the project's organisation.
+ * The identity that determines a reader's rights to projects. A person participates directly and through agents that they own; an agent
+ * only by itself. All members of a project belong to its organization.
  */
 export interface Reader {
   account: string | null
@@ -35,13 +35,15 @@ export const readerValues = ({ account, agents, organisation, isAdmin }: Reader)
   isAdmin,
 ]
 
-/** SQL: the reader's role in the project `p`; null for who takes no part. Content is for who has one, an admin too. Names all four values. */
+/**
+ * SQL: the reader's role in the project `p`; null for non-members. Only members may read content, including admins. Uses all four values.
+ */
 export const roleOf = `(SELECT min(m.role) FROM project_members m WHERE m.project_id = p.id AND p.organisation_id = $3
     AND $4::boolean IS NOT NULL AND ((m.kind = 'account' AND m.member_id = $1) OR (m.kind = 'agent' AND m.member_id = ANY($2::text[]))))`
-/** SQL: the office by which the reader closes the project `p` and sees that there is one: `admin`, `manager`, or null. */
+/** SQL: the office with which the reader may see that the project `p` exists and close it: `admin`, `manager`, or null. */
 export const officeOf = `(CASE WHEN $4::boolean THEN 'admin' WHEN EXISTS (SELECT FROM account_names n WHERE n.id = $1 AND n.role = 'manager'
     AND n.organisation_id = p.organisation_id) THEN 'manager' END)`
-/** SQL: the projects that the reader takes part in, found from the side of the members. */
+/** SQL: the projects in which the reader participates, looked up by member. */
 export const ownProjects = `(SELECT m.project_id FROM project_members m WHERE (m.kind = 'account' AND m.member_id = $1)
     OR (m.kind = 'agent' AND m.member_id = ANY($2::text[])))`
 
@@ -61,13 +63,13 @@ export interface SeenProject {
 const seenColumns = `p.id, p.organisation_id AS "organisationId", p.status, p.group_id AS "groupId", p.region, p.created_at AS "createdAt",
   p.closing_at AS "closingAt", p.closes_at AS "closesAt", p.erasing_since AS "erasingSince"`
 const selectSeen = `SELECT ${seenColumns}, ${roleOf} AS role, ${officeOf} AS office FROM projects p WHERE p.id = $5`
-/** Whoever changes a project waits for who does already; `for update` waits for who writes into it, too. */
+/** `change` waits for concurrent changes of the project; `erase` also waits for writes into it. */
 const locks = { none: '', change: ' FOR NO KEY UPDATE OF p', erase: ' FOR UPDATE OF p' } as const
 
 const noProject = (): Problem => new Problem('not_found', 'There is no such project, or you take no part in it.')
 const isErasing = (): Problem =>
   new Problem('fenced', 'The project is being erased: nothing more is written into it. Nothing of this was kept.')
-/** What members are told of something that was erased. */
+/** The problem that members get for erased data. */
 export const wasErased = (receiptId: string): Problem =>
   new Problem('erased', {
     detail: 'It was erased; the receipt says how.',
@@ -94,14 +96,14 @@ async function projectFor(
   return found
 }
 
-/** The project as the reader sees it, by membership or by office. Throws `not_found`. */
+/** The project as the reader sees it, by membership or office. @throws {Problem} `not_found` */
 export async function seenProject(...which: Parameters<typeof projectFor>): Promise<SeenProject> {
   const found = await projectFor(...which)
   if (!found || (found.role === null && found.office === null)) throw noProject()
   return found
 }
 
-/** A project whose content the reader may read. Throws `not_found`, also while it is being erased. */
+/** A project whose content the reader may read. @throws {Problem} `not_found`, also while it is being erased */
 export async function readableProject(ask: Ask, reader: Reader, projectId: string): Promise<SeenProject> {
   const found = await seenProject(ask, reader, projectId)
   if (found.role === null || found.erasingSince !== null || found.status === 'closed') throw noProject()
@@ -109,8 +111,8 @@ export async function readableProject(ask: Ask, reader: Reader, projectId: strin
 }
 
 /**
- * A project into which the reader may write. Throws `not_found`, and `fenced` while it is being erased. Whether something in it is, the
- * database's own fence says.
+ * A project to which the reader may write. Writes to parts that are being erased are rejected by the database.
+ * @throws {Problem} `not_found`, `fenced` while the project is being erased
  */
 export async function writableProject(
   ask: Ask,
@@ -123,18 +125,18 @@ export async function writableProject(
   return stillOpen(found)
 }
 
-/** A project in which something that the reader wrote is erased: also when they take part in it no more. Throws as {@link writableProject}. */
+/** A project in which an author erases their own data, even if they are no longer a member. Throws as {@link writableProject}. */
 export async function projectOfAuthor(ask: Ask, reader: Reader, projectId: string): Promise<SeenProject> {
   const found = await projectFor(ask, reader, projectId)
   if (!found) throw noProject()
   return stillOpen(found)
 }
 
-/** Throws `forbidden` for who is no owner of it. */
+/** @throws {Problem} `forbidden` if the reader is not an owner */
 export function requireOwner({ role }: SeenProject): void {
   if (role !== 'owner') throw new Problem('forbidden', 'The owners of the project do this.')
 }
-/** Owners, managers of its organisation, admins. */
+/** Whether the reader may close the project: owners, managers of its organization, admins. */
 export const mayClose = ({ role, office }: SeenProject): boolean => role === 'owner' || office !== null
 
 export interface Authored {
@@ -145,7 +147,7 @@ export interface Authored {
   /** The account that claimed the author's participation. */
   claimedBy?: string | null
 }
-/** Whether the actor wrote it, an agent of theirs did, or it was written on behalf of a participation that they claimed. */
+/** Whether the actor or an agent of theirs wrote it, or it was written on behalf of a participation that the actor claimed. */
 export function isMine(
   actor: Pick<Actor, 'accountId' | 'agents'>,
   { authorKind, authorId, writtenBy, claimedBy }: Authored,
@@ -158,22 +160,22 @@ export function isMine(
 /** SQL: the account that claimed the participation of the author of a row; null for other authors. */
 export const claimantSql = (alias: string): string =>
   `(SELECT pc.account_id FROM project_participants pc WHERE ${alias}.author_kind = 'participant' AND pc.id = ${alias}.author_id)`
-/** Who may erase a message or document: who wrote it, and the owners of the project. */
+/** Whether the actor may erase a message or document: its author and the owners of the project. */
 export const mayErase = (project: SeenProject, actor: Actor, authored: Authored): boolean =>
   project.role === 'owner' || isMine(actor, authored)
 
-/** The one who acts, as rows name a writer. Throws `forbidden` for who is neither a person nor an agent. */
+/** The actor as rows store an author. @throws {Problem} `forbidden` if the actor is neither a person nor an agent */
 export function writerOf({ kind, accountId, id }: Actor): { kind: MemberKind; id: string } {
   if (kind === 'person' && accountId !== undefined) return { kind: 'account', id: accountId }
   if (kind === 'agent') return { kind: 'agent', id }
   throw new Problem('forbidden', 'People and agents take part in projects.')
 }
 
-/** SQL: a writer as the API shows one, from a column of their kind and one of their id; the name as it is now. */
+/** SQL: an author as the API shows one, with the current name. Parameters: columns with the author's kind and id. */
 export const writerSql = (kind: string, id: string): string => `json_build_object('kind', ${kind}, 'id', ${id}, 'name',
     CASE ${kind} WHEN 'account' THEN (SELECT w.name FROM account_names w WHERE w.id = ${id})
       WHEN 'participant' THEN (SELECT coalesce(w.name, w.external_id) FROM project_participants w WHERE w.id = ${id}) ELSE (SELECT coalesce(w.name, w.id) FROM agent_names w WHERE w.id = ${id}) END)`
-/** The same from a column with a name as the audit log has it: an agent's id, or `user:<account>`. */
+/** SQL: the same from a column with an actor as in the audit log: an agent's id, or `user:<account>`. */
 export const doerSql = (doer: string): string =>
   writerSql(
     `(CASE WHEN starts_with(${doer}, 'user:') THEN 'account' ELSE 'agent' END)`,

@@ -12,7 +12,7 @@ import type { ProjectPorts } from './ports.ts'
 import { asDownload, most } from './rules.ts'
 import { keptWithRow, storeUpload } from './uploads.ts'
 
-/** Of one message. */
+/** Maximum number of files of one message. */
 const mostAttachments = 100
 
 const selectFile = `SELECT a.object_key, a.name, a.media_type, a.bytes, m.author_kind, m.author_id FROM attachments a JOIN messages m ON m.id = a.message_id
@@ -25,7 +25,7 @@ interface FileRow {
   media_type: string
   bytes: number
 }
-/** A stored file as a download that no browser runs. Throws `not_found` where its bytes are gone. */
+/** A stored file as a download that a browser does not execute. @throws {Problem} `not_found` if its bytes no longer exist */
 export async function fileReply({ objects }: Pick<ProjectPorts, 'objects'>, row: FileRow) {
   const body = await objects.get(row.object_key)
   if (!body) throw new Problem('not_found', 'Its bytes are no longer there.')
@@ -40,7 +40,7 @@ export async function fileReply({ objects }: Pick<ProjectPorts, 'objects'>, row:
   }
 }
 
-/** Files of messages. Their bytes are stored while they arrive, outside any transaction; the row follows, or the bytes go again. */
+/** Use cases for attachments. Bytes are stored on arrival, outside a transaction. If the row cannot be stored, the bytes are deleted. */
 export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) => {
   const { db } = ports
   const requireRoom = async (ask: Ask, { messageId }: MessagePlace) => {
@@ -56,7 +56,7 @@ export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) 
     attachFile: batched(
       attachFile,
       async (ctx, { params: given, query: { name }, upload }) => {
-        // Before a byte is read, and again with the row.
+        // Check before the bytes are read, and again when the row is stored.
         const check = async (ask: Ask) => {
           await writableProject(ask, readerOf(ctx), given.projectId)
           const place = await storedPlace(ask, given)
@@ -111,7 +111,7 @@ export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) 
         )
         return { body: { data: view }, resourceId: id, details: { bytes: stored.bytes } }
       },
-      // Its name may be erased before the answer: a repetition reads it anew.
+      // The stored response omits the name, because it may be erased before a retry. A retry reads the current name.
       ({ data: { name: _, sha256: __, ...data } }) => ({ data }),
       async ({ tx, ...ctx }, { params: given }, { id }) => {
         const ask = askingWithin(tx)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-/** Ids that two organizations use; others for each test. */
+/** Ids that two organizations use; different in each test. */
 let run = 0
 let [conv, msg, doc] = ['', '', '']
 let [one, two]: MadeProject[] = []
@@ -34,7 +34,7 @@ const both = (): [MadeProject, MadeProject] => {
   if (!one || !two) throw new Error('no projects')
   return [one, two]
 }
-/** No two projects share six words in a row. */
+/** Projects do not share six consecutive words. */
 const words = (project: MadeProject) => `We said ${project.id.slice(4).match(/.{3}/g)?.join(' ')}.`
 const conversationOf = (project: MadeProject) => `${project.path}/conversations/${conv}`
 const messageOf = (project: MadeProject) => `${conversationOf(project)}/messages/${msg}`
@@ -65,7 +65,7 @@ const checkpointsOf = (project: MadeProject) =>
     [threadOf(project)],
   )
 
-/** Everything of the project is there and says what it said. */
+/** Checks that all data of the project exists unchanged. */
 async function expectWhole(project: MadeProject): Promise<void> {
   expect(await get(project, conversationOf(project))).toMatchObject({ id: conv, messages: 1 })
   expect(await get(project, messageOf(project))).toMatchObject({
@@ -88,7 +88,7 @@ async function expectWhole(project: MadeProject): Promise<void> {
 }
 
 describe('ids that clients of two organizations chose', () => {
-  it('read, list, edit and export work for both', async () => {
+  it('reading, listing, editing and exporting work for both organizations', async () => {
     for (const project of both()) await filled(project)
     for (const project of both()) {
       await expectWhole(project)
@@ -121,7 +121,7 @@ describe('ids that clients of two organizations chose', () => {
       expect((await test.fetch('GET', path, mine.owner)).status).toBe(404)
   })
 
-  it('an import of one project stores what another project has, and skips what its own has', async () => {
+  it('import stores lines with ids of another project, and skips ids of its own project', async () => {
     const lines = [
       { type: 'conversation', id: conv, title: 'History' },
       { type: 'message', id: msg, conversation_id: conv, role: 'user', content: 'Hello.' },
@@ -137,7 +137,7 @@ describe('ids that clients of two organizations chose', () => {
     }
   })
 
-  it('an erasure of one leaves the other whole, in every store', async () => {
+  it('erasure in one project keeps the other project unchanged in every store', async () => {
     const [mine, theirs] = both()
     for (const project of both()) await filled(project)
     const { verdicts } = await dataOf(test, 'DELETE', `${messageOf(mine)}?dry_run=true`, mine.owner)
@@ -159,7 +159,7 @@ describe('ids that clients of two organizations chose', () => {
     await expectWhole(theirs)
   })
 
-  it('within one project an id is taken once, and never again after its erasure', async () => {
+  it('an id can be used once in a project, and never again after its erasure', async () => {
     const [mine, theirs] = both()
     await filled(mine)
     const create = async (project: MadeProject) => [
@@ -184,8 +184,8 @@ describe('ids that clients of two organizations chose', () => {
     expect((await create(theirs)).map(({ status }) => status)).toEqual([201, 201, 201])
   })
 
-  it('answers do not depend on what other projects have or erased', async () => {
-    /** All that a client of a project sees, without what is random. */
+  it('responses do not depend on data that other projects have or erased', async () => {
+    /** All responses to a client of a project, without random values. */
     async function seen(project: MadeProject) {
       const answers: string[] = []
       const note = async (method: string, path: string, body?: unknown) => {
@@ -212,17 +212,17 @@ describe('ids that clients of two organizations chose', () => {
           .replaceAll(project.owner.accountId, 'OWNER')
           .replaceAll(/\b[a-z]{2,8}_[0-9A-Za-z]{22}\b/g, 'RANDOM')
           .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
-          // Pointers of the same time have no order.
+          // Pointers with the same time have no defined order.
           .split(/\},\{|\[\{|\}\]/)
           .sort(),
       )
     }
     const [mine, theirs] = both()
-    // These organizations have namespaces, of which the ids are outside.
+    // These organizations have namespaces that do not contain the ids.
     const third = await madeProject(test)
     for (const { owner } of [mine, theirs, third])
       await test.db.prisma.organisation.update({ where: { id: owner.organisationId }, data: { storeNamespaces: [] } })
-    // At first nobody has the ids; then one project has them, and another one erased the message.
+    // First no project has the ids; then one project has them, and another one has erased the message.
     const first = await seen(mine)
     await filled(theirs)
     expect(await seen(third)).toEqual(first)

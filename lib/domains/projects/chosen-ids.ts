@@ -1,9 +1,9 @@
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
 import type { Ask } from './access.ts'
 
-/** SQL: a stored id of a column as clients and other stores know it. */
+/** SQL: the stored id of a column in the form that clients and other stores use. */
 export const shownSql = (column: string): string => `substr(${column}, strpos(${column}, '${scopeSign}') + 1)`
-/** SQL: the ids under which what a client names can be stored, from a project and the given id. */
+/** SQL: the possible stored ids for an id given by a client, in a project. */
 export const possibleSql = (project: string, given: string): string =>
   `ARRAY[${given}, ${project} || '${scopeSign}' || ${given}]`
 
@@ -11,7 +11,7 @@ type Kind = 'conversation' | 'message' | 'document'
 
 const stored = (kind: Kind): string => `SELECT g.given, x.id FROM unnest($2::text[]) AS g(given)
   JOIN ${kind}s x ON x.id = ANY(${possibleSql('$1::text', 'g.given')}) AND x.project_id = $1`
-/** By the id that the client gave, the stored id of what is in the project. */
+/** Maps ids given by a client to the stored ids in the project. Unknown ids are omitted. */
 export async function storedIds(
   ask: Ask,
   kind: Kind,
@@ -22,11 +22,11 @@ export async function storedIds(
   return new Map(rows.map((row) => [row.given, row.id]))
 }
 
-/** Of what is no longer stored: an erasure of the project names it. */
+/** SQL: the stored id of an erased part, from erasure records of the project. */
 const erased = `SELECT id FROM (
     SELECT part_id AS id FROM erasure_runs WHERE project_id = $1 AND part_kind = $2 AND part_id = ANY(${possibleSql('$1::text', '$3::text')})
     UNION ALL SELECT e.id FROM erased_ids e WHERE e.id = $1 || '${scopeSign}' || $3) AS f LIMIT 1`
-/** The stored id of what a client names; the given id where the project has nothing of it. */
+/** The stored id for an id given by a client; the given id if the project has no such record. */
 export async function storedId(ask: Ask, kind: Kind, projectId: string, given: string): Promise<string> {
   const found = (await storedIds(ask, kind, projectId, [given])).get(given)
   if (found !== undefined) return found
@@ -40,7 +40,7 @@ interface Place {
   messageId?: string | undefined
   documentId?: string | undefined
 }
-/** The parameters of a path with stored ids. */
+/** The parameters of a path, with stored ids. */
 export async function storedPlace<P extends Place>(ask: Ask, place: P): Promise<P> {
   const { projectId, conversationId, messageId, documentId } = place
   const stored = { ...place }
@@ -52,8 +52,8 @@ export async function storedPlace<P extends Place>(ask: Ask, place: P): Promise<
 }
 
 /**
- * Ids that were erased before they were stored with their project: an erasure of a part names its project. That of a person or agent does
- * not, so such an id is refused in every project; ids that we made are in nobody's way.
+ * Finds ids that were erased before ids were stored with their project. The erasure of a part names its project. The erasure of a person or
+ * agent does not, so such an id is rejected in every project, unless it was generated: generated ids are unique.
  */
 const erasedFormerly = `SELECT 1 AS found FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
   WHERE e.id = $2 AND (r.project_id = $1 OR (r.part_kind IS NULL AND e.id !~ '^[a-z]{2,8}_[0-9A-Za-z]{22}$'))`

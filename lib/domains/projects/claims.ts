@@ -5,7 +5,7 @@ import { namespaceAdvice, outsideNamespace } from './namespaces.ts'
 import { isTied, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 
-/** Whether the actor may say of what lies in a shared store already that it is their organisation's: a manager of it, or an admin. */
+/** Whether the actor may claim existing data in a shared store for their organization: its managers and admins. */
 async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boolean> {
   if (actor.isAdmin) return true
   if (actor.kind !== 'person') return false
@@ -15,8 +15,8 @@ async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boo
 }
 
 /**
- * A project's erasure deletes its group. The organisation therefore claims only groups in its namespace, and only a manager or an admin
- * claims a group that already has episodes. Throws `invalid`.
+ * Checks a claim to a graph group. A project's erasure deletes its group, so an organization may only claim groups in its namespace. Only a
+ * manager or an admin may claim a group that already has episodes. @throws {Problem} `invalid`, `unavailable`
  */
 export async function claimGroup(
   { hasEpisodes }: Pick<ProjectPorts, 'hasEpisodes'>,
@@ -44,7 +44,7 @@ const ours = /(?:prj|conv)_[0-9A-Za-z]{22}/g
 const foreign = `SELECT id FROM projects WHERE id = ANY($2::text[]) AND id <> $1
   UNION ALL SELECT id FROM conversations WHERE id = ANY($2::text[]) AND project_id <> $1`
 
-/** A thread that says that it is another project's is not this one's, also before its first checkpoint. */
+/** Rejects threads that contain an id of another project or of its conversations, even before their first checkpoint. */
 async function refuseForeign(
   tx: Transaction,
   projectId: string,
@@ -68,7 +68,9 @@ const organisationOf = async (tx: Transaction, projectId: string): Promise<strin
   return (await queryWithin<{ id: string }>(tx, 'organisation-of-project', text, [projectId]))[0]?.id
 }
 
-/** Those of the threads that the project's organisation does not own. A thread that contains one of `ties`, ids that we made, is the project's. */
+/**
+ * The threads that the project's organization does not own. A thread that contains one of the generated ids `ties` belongs to the project.
+ */
 export async function foreignThreads(
   tx: Transaction,
   actor: Actor,
@@ -82,7 +84,7 @@ export async function foreignThreads(
     : outsideNamespace(tx, actor, await organisationOf(tx, projectId), [...new Set(untied)])
 }
 
-/** Throws `invalid` with every thread outside the namespace of the project's organisation. */
+/** @throws {Problem} `invalid` with every thread outside the namespace of the project's organization */
 export async function requireOwnThreads(
   tx: Transaction,
   actor: Actor,
@@ -102,9 +104,10 @@ export async function requireOwnThreads(
 }
 
 /**
- * A conversation's erasure deletes its threads, and messages that pointers name are removed from theirs. The organisation therefore claims
- * only threads in its namespace, and only a manager or an admin claims a thread that already has checkpoints. A thread that contains one of
- * `ties`, ids that we made, is the project's. Throws `invalid` with every refused thread, and `unavailable`.
+ * Checks a claim to threads. A conversation's erasure deletes its threads, and messages that pointers name are removed from theirs. The
+ * organization may only claim threads in its namespace. Only a manager or an admin may claim a thread that already has checkpoints. A
+ * thread that contains one of the generated ids `ties` belongs to the project.
+ * @throws {Problem} `invalid` with every rejected thread, `unavailable`
  */
 export async function claimThreads(
   { withCheckpoints }: Pick<ProjectPorts, 'withCheckpoints'>,
@@ -136,7 +139,7 @@ const ownPlaces = `SELECT t.place FROM unnest($2::text[], $3::text[]) AS t (plac
     OR EXISTS (SELECT FROM messages m WHERE m.id = t.source AND m.project_id = $1
       AND m.conversation_id ~ '^conv_[0-9A-Za-z]{22}$' AND strpos(t.place, m.conversation_id) > 0)`
 
-/** Threads that pointers name beside those that the project has. Throws `invalid` with every entry whose thread is not given, `unavailable`. */
+/** Claims the threads that pointers name and that the project does not have yet. Throws as {@link claimThreads}. */
 export async function claimPlaces(
   ports: Pick<ProjectPorts, 'withCheckpoints'>,
   tx: Transaction,

@@ -6,7 +6,7 @@ import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRole
 export const when = z.iso.datetime()
 const whenever = when.nullable()
 export const count = z.number().int()
-/** Where an id is asked for that cannot be one, there is nothing: the same 404 as for one that is another's. */
+/** An id in a request. An id of an impossible form gets the same 404 as an unknown one. */
 export const Id = z
   .string()
   .min(1)
@@ -17,10 +17,10 @@ export const WrittenBy = z
   .string()
   .nullable()
   .meta({ description: 'The agent that wrote on behalf of the author; null where the author wrote' })
-/** The client's own id, of what it makes. */
+/** An id that the client chooses for a new record. */
 export const OwnId = z.string().regex(idForm, 'takes letters, digits, _ . : and -, 200 at most')
 
-/** Who wrote or did something; the name as it is now, null where nobody is called so any more. */
+/** The author or actor of a record, with the current name; null if the name no longer exists. */
 export const Writer = z.strictObject({ kind: z.enum(writerKinds), id: z.string(), name: z.string().nullable() })
 export type Writer = z.output<typeof Writer>
 

@@ -47,7 +47,7 @@ async function conversationIn(ask: Ask, projectId: string, id: string): Promise<
   return viewOf(row)
 }
 
-/** Throws `not_found` unless there is such a conversation to be read. */
+/** @throws {Problem} `not_found` unless the conversation exists and is not being erased */
 export async function requireConversation(ask: Ask, projectId: string, id: string): Promise<void> {
   const found = await ask(
     'is-conversation',
@@ -58,9 +58,9 @@ export async function requireConversation(ask: Ask, projectId: string, id: strin
 }
 
 /**
- * Takes threads for one conversation. Whoever erases a conversation erases its threads: so none is another's, whoever asks for it. Throws
- * `conflict` for a thread that the request names, or that another conversation of the project has. Returns the threads that no other conversation has. Two who want the same one wait for
- * each other.
+ * Reserves threads for one conversation. The erasure of a conversation deletes its threads, so no two conversations may share one.
+ * Concurrent requests for the same thread wait for each other. Returns the threads that no other conversation has.
+ * @throws {Problem} `conflict` for a taken thread that the request names, or that another conversation of the project has
  */
 async function takeThreads(
   tx: Transaction,
@@ -87,8 +87,8 @@ async function takeThreads(
 }
 
 /**
- * The id under which something is stored: a generated one, or that of the client with its project. Throws `erased` for an id that was
- * erased in the project, `id_in_use` for one that something of the project has.
+ * The id under which a new record is stored: a generated one, or the client's id with the project's id.
+ * @throws {Problem} `erased` for an id that was erased in the project, `id_in_use` for an id that the project has
  */
 export async function newStoredId(
   { erasedAmong }: Pick<ProjectPorts, 'erasedAmong'>,
@@ -110,7 +110,7 @@ export const idInUse = (): Problem =>
 
 type ConversationPorts = Pick<ProjectPorts, 'erasedAmong' | 'withCheckpoints'>
 
-/** Threads that a conversation has not yet; `named`: as the request names them. */
+/** Claims new threads of a conversation; `named`: the threads in the request, for the paths of issues. */
 function claim(
   ports: ConversationPorts,
   { tx, actor }: { tx: Transaction; actor: Actor },
@@ -123,7 +123,7 @@ function claim(
   return claimThreads(ports, tx, actor, projectId, threads, conversationTies(projectId, id))
 }
 
-/** Before another conversation's claim is looked for: whether there is one tells nothing about other organisations' threads. */
+/** Checks ownership before looking for conflicts, so that a conflict reveals nothing about threads of other organizations. */
 function requireOwn(
   tx: Transaction,
   actor: Actor,
@@ -136,8 +136,8 @@ function requireOwn(
 }
 
 /**
- * Stores a conversation of a project that the actor may write into, and returns its id. Throws `erased`, `id_in_use`, `conflict`, and what
- * the claim of its threads throws.
+ * Stores a conversation of a project to which the actor may write, and returns its id.
+ * @throws {Problem} `erased`, `id_in_use`, `conflict`, and those of {@link claimThreads}
  */
 export async function makeConversation(
   ports: ConversationPorts,
@@ -150,7 +150,8 @@ export async function makeConversation(
   const own = shownId(id)
   const named = given.threads ?? []
   await requireOwn(tx, actor, { id: undefined, projectId }, named, named)
-  // An id that the client chose outside its organisation's namespace claims no thread, nor one that a conversation of another project has.
+  // The conversation's own id is no thread if the client chose an id outside its organization's namespace, or another project has the
+  // thread.
   const outside = given.id === undefined ? new Set<string>() : await foreignThreads(tx, actor, projectId, [own], [])
   const wanted = [...new Set([own, ...named])].filter((thread) => !outside.has(thread))
   const threads = await takeThreads(tx, { id, projectId }, wanted, named)
@@ -159,7 +160,7 @@ export async function makeConversation(
     VALUES (${id}, ${projectId}, ${given.title}, ${threads}, ${actor.id}, ${given.at ?? now}, ${now})
     ON CONFLICT (id) DO NOTHING RETURNING id`
   if (made.length === 0) throw idInUse()
-  // An id that the client chose tells nothing.
+  // An id that the client chose does not prove ownership of a thread.
   await claim(ports, ctx, { id: given.id === undefined ? id : undefined, projectId }, threads, given.threads)
   return id
 }

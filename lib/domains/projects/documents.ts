@@ -61,7 +61,7 @@ async function documentIn(
   return row
 }
 
-/** Documents and artifacts: their bytes are objects, their text also lies in pieces beside them. */
+/** Use cases for documents and artifacts. Their bytes are objects; their text is also stored in chunks. */
 export const projectDocuments = (ports: DocumentPorts) => {
   const { db } = ports
   return {
@@ -107,7 +107,7 @@ export const projectDocuments = (ports: DocumentPorts) => {
         const row = await documentIn(asking(db), ctx, projectId, id)
         return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes } }
       },
-      // Its name may be erased before the answer: a repetition reads it anew.
+      // The stored response omits the name, because it may be erased before a retry. A retry reads the current name.
       ({ data: { name: _, sha256: __, author: ___, ...data } }) => ({ data }),
       async (ctx, { params: { projectId } }, { id }) => {
         const ask = askingWithin(ctx.tx)

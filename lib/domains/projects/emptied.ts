@@ -3,16 +3,16 @@ import type { Scope } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { doersOf, holdMembers, partOf, subjectOf, writersOf } from './held.ts'
 
-/** `w`: the writers `$1`, `$2`. */
+/** SQL: whether the row's author is one of the writers `$1`, `$2`. */
 const isTheirs = (alias: string): string =>
   `EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = ${alias}.author_kind AND w.id = ${alias}.author_id)`
-/** The hold on a conversation: on its project, or on whoever wrote something in it. */
+/** SQL: the legal hold on a conversation: on its project, or on an author of a message in it. */
 export const conversationHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = c.project_id),
     (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.conversation_id = c.id))`
 
 /**
- * SQL: of the names `$3` and the writers `$1`, `$2`: a conversation `c` that they began or wrote in, and nobody else said anything in. With
- * it goes all that it was.
+ * SQL: a conversation `c` that the subject began (names `$3`) or wrote in (writers `$1`, `$2`), with no messages of others. It is erased
+ * with the subject.
  */
 const emptiedConversation = `NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = c.id AND NOT ${isTheirs('m')})`
 const begunOrWritten = `SELECT id FROM conversations WHERE created_by = ANY($3::text[])
@@ -21,8 +21,7 @@ export const emptiedConversations = `SELECT c.id, c.project_id AS project, c.thr
   WHERE ${emptiedConversation}`
 
 /**
- * SQL: a project `p` in which nobody takes part but the subject, and in which nobody else said, brought or began anything. With whoever
- * wrote in it goes all that it was.
+ * SQL: a project `p` with no members, messages, documents or conversations of people other than the subject. It is erased with the subject.
  */
 const emptiedProject = `NOT EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id AND NOT EXISTS (
       SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = m.kind AND w.id = m.member_id))
@@ -34,7 +33,7 @@ export const emptiedProjects = `SELECT p.id FROM (
     UNION SELECT id FROM projects WHERE created_by = ANY($3::text[])) AS f JOIN projects p ON p.id = f.id
   WHERE p.status <> 'closed' AND ${emptiedProject}`
 
-/** What a hold keeps a project's own row `p` for: itself, or anything that somebody held wrote in it. */
+/** SQL: the legal hold that retains the row of project `p`: on the project, or on an author of a message or document in it. */
 export const projectHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = p.id),
   (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.project_id = p.id),
   (SELECT min(h.hold) FROM held_writers h JOIN documents d ON d.author_kind = h.kind AND d.author_id = h.id WHERE d.project_id = p.id))`
@@ -46,7 +45,7 @@ interface WholeProject {
 }
 const inProject = `p.id, p.group_id AS group, ARRAY(SELECT c.id FROM conversations c WHERE c.project_id = p.id ORDER BY c.id) AS conversations,
   ARRAY(SELECT DISTINCT t FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t WHERE c.project_id = p.id ORDER BY t) AS threads`
-/** Projects that go whole with a scope, and that no hold keeps. */
+/** Projects that are erased completely with a scope and are not under legal hold. */
 export async function wholeProjects(scope: Scope, tx: Transaction, now: Date): Promise<WholeProject[]> {
   const subject = subjectOf(scope)
   const part = partOf(scope)
@@ -74,7 +73,7 @@ interface WholeConversation {
   threads: string[]
   hold: string | null
 }
-/** Conversations that go whole with a scope, each with the hold that keeps it. */
+/** Conversations that are erased completely with a scope, with their legal holds. */
 export async function wholeConversations(scope: Scope, tx: Transaction, now: Date): Promise<WholeConversation[]> {
   const subject = subjectOf(scope)
   const part = partOf(scope)

@@ -6,8 +6,8 @@ import type { WriterKind } from './rules.ts'
 import { lastingDocument, standingConversation, standingMessage } from './standing.ts'
 
 /**
- * SQL: that `$1`, an account, an agent or a participant, is the author of a row; of an account also what was written on behalf of the
- * participations that it claimed.
+ * SQL: whether `$1` (an account, an agent or a participant) is the author of a row. For an account, this includes rows written on behalf of
+ * the participations that it claimed.
  */
 export const writtenBy = (kind: WriterKind, alias: string): string =>
   kind === 'account'
@@ -18,13 +18,13 @@ export const writtenBy = (kind: WriterKind, alias: string): string =>
 interface Given extends Omit<RecordQuery, 'values'> {
   part: string
   tables: readonly string[]
-  /** Derived from what the subject provided: for access alone. */
+  /** Derived from data that the subject provided: only for access requests. */
   isDerived?: true
 }
 
 /**
- * Of `$1`, as of `$2`: what the subject wrote and brought, and where they take part, without what is being erased. Others' words are theirs
- * (GDPR art. 15(4)).
+ * The exported records of `$1` at time `$2`: messages, documents and memberships of the subject, without those that are being erased. Texts
+ * of others are excluded (GDPR art. 15(4)).
  */
 const givenOf = (kind: WriterKind): Given[] => {
   const doer = kind === 'account' ? "'user:' || $1" : '$1'
@@ -54,7 +54,7 @@ const givenOf = (kind: WriterKind): Given[] => {
       at: 'x.created_at',
       id: 'x.id',
       columns: `x.id, x.project_id, x.created_at, CASE WHEN x.created_by = ${doer} THEN x.title END AS title`,
-      // A title that somebody else gave is their words.
+      // A title that somebody else gave contains their words.
       record: jsonObject({
         ...{
           conversation_id: shownSql('c.id'),
@@ -169,7 +169,7 @@ const ofParticipations = (where: string): Given => ({
     },
   }),
 })
-/** An agent has no participations; a participant is no member. */
+/** An agent has no participations; a participant is not a member. */
 function partsOf(kind: WriterKind): Given[] {
   const given = givenOf(kind)
   if (kind === 'agent') return given
@@ -185,9 +185,9 @@ const exportersOf = (db: Database, kind: WriterKind) =>
     pages: (id, { until }) => recordPages(db, { ...shape, values: [id, until] }),
   }))
 
-/** What an agent wrote and made in projects. */
+/** Exports of an agent's data in projects. */
 export const projectExporters = (db: Database): Exporter[] => exportersOf(db, 'agent')
-/** What a person wrote and brought, and in which projects they take part. */
+/** Exports of a person's data in projects, including memberships. */
 export const projectPersonExporters = (db: Database): PersonExporter[] => exportersOf(db, 'account')
-/** What was written on behalf of a participant of a project. */
+/** Exports of the data of a participant of a project. */
 export const participantExporters = (db: Database): PersonExporter[] => exportersOf(db, 'participant')

@@ -42,8 +42,8 @@ const bytesAt = async (path: string) => {
   return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
 }
 
-describe('a file', () => {
-  it('comes back as it came, as a download that no browser runs', async () => {
+describe('an attachment', () => {
+  it('is returned unchanged, as a download that a browser does not execute', async () => {
     const bytes = randomBytes(300_000)
     const file = await madeAttachment(test, message, project.owner, {
       name: '计划 "2" ‌.html',
@@ -78,13 +78,13 @@ describe('a file', () => {
     ['​'],
     [' '],
     ['x'.repeat(201)],
-  ])('is refused under the name %j', async (name) => {
+  ])('is rejected with the name %j', async (name) => {
     const before = await keys(`projects/${project.id}/messages/`)
     expect((await attach(name, 'x')).status).toBe(422)
     expect(await keys(`projects/${project.id}/messages/`)).toEqual(before)
   })
 
-  it('is refused where it is too large or of no known kind, and leaves nothing', async () => {
+  it('is rejected when it is too large or has an unknown type, and leaves no object', async () => {
     const before = await keys(`projects/${project.id}/messages/`)
     const large = await attach('large.bin', new Uint8Array(10 * 1024 * 1024 + 1), 'application/octet-stream')
     expect([large.status, large.json.code]).toEqual([413, 'too_large'])
@@ -93,7 +93,7 @@ describe('a file', () => {
     expect((await attach('full.bin', new Uint8Array(10 * 1024 * 1024), 'application/octet-stream')).status).toBe(201)
   })
 
-  it('is put there by who wrote the message, and once for each Idempotency-Key', async () => {
+  it('can be added only by the message’s author, and once for each Idempotency-Key', async () => {
     const other = await madeMember(test, project, 'owner')
     const refused = await test.fetch('POST', `${message.path}/attachments?name=a.txt`, {
       ...other,
@@ -107,15 +107,15 @@ describe('a file', () => {
     expect([first.status, again.status]).toEqual([201, 201])
     expect(again.json.data.id).toBe(first.json.data.id)
     expect(again.json).toEqual(first.json)
-    // Another file of the same length and type is another request.
+    // Another file with the same length and type is another request.
     const another = await attach('once.txt', 'nice', 'text/plain', key)
     expect([another.status, another.json.code]).toEqual([422, 'idempotency_mismatch'])
     expect((await attach('once.txt', 'once', 'text/plain', key)).json.data.id).toBe(first.json.data.id)
   })
 
-  it('leaves no object where its row is not written', async () => {
+  it('leaves no object when its row is not stored', async () => {
     const own = await madeMessage(test, conversation, project.owner)
-    // The message is marked while its bytes arrive: the row is refused, and the bytes go again.
+    // The message is marked while its bytes arrive, so the row is rejected and the bytes are deleted.
     const slow = new ReadableStream<Uint8Array>({
       async start(controller) {
         controller.enqueue(Buffer.from('first '))
@@ -138,7 +138,7 @@ describe('a file', () => {
     expect(await keys(`projects/${project.id}/messages/${own.id}/`)).toEqual([])
   })
 
-  it('without a row is swept a day later, and nothing else is', async () => {
+  it('without a row is swept after a day, and other objects are kept', async () => {
     const { objects } = test.app.stored
     const put = (key: string) =>
       objects.put(
@@ -164,7 +164,7 @@ describe('a file', () => {
     test.clock.advance(25 * 3_600_000)
     const mark = 'knowledgepulse-installation'
     const unmarked = async () => (await keys('')).filter((key) => key !== mark).sort()
-    // The first that would remove anything says whose bucket it is; another's is left alone.
+    // The first sweep only marks the bucket. A bucket marked by another installation is not swept.
     await sweep()
     expect(await unmarked()).toEqual([...kept, ...orphans].sort())
     const own = await objects.get(mark)
@@ -181,7 +181,7 @@ describe('a file', () => {
 })
 
 describe('a document', () => {
-  it('has its text in pieces that make it up', async () => {
+  it('has chunks that together are its text', async () => {
     const text = Array.from({ length: 400 }, (_, n) => `Sentence number ${n} 😀 of 文本.`).join('\n')
     const made = await madeDocument(test, project, project.owner, { bytes: text, type: 'text/plain' })
     const chunks = await test.app.db.prisma.documentChunk.findMany({
@@ -221,7 +221,7 @@ describe('a document', () => {
     expect((await list('?limit=1')).next_cursor).not.toBeNull()
   })
 
-  it('is erased by who brought it, also when they were removed from the project; nobody else’s is', async () => {
+  it('can be erased by its author, also after they left the project, and not by others', async () => {
     const member = await madeMember(test, project)
     const [own, other] = [await madeDocument(test, project, member), await madeDocument(test, project, project.owner)]
     const path = (id: string) => `${project.path}/documents/${id}`
@@ -234,7 +234,7 @@ describe('a document', () => {
     expect(await keys(`projects/${project.id}/documents/${own.id}/`)).toEqual([])
   })
 
-  it('of two under one id at once is one, with its own bytes', async () => {
+  it('uploaded twice concurrently with the same id is stored once, with its own bytes', async () => {
     const id = newId('own')
     const send = (bytes: string) =>
       test.fetch('POST', `${project.path}/documents?name=a.txt&id=${id}`, {

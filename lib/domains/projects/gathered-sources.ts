@@ -6,7 +6,7 @@ import { type Authored, covered, holdMembers, holdOf, joinHolds, partOf, planned
 import type { WriterKind } from './rules.ts'
 import type { Pointer, Source, Sources, Whole } from './sources.ts'
 
-/** Sources of one batch at most, and bytes of their texts, of which the first may have more; and ids that are looked up at once. */
+/** Maximum sources per batch, maximum bytes of their texts (a single larger source is allowed), and ids per query. */
 const batchSize = 500
 const batchBytes = 4 * 1024 * 1024
 const idsAtOnce = 5_000
@@ -30,13 +30,13 @@ const weights: Record<Authored, string> = {
   messages: `octet_length(x.content) + coalesce((SELECT sum(octet_length(e.content)) FROM message_edits e WHERE e.message_id = x.id), 0)`,
   documents: `coalesce((SELECT sum(octet_length(k.content)) FROM document_chunks k WHERE k.document_id = x.id), 0)`,
 }
-/** The next ones after `$4` that no hold keeps, with how heavy each is. */
+/** SQL: the next sources after `$4` that are not under legal hold, with the bytes of their texts. */
 const nextIds = (kind: Authored, where: string): string => `WITH ${holdMembers('$3')},
   candidate AS MATERIALIZED (SELECT x.id FROM ${kind} x ${joinHolds('x')}
     WHERE ${where} AND x.id > $4 AND ${holdOf} IS NULL ORDER BY x.id LIMIT ${idsAtOnce})
   SELECT x.id, (${weights[kind]})::int AS weight FROM ${kind} x WHERE x.id IN (SELECT id FROM candidate) ORDER BY x.id`
 
-/** As many as go together: never none of those that there are. */
+/** Divides sources into batches within the limits. A batch always has at least one source. */
 function* together(rows: readonly { id: string; weight: number }[]): Generator<string[]> {
   let ids: string[] = []
   let bytes = 0
@@ -104,7 +104,7 @@ async function* batches(kind: Authored, scope: Scope, tx: Transaction, now: Date
 }
 const nameOf = (scope: Scope): string => partOf(scope)?.kind ?? 'subject'
 
-/** What of projects a scope covers, gathered from the rows while they are there: messages, then documents, by their ids. */
+/** The sources that a scope covers, read from rows while they exist: messages, then documents, ordered by id. */
 export const gatheredSources = (): Sources => ({
   async *of(scope, tx, now) {
     for (const kind of ['messages', 'documents'] as const) yield* batches(kind, scope, tx, now)

@@ -3,7 +3,7 @@ import type { Part, Scope, Subject } from '#lib/kernel/holder.ts'
 export const subjectOf = (scope: Scope): Subject | undefined => ('subject' in scope ? scope.subject : undefined)
 export const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
 
-/** Kinds and ids of whoever of a subject may have written something, side by side. */
+/** The possible authors among a subject's identities, as parallel arrays of kinds and ids. */
 export const writersOf = ({ account, agents, participants = [] }: Subject): { kinds: string[]; ids: string[] } => ({
   kinds: [
     ...agents.map(() => 'agent'),
@@ -12,15 +12,15 @@ export const writersOf = ({ account, agents, participants = [] }: Subject): { ki
   ],
   ids: [...agents, ...(account === null ? [] : [account]), ...participants],
 })
-/** As rows name who did something: agents by their ids, a person as the audit log does. */
+/** The subject's identities as rows name actors: agents by id, a person as in the audit log. */
 export const doersOf = ({ account, agents }: Subject): string[] => [
   ...agents,
   ...(account === null ? [] : [`user:${account}`]),
 ]
 
 /**
- * Members of a WITH list, read from the side of the holds, for few things are held: `held_projects (id, hold)` and
- * `held_writers (kind, id, hold)`, the people and agents that holds cover, agents and claimed participations of held people included. `now` is a placeholder.
+ * SQL: members of a WITH list for legal holds, read from the few holds in force: `held_projects (id, hold)`, and `held_writers (kind, id,
+ * hold)` with held people and agents, including the agents and claimed participations of held people. `now` is a placeholder.
  */
 export const holdMembers = (now: string): string => `in_force AS MATERIALIZED (
     SELECT id, kind, target_id FROM holds_in_force WHERE kind IN ('project', 'agent', 'account') AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)),
@@ -31,29 +31,30 @@ export const holdMembers = (now: string): string => `in_force AS MATERIALIZED (
       UNION ALL SELECT 'agent', o.id, h.id FROM in_force h JOIN agent_owners o ON o.owner_id = h.target_id WHERE h.kind = 'account'
       UNION ALL SELECT 'participant', o.id, h.id FROM in_force h JOIN project_participants o ON o.account_id = h.target_id WHERE h.kind = 'account') AS g
     GROUP BY kind, id)`
-/** The hold on something authored, `alias`, of {@link holdMembers}: its project's, or its writer's. */
+/** SQL: the legal hold from {@link holdMembers} on an authored row `alias`: on its project or its author. */
 export const holdOf = 'coalesce(hp.hold, hw.hold)'
 export const joinHolds = (alias: string): string =>
   `LEFT JOIN held_projects hp ON hp.id = ${alias}.project_id
    LEFT JOIN held_writers hw ON hw.kind = ${alias}.author_kind AND hw.id = ${alias}.author_id`
 
 /**
- * Whether something authored, `alias`, stays: it is not marked (nor is `marked`, another condition under which it goes), and nobody erases
- * its writer; or a hold, of {@link holdMembers} and {@link joinHolds}, keeps it. Of two who plan at once one at least sees the mark or fence of the other.
+ * SQL: whether an authored row `alias` remains. It remains if it is under legal hold (needs {@link holdMembers} and {@link joinHolds}), or
+ * if it is not marked as being erased, `marked` is false and its author is not being erased. Of two concurrent erasures, at least one sees
+ * the other's mark or fence.
  */
 export const staysSql = (alias: string, marked = 'false'): string =>
   `(${holdOf} IS NOT NULL OR NOT (${alias}.erasing_since IS NOT NULL OR ${marked}
      OR EXISTS (SELECT FROM fenced f WHERE f.kind = ${alias}.author_kind AND f.id = ${alias}.author_id)))`
 
-/** The tables of what is authored. */
+/** The tables with authored rows. */
 export type Authored = 'messages' | 'documents'
-/** Ids of what a scope covers, with its condition on `x`; undefined where it covers none of this kind. */
+/** SQL condition on `x` for the rows that a scope covers; undefined if it covers none of this kind. */
 export function covered(scope: Scope, kind: Authored): { where: string; values: unknown[] } | undefined {
   const subject = subjectOf(scope)
   if (subject) {
     const { kinds, ids } = writersOf(subject)
     if (ids.length === 0) return undefined
-    // Each writer by the index of writers.
+    // Looks up each writer in the index of authors.
     const written = (of: string) =>
       `(${of}.author_kind, ${of}.author_id) IN (SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w(kind, id))`
     const documents = `SELECT d.id FROM documents d WHERE ${written('d')}
@@ -76,11 +77,11 @@ export function covered(scope: Scope, kind: Authored): { where: string; values: 
       values: [part.id, part.project],
     }
   }
-  // What was made from a message goes with it.
+  // Documents made from a message are erased with it.
   if (part.kind === 'message')
     return { where: 'x.made_from = $1 AND x.project_id = $2', values: [part.id, part.project] }
   return undefined
 }
-/** What a scope covers, each with the hold on it; the present is `$3`. */
+/** SQL: the rows that a scope covers, with their legal holds; `$3` is the present. */
 export const plannedSql = (kind: Authored, where: string): string => `WITH ${holdMembers('$3')}
   SELECT x.id, ${holdOf} AS hold FROM ${kind} x ${joinHolds('x')} WHERE ${where}`

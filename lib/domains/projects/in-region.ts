@@ -1,6 +1,6 @@
 import type { AskDatabase } from '#lib/kernel/evidence.ts'
 
-/** How many projects that hold something ask for the EEA. */
+/** Number of projects with data that require the region EU. */
 export async function projectsInEu(query: AskDatabase): Promise<number> {
   const [row] = await query<{ projects: number }>(
     "SELECT count(*)::int AS projects FROM projects WHERE region = 'eu' AND status <> 'closed'",
@@ -8,7 +8,7 @@ export async function projectsInEu(query: AskDatabase): Promise<number> {
   return row?.projects ?? 0
 }
 
-/** Ids of the oldest of them, so many at most. */
+/** Ids of the oldest of these projects, at most `most`. */
 export async function idsInEu(query: AskDatabase, most: number): Promise<string[]> {
   const rows = await query<{ id: string }>(
     "SELECT id FROM projects WHERE region = 'eu' AND status <> 'closed' ORDER BY created_at, id LIMIT $1",

@@ -25,7 +25,7 @@ let project: MadeProject
 let person: Person
 let agent: Issued
 let said: MadeMessage
-/** A message of a person, and an agent of somebody else, who makes documents from it. */
+/** A message of a person, and an agent of another person that makes documents from it. */
 beforeEach(async () => {
   project = await madeProject(test)
   person = await madeMember(test, project)
@@ -44,7 +44,7 @@ const points = (source_id: string) =>
     token: agent.token,
     body: { entries: [{ source_id, store: 'graph', ref: newId('episode') }] },
   })
-/** A run about the person that is planned, and of which no step is done yet. */
+/** A planned erasure run of the person, with no step done yet. */
 async function planned(): Promise<string> {
   const engine = test.app.subjectErasures
   const subject = { account: person.accountId, agents: [] }
@@ -60,7 +60,7 @@ const left = async () => ({
   objects: (await test.app.stored.objects.list(`projects/${project.id}/documents/`, '', 10)).length,
 })
 
-it('nobody makes a document from what somebody wrote who is being erased', async () => {
+it('POST /documents is rejected when the document is made from a message of a person who is being erased', async () => {
   const runId = await planned()
   const made = await makes({ token: agent.token })
   expect([made.status, made.json.code]).toEqual([409, 'fenced'])
@@ -69,7 +69,7 @@ it('nobody makes a document from what somebody wrote who is being erased', async
   expect(await left()).toEqual({ documents: 0, objects: 0 })
 })
 
-it('nobody tells any more where a document went that was made from it', async () => {
+it('POST /provenance is rejected for a document made from a message of a person who is being erased', async () => {
   const { data } = (await makes({ token: agent.token })).json
   expect((await points(data.id)).status).toBe(200)
   await planned()
@@ -79,7 +79,7 @@ it('nobody tells any more where a document went that was made from it', async ()
   expect(await left()).toEqual({ documents: 0, objects: 0 })
 })
 
-it('a document whose message is gone is found, unless a hold keeps it', async () => {
+it('residue finds a document whose message no longer exists, unless it is under legal hold', async () => {
   const { data } = (await makes({ token: agent.token })).json
   await test.db.prisma.message.deleteMany({ where: { id: said.id } })
   const messages = test.app.holders.find(({ name }) => name === 'projects.messages')

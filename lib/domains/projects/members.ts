@@ -30,19 +30,19 @@ const memberColumns = `m.kind, m.member_id, m.role, m.added_at, CASE m.kind
   ELSE (SELECT coalesce(n.name, n.id) FROM agent_names n WHERE n.id = m.member_id) END AS name`
 const viewOf = (row: MemberRow): MemberView => ({ ...row, added_at: row.added_at.toISOString() })
 
-/** Whether there is such a person or agent in the organisation, who may still come in. */
+/** SQL: whether the organization has this agent, or this person with an open account. */
 const isThere = `SELECT 1 AS found WHERE CASE $1 WHEN 'account'
   THEN EXISTS (SELECT FROM account_names n WHERE n.id = $2 AND n.organisation_id = $3 AND n.is_open)
   ELSE EXISTS (SELECT FROM agent_names n WHERE n.id = $2 AND n.organisation_id = $3) END`
 
-/** Throws `conflict` where nobody else owns the project: it would be nobody's. */
+/** @throws {Problem} `conflict` if this is the only owner: a project must have an owner */
 async function refuseLastOwner(tx: Transaction, projectId: string, kind: string, memberId: string): Promise<void> {
   const owners = await tx.projectMember.findMany({ where: { projectId, role: 'owner' } })
   if (owners.length === 1 && owners[0]?.kind === kind && owners[0].memberId === memberId)
     throw new Problem('conflict', 'This is the last owner. Make somebody else an owner first, or close the project.')
 }
 
-/** Who takes part in a project. Its row is locked while members change, so that one owner always stays. */
+/** Use cases for members. The project's row is locked while members change, so that one owner always remains. */
 export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'db' | 'accountWithAddress'>) => ({
   members: read(listProjectMembers, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {
     const ask = asking(db)
@@ -78,7 +78,7 @@ export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'd
         memberId === undefined
           ? []
           : await ask('is-in-organisation', isThere, [body.kind, memberId, project.organisationId])
-      // Somebody of another organisation is told apart from nobody by nothing.
+      // The response is the same for an unknown member and for one of another organization.
       if (memberId === undefined || found.length === 0)
         throw new Problem(
           'not_found',

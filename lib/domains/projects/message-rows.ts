@@ -7,7 +7,7 @@ import type { AttachmentView, MessageDetail, MessageView } from './conversations
 import { refuseRestricted } from './participants/restricting.ts'
 import type { messageRoles } from './rules.ts'
 
-/** An attachment as the database gives it within JSON: its time as text. */
+/** An attachment from a JSON column: its time is text. */
 type ListedAttachment = AttachmentView
 export interface MessageRow {
   stored_id: string
@@ -23,11 +23,11 @@ export interface MessageRow {
   created_at: Date
   updated_at: Date
 }
-/** SQL: a time as the API writes it. */
+/** SQL: a time in the API's format. */
 const utc = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 export const attachmentSql = `json_build_object('id', a.id, 'name', a.name, 'media_type', a.media_type, 'bytes', a.bytes,
   'sha256', encode(a.sha256, 'hex'), 'created_at', ${utc('a.created_at')})`
-/** Of `m`. */
+/** SQL: columns of a message `m`. */
 export const messageColumns = `m.id AS stored_id, ${shownSql('m.id')} AS id, ${shownSql('m.conversation_id')} AS conversation_id, m.role, ${writerSql('m.author_kind', 'm.author_id')} AS author, m.written_by, ${claimantSql('m')} AS claimed_by, m.content,
   (SELECT count(*)::int FROM message_edits e WHERE e.message_id = m.id) AS edits,
   coalesce((SELECT json_agg(${attachmentSql} ORDER BY a.created_at, a.id) FROM attachments a WHERE a.message_id = m.id), '[]') AS attachments,
@@ -64,7 +64,7 @@ const one = `SELECT ${messageColumns} FROM messages m JOIN conversations c ON c.
 const lastErasure = `SELECT state = 'done' AS "isDone", receipt_id AS receipt, audit_id AS audit FROM erasure_runs
   WHERE part_kind = 'message' AND part_id = $1 AND conversation_id = $2 AND project_id = $3 ORDER BY created_at DESC, id DESC LIMIT 1`
 
-/** Of a message that is not there: `erased` once every store was searched again, until then `not_found` with what erases it. */
+/** The problem for a missing message: `erased` after a verified erasure; before, `not_found` with the erasure's `audit_id`. */
 async function whyMissing(ask: Ask, { messageId, conversationId, projectId }: MessagePlace): Promise<Problem> {
   const [run] = await ask<{ isDone: boolean; receipt: string; audit: string }>('message-erasure', lastErasure, [
     messageId,
@@ -79,7 +79,7 @@ async function whyMissing(ask: Ask, { messageId, conversationId, projectId }: Me
   })
 }
 
-/** A message that the actor may read. Throws `not_found`, also while it is being erased, `erased`, and `restricted`. */
+/** A message that the actor may read. @throws {Problem} `not_found`, also while it is being erased; `erased`; `restricted` */
 export async function messageAt(ask: Ask, actor: Actor, place: MessagePlace): Promise<MessageRow> {
   const [row] = await ask<MessageRow>('message', one, [place.messageId, place.conversationId, place.projectId])
   if (!row) throw await whyMissing(ask, place)
@@ -87,14 +87,14 @@ export async function messageAt(ask: Ask, actor: Actor, place: MessagePlace): Pr
   return row
 }
 
-/** Bytes of messages in one answer. */
+/** Maximum bytes of messages in one response. */
 export const pageBytes = 4 * 1024 * 1024
 const former = `SELECT f.id, f.content, f.edited_by, f.edited_at FROM (
     SELECT e.id, e.content, ${doerSql('e.edited_by')} AS edited_by, e.edited_at,
       sum(octet_length(e.content)) OVER (ORDER BY e.edited_at DESC, e.id DESC ROWS UNBOUNDED PRECEDING) AS so_far
     FROM message_edits e WHERE e.message_id = $1) AS f WHERE f.so_far <= ${pageBytes} ORDER BY f.edited_at DESC, f.id DESC LIMIT 100`
 
-/** A message with what it said before, the newest first. */
+/** A message with its earlier texts, newest first. */
 export async function messageDetail(ask: Ask, actor: Actor, place: MessagePlace): Promise<MessageDetail> {
   const view = messageView(actor, await messageAt(ask, actor, place))
   const edits = await ask<{ id: string; content: string; edited_by: Writer; edited_at: Date }>(
@@ -115,8 +115,8 @@ interface LockedMessage {
   erasing_since: Date | null
 }
 /**
- * A message to be changed by who wrote it; it stays as it is until the transaction ends. Throws `not_found`, `fenced` while it is being
- * erased, `restricted`, and `forbidden` for anybody else: nobody puts words into another's mouth.
+ * Locks a message for a change by its author until the transaction ends.
+ * @throws {Problem} `not_found`, `fenced` while it is being erased, `restricted`, `forbidden` for anybody but the author
  */
 export async function ownMessage(ask: Ask, actor: Actor, place: MessagePlace): Promise<LockedMessage> {
   const [row] = await ask<LockedMessage>(

@@ -23,7 +23,7 @@ import { isPerson, servedSql } from './participants/restricting.ts'
 import { type ConfiningPorts, confine, defaultsOf, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 
-/** Sizes first, so that no page is read that is too large to be sent. */
+/** SQL: selects by size first, so that a page never loads more content than a response may have. */
 const pageOf = (sign: '>' | '<', order: 'ASC' | 'DESC'): string => `WITH candidate AS MATERIALIZED (
     SELECT m.id, m.created_at, octet_length(m.content) AS weight FROM messages m
     WHERE m.conversation_id = $1 AND m.erasing_since IS NULL AND (m.created_at, m.id) ${sign} ($2::timestamptz, $3)
@@ -41,13 +41,13 @@ const orders = {
 type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'withCheckpoints'> & ConfiningPorts
 type NewMessage = Input<typeof createMessage>['body']
 
-/** The pointers of a message as its request names them. */
+/** The pointers of a message in its request. */
 export const toldOf = (id: string, { provenance = [] }: Pick<NewMessage, 'provenance'>): ToldPointer[] =>
   provenance.map((entry, index) => ({ ...entry, source: id, kind: 'message', path: ['provenance', index] }))
 
 /**
- * Stores a message in a conversation of a project that the actor may write into, with its author and its pointers. Throws `not_found`,
- * `invalid`, `erased`, `id_in_use`, and what its author and its pointers are refused for.
+ * Stores a message with its author and pointers, in a project to which the actor may write.
+ * @throws {Problem} `not_found`, `invalid`, `erased`, `id_in_use`, and those of its author and pointers
  */
 export async function makeMessage(
   ports: MessagePorts,
@@ -80,7 +80,7 @@ export async function makeMessage(
   return { id, author }
 }
 
-/** What was said. */
+/** Use cases for messages. */
 export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) => {
   const { db } = ports
   return {

@@ -1,8 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 
 /**
- * An agent was claimed, and so moved into its owner's organisation: projects in which nobody but it takes part move with it. Others stay
- * where they are, and it takes part in them no more.
+ * Moves the projects of a claimed agent to its owner's organization if the agent is their only member. The agent loses access to its other
+ * projects, which stay in their organization.
  */
 export const followAgent = (tx: Transaction, agentId: string): Promise<number> => tx.$executeRaw`
   UPDATE projects p SET organisation_id = n.organisation_id FROM agent_names n

@@ -15,7 +15,7 @@ const namespaceOf = (asker: Asker) => dataOf(test, 'GET', '/api/stores/namespace
 const assigned = (admin: Asker, organisation: string, namespaces: string[]) =>
   test.fetch('PUT', `/api/admin/organisations/${organisation}/namespaces`, { ...admin, body: { namespaces } })
 
-describe('while all people belong to one organisation', () => {
+describe('while all people belong to one organization', () => {
   let admin: Person
   let stranger: Issued
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('while all people belong to one organisation', () => {
     stranger = await issuedAgent(test, ['read', 'write'])
   })
 
-  it('this organisation claims every id, and an unclaimed agent only its own prefix', async () => {
+  it('this organization claims every id, and an unclaimed agent only its own prefix', async () => {
     const person = await signedIn(test, 'person', admin.organisationId)
     expect(await namespaceOf(person)).toEqual({
       ...{ organisation_id: admin.organisationId, prefix: `${admin.organisationId}_`, namespaces: [], is_any: true },
@@ -37,7 +37,7 @@ describe('while all people belong to one organisation', () => {
   })
 })
 
-describe('while people belong to several organisations', () => {
+describe('while people belong to several organizations', () => {
   let admin: Person
   let one: Person
   let two: Person
@@ -45,7 +45,7 @@ describe('while people belong to several organisations', () => {
   beforeAll(async () => {
     admin = await signedIn(test, 'admin')
     one = await signedIn(test)
-    // Claims of former times, when every id could be claimed.
+    // Claims from the time when every id could be claimed.
     const project = (await created(one)).json.data.id
     const conversation = await dataOf(test, 'POST', `/api/projects/${project}/conversations`, one, {
       body: { title: 'A conversation' },
@@ -59,7 +59,7 @@ describe('while people belong to several organisations', () => {
     two = await signedIn(test)
   })
 
-  it('POST /api/projects refuses a group outside the namespace, and names the prefix to use', async () => {
+  it('POST /api/projects rejects a group outside the namespace, and names the prefix to use', async () => {
     for (const who of [one, two, await issuedAgent(test, ['read', 'write'], { owner: two })]) {
       const { prefix } = await namespaceOf(who)
       for (const group_id of ['acme-support', (await namespaceOf(who === one ? two : one)).prefix]) {
@@ -72,7 +72,7 @@ describe('while people belong to several organisations', () => {
     }
   })
 
-  it('refuses threads outside the namespace wherever they are named, and a manager’s claim of them', async () => {
+  it('all endpoints reject threads outside the namespace, even when a manager names them', async () => {
     const manager = await signedIn(test, 'manager', two.organisationId)
     for (const who of [two, manager]) {
       const { prefix } = await namespaceOf(who)
@@ -100,12 +100,12 @@ describe('while people belong to several organisations', () => {
       }
       const added = await dataOf(test, 'PATCH', at, who, { body: { threads: [`${prefix}${message.id}`] } })
       expect(added.threads).toEqual([conversation.id, `${prefix}${message.id}`])
-      // An id that we made shows whose the thread is.
+      // A generated id proves who owns the thread.
       await dataOf(test, 'PATCH', at, who, { body: { threads: [`runs/${conversation.id}`] } })
     }
   })
 
-  it('an id that the client chose outside the namespace claims no thread, and one inside it does', async () => {
+  it('a conversation id that the client chose claims a thread only inside the namespace', async () => {
     const { prefix } = await namespaceOf(two)
     const path = `/api/projects/${(await created(two)).json.data.id}/conversations`
     const free = await dataOf(test, 'POST', path, two, { body: { title: 'x', id: 'user-43' } })
@@ -114,7 +114,7 @@ describe('while people belong to several organisations', () => {
     expect(own.threads).toEqual([`${prefix}user-43`])
   })
 
-  it('claims of former times stay valid, and may be added to', async () => {
+  it('earlier claims stay valid, and threads can be added to them', async () => {
     const at = `/api/projects/${legacy.project}/conversations/${legacy.conversation}`
     const threads = ['legacy-thread', `${one.organisationId}_more`]
     const changed = await dataOf(test, 'PATCH', at, one, { body: { threads } })
@@ -126,7 +126,7 @@ describe('while people belong to several organisations', () => {
     expect((await dataOf(test, 'GET', `/api/projects/${legacy.project}`, one)).group_id).toBe('legacy-group')
   })
 
-  it('an admin assigns a prefix, or *, or claims an id', async () => {
+  it('an admin can assign a prefix or *, and can claim any id', async () => {
     expect((await created(one, { group_id: 'acme:sales' })).status).toBe(422)
     expect((await assigned(admin, one.organisationId, ['acme:'])).json.data).toMatchObject({ namespaces: ['acme:'] })
     const listed = await dataOf(test, 'GET', '/api/admin/organisations', admin)
@@ -146,7 +146,7 @@ describe('while people belong to several organisations', () => {
     expect((await created(admin, { group_id: 'something-else' })).status).toBe(201)
   })
 
-  it('only an admin assigns namespaces', async () => {
+  it('only admins can assign namespaces', async () => {
     const revoked = await issuedAgent(test, ['admin'])
     await test.db.prisma.token.update({ where: { id: revoked.tokenId }, data: { revokedAt: test.clock.now() } })
     const cases = [

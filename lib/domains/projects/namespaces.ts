@@ -2,8 +2,8 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 
 /**
- * $1 the organisation, $2 ids of graph groups or threads: those outside its namespace. Inside are ids that begin with its own prefix or with one
- * that an admin assigned; where `is_any` holds, also every id that is in no other organisation's namespace.
+ * SQL: the ids of graph groups or threads in $2 that are outside the namespace of organization $1. Its namespace contains ids with its own
+ * prefix or with an assigned prefix. If `is_any` is set, it also contains every id outside the namespaces of other organizations.
  */
 const outside = `SELECT i.id FROM unnest($2::text[]) AS i(id) LEFT JOIN organisation_namespaces own ON own.id = $1
   WHERE NOT coalesce(starts_with(i.id, own.id || '_')
@@ -12,7 +12,7 @@ const outside = `SELECT i.id FROM unnest($2::text[]) AS i(id) LEFT JOIN organisa
       AND (o.id = substring(i.id FROM '^(org_[0-9A-Za-z]{22})_')
         OR EXISTS (SELECT FROM unnest(o.namespaces) AS n WHERE n <> '*' AND starts_with(i.id, n))))), false)`
 
-/** Those of the ids that the organisation may not claim in connected stores. An admin's claim is the approval of it. */
+/** The ids that the organization may not claim in connected stores. Empty for admins: their claim is its own approval. */
 export async function outsideNamespace(
   tx: Transaction,
   actor: Actor,

@@ -5,7 +5,7 @@ export interface ExportPart {
   pages(): AsyncIterable<ExportPage>
 }
 
-/** A header, a line for each record that names its part, and a last line with the totals. */
+/** Yields a header line, a line with the part's name for each record, and a last line with the totals. */
 export async function* ndjson(head: object, parts: readonly ExportPart[]): AsyncGenerator<string> {
   const totals: Record<string, number> = {}
   yield `${JSON.stringify(head)}\n`

@@ -10,11 +10,11 @@ import type { Pointer } from './provenance-contract.ts'
 export interface ToldPointer extends Pointer {
   source: string
   kind: 'message' | 'document'
-  /** Where in the body it stands. */
+  /** Path of the entry in the request body. */
   path: Issue['path']
 }
 
-/** That checkpoints know a message by the id that clients know is so wherever LangGraph was handed it: written down without being told. */
+/** LangGraph may have stored the message under its shown id, so this pointer is always added. */
 export const defaultsOf = (messageId: string): ToldPointer[] => [
   { store: 'checkpoints', ref: shownId(messageId), source: messageId, kind: 'message', path: [] },
 ]
@@ -27,22 +27,22 @@ export const objectPointer = (source: string, kind: ToldPointer['kind'], key: st
 })
 
 /**
- * Whether a key tells that it is of this source: it has an id of ours in it that nobody else can have (the project's, its conversation's,
- * its own), or begins as the operator allows. Stores may be shared with others: whoever names a key first is not therefore its owner.
+ * Whether a key provably belongs to the source: it contains a generated id (of the project, its conversation or the source itself), or has
+ * a prefix that the operator allows. Stores may be shared with others, so the first to name a key is not necessarily its owner.
  */
 export function isTied(ref: string, ids: readonly string[], prefixes: readonly string[]): boolean {
   return ids.some((id) => ref.includes(id)) || prefixes.some((prefix) => prefix !== '' && ref.startsWith(prefix))
 }
 const ownForm = /^(?:prj|conv|msg|doc)_[0-9A-Za-z]{22}$/
 const begins = { message: 'msg_', document: 'doc_' } as const
-/** The ids of ours by which a thread may be known as a conversation's: not those that a client chose. */
+/** Generated ids that tie a thread to a conversation. Ids that a client chose do not count. */
 export const conversationTies = (projectId: string, conversation: string | undefined): string[] => [
   projectId,
   ...(conversation !== undefined && ownForm.test(conversation) && conversation.startsWith('conv_')
     ? [conversation]
     : []),
 ]
-/** The same of a key and its source. */
+/** Generated ids that tie a key to its source. */
 const tiesOf = (projectId: string, { source, kind }: ToldPointer, conversation: string | undefined): string[] => [
   ...conversationTies(projectId, conversation),
   ...(ownForm.test(source) && source.startsWith(begins[kind]) ? [source] : []),
@@ -51,7 +51,7 @@ const tiesOf = (projectId: string, { source, kind }: ToldPointer, conversation: 
 const objectsOf = (projectId: string, { kind, source }: ToldPointer): string =>
   `projects/${projectId}/${kind}s/${shownId(source)}`
 
-/** Threads of conversations of other projects, and what else others' pointers name already. Ids that clients chose are nobody's alone. */
+/** SQL: entries that belong to other projects: threads of their conversations, generated ids, groups, and keys that their pointers name. */
 const foreign = `SELECT i.n FROM unnest($2::int[], $3::text[], $4::text[], $5::text[]) AS i(n, store, ref, place)
   WHERE (i.store = 'checkpoints' AND i.place <> '' AND (
       EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[i.place] AND c.project_id <> $1)
@@ -87,9 +87,9 @@ async function inOtherGroups(
 }
 
 /**
- * An erasure deletes what a pointer of its source names. A pointer may therefore name nothing that belongs to another project, and of our own
- * objects only those of its source.
- * @throws Problem `invalid` with each entry that does
+ * Rejects pointers outside the project. Data that a pointer names is erased with its source, so it must not belong to another project, nor
+ * be an object of ours that belongs to another source.
+ * @throws {Problem} `invalid` with every rejected entry
  */
 export async function confine(
   tx: Transaction,
@@ -151,13 +151,13 @@ export async function confine(
     })
 }
 
-/** Writes pointers down; facts that a known one ended are added to it. Returns how many were new. */
+/** Stores pointers. Ended facts of an existing pointer are merged. Returns the number of new pointers. */
 export async function store(
   tx: Transaction,
   told: readonly ToldPointer[],
   { projectId, toldBy, now }: { projectId: string; toldBy: string; now: Date },
 ): Promise<number> {
-  // The same pointer twice in one statement is one, with the facts of both.
+  // Merge equal pointers with their facts, because one statement cannot update a row twice.
   const once = new Map<string, ToldPointer & { place: string; ended: string[] }>()
   for (const { place = '', ended = [], ...entry } of told) {
     const key = JSON.stringify([entry.source, entry.store, place, entry.ref])

@@ -6,37 +6,37 @@ import type { ExportedStores } from './stored-parts.ts'
 
 export type Locale = 'en' | 'zh'
 
-/** What projects ask of the stores and of domains that they do not know. */
+/** Functions of stores and other domains that projects need. */
 export interface ProjectPorts {
   db: Database
-  /** What the export of a project reads beside our tables. */
+  /** The stores that the export of a project reads besides our tables. */
   stored: ExportedStores
   objects: Pick<ObjectStore, 'put' | 'get' | 'erase' | 'list' | 'versions'>
-  /** Those of the ids that were erased here and are never taken again. */
+  /** The ids that were erased here and may never be reused. */
   erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
-  /** Those of the values that were erased here. Throws `unavailable` where the keys cannot be read. */
+  /** The values that were erased here. @throws {Problem} `unavailable` if the keys cannot be read */
   isSuppressed(tx: Transaction, kind: 'participant', values: readonly string[]): Promise<readonly string[]>
-  /** The address at which a person showed that they receive email; undefined where they did not, or are gone. */
+  /** A person's verified email address; undefined if it is not verified or the person no longer exists. */
   verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined>
-  /** Whether a request for a copy was filed for the participant within the last 30 days, and its filer showed their right to it. */
+  /** Whether a request for a copy was filed for the participant within the last 30 days, and the requester proved their right to it. */
   copyAskedFor(participantId: string, now: Date): Promise<boolean>
-  /** The account with this address, in whatever letters it is written; undefined where there is none. */
+  /** The account with this email address, ignoring case; undefined if there is none. */
   accountWithAddress(tx: Transaction, address: string): Promise<string | undefined>
-  /** Where a person is written to; undefined once they are gone. */
+  /** The email address and language of a person; undefined after their erasure. */
   contactOf(tx: Transaction, accountId: string): Promise<{ email: string; locale: Locale } | undefined>
   erasures: Pick<SubjectErasures, 'begin'>
-  /** The stores and services that keep data which may lie in this region alone from being placed here. */
+  /** The stores and services that prevent data from being stored only in this region. */
   hindering(region: 'eu'): readonly string[]
-  /** Whether the graph has episodes of a group already, whoever wrote them. Throws `unavailable`. */
+  /** Whether the graph already has episodes of a group, by any author. @throws {Problem} `unavailable` */
   hasEpisodes(tx: Transaction, group: string): Promise<boolean>
-  /** Those of the uuids that are episodes of another group only. None while the graph does not answer. */
+  /** The uuids that are episodes of another group only. Returns none while the graph does not answer. */
   foreignEpisodes(tx: Transaction, group: string, uuids: readonly string[]): Promise<readonly string[]>
-  /** Those of the threads that have checkpoints already, whoever wrote them. Throws `unavailable`. */
+  /** The threads that already have checkpoints, by any author. @throws {Problem} `unavailable` */
   withCheckpoints(tx: Transaction, threads: readonly string[]): Promise<readonly string[]>
-  /** Keys of the cache and of objects that begin so may be named by any project, though no id of theirs stands in them. */
+  /** Prefixes of cache and object keys that any project may name in pointers, even without a generated id. */
   pointerPrefixes: readonly string[]
-  /** Tells this installation from another that might use the same bucket. */
+  /** Identifies this installation among those that might use the same bucket. */
   installation(): Promise<string>
-  /** Our own address, for links in letters. */
+  /** Our own origin, for links in emails. */
   origin: string
 }

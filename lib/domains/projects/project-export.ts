@@ -11,7 +11,7 @@ import { standingSource } from './standing.ts'
 import { storedParts } from './stored-parts.ts'
 
 interface ExportFile {
-  /** Its path in the archive. */
+  /** Path in the archive. */
   name: string
   bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
 }
@@ -19,10 +19,10 @@ export interface ExportHead {
   project_id: string
   exported_at: string
   schema_version: string
-  /** Parts that are not included while something of the project is being erased. */
+  /** Parts that are not included, for example while something of the project is being erased. */
   left_out?: string[]
 }
-/** The forms that exports have; who makes them is another domain. */
+/** The export formats, which another domain implements. */
 export interface ExportShapes {
   shapes: {
     schemaVersion: string
@@ -31,12 +31,12 @@ export interface ExportShapes {
 }
 
 type Shape = Omit<RecordQuery, 'values'>
-/** What is being erased is in none of them, nor in those of agents what restricted participants wrote. */
+/** SQL: excludes data that is being erased and, for agents, texts of restricted participants. */
 const readable = `m.erasing_since IS NULL AND c.erasing_since IS NULL AND ${servedSql('m', '$3')}`
 const readableDocument = `d.erasing_since IS NULL AND ${servedSql('d', '$3')}`
 const ofMessages = 'JOIN messages m ON m.id = x.message_id JOIN conversations c ON c.id = m.conversation_id'
 
-/** Everything of the project `$1` that was there at `$2`, for a person or an agent (`$3`), in the order in which it came. */
+/** All records of the project `$1` that existed at `$2`, for a person or an agent (`$3`), by creation time. */
 const shapes: Record<string, Shape> = {
   project: {
     from: 'projects p',
@@ -161,7 +161,7 @@ const filesPage = `SELECT f.* FROM (
     UNION ALL SELECT 'attachments/' || x.id, x.name, x.object_key FROM attachments x ${ofMessages}
       WHERE m.project_id = $1 AND x.created_at <= $2 AND ${readable} AND x.object_key > $4) AS f ORDER BY f.object_key LIMIT 100`
 
-/** The files of the project, by their keys; one is opened when its turn comes. What was erased meanwhile is left out. */
+/** The files of the project, ordered by key and opened one at a time. Files erased in the meantime are omitted. */
 async function* filesOf(
   { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
   projectId: string,

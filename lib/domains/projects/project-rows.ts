@@ -25,7 +25,7 @@ export interface ProjectRow {
   closed_at: Date | null
   receipt_id: string | null
 }
-/** Of `p`, for the reader in `$1` to `$4`, at the time `$5`. */
+/** SQL: columns of a project `p`, for the reader in `$1` to `$4`, at the time `$5`. */
 export const projectColumns = `p.id, p.name, p.status, ${roleOf} AS role, ${officeOf} AS office, p.group_id, p.region, p.entity_kinds,
   (SELECT count(*)::int FROM project_members c WHERE c.project_id = p.id) AS members,
   (SELECT count(*)::int FROM conversations c WHERE c.project_id = p.id AND c.erasing_since IS NULL) AS conversations,
@@ -59,7 +59,7 @@ export function projectView(row: ProjectRow): ProjectView {
   }
 }
 
-/** The project as its reader sees it now. Throws `not_found` for who does not. */
+/** The project as its reader currently sees it. @throws {Problem} `not_found` for others */
 export async function projectAsSeen(ask: Ask, reader: Reader, projectId: string, now: Date): Promise<ProjectView> {
   const [row] = await ask<ProjectRow>('project-view', `SELECT ${projectColumns} FROM projects p WHERE p.id = $6`, [
     ...readerValues(reader),

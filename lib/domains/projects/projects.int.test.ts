@@ -26,8 +26,8 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-describe('who may see a project', () => {
-  /** Everything in it that can be read, for whoever asks. */
+describe('access to a project', () => {
+  /** Paths of all readable data in the project. */
   const paths = async (): Promise<string[]> => {
     const message = await madeMessage(test, conversation, project.owner)
     const file = await madeAttachment(test, message, project.owner)
@@ -50,7 +50,7 @@ describe('who may see a project', () => {
   const statuses = async (asker: { cookie: string } | { token: string }, all: readonly string[]) =>
     Promise.all(all.map(async (path) => (await test.fetch('GET', path, asker)).status))
 
-  it('is its members: everybody else finds nothing there', async () => {
+  it('is limited to its members; others get 404', async () => {
     const all = await paths()
     const within = project.owner.organisationId
     const members = [project.owner, await madeMember(test, project), { token: project.agent.token }]
@@ -65,7 +65,7 @@ describe('who may see a project', () => {
       expect(await statuses(asker, all)).toEqual(all.map(() => 404))
   })
 
-  it('shows by office that there is one, and none of its content', async () => {
+  it('by office shows that the project exists, and none of its content', async () => {
     const all = await paths()
     for (const [asker, role] of [
       [await signedIn(test, 'manager', project.owner.organisationId), 'manager'],
@@ -84,7 +84,7 @@ describe('who may see a project', () => {
     expect((await test.fetch('GET', '/api/projects?all=true', auditor)).json).toMatchObject({ data: [], total: 0 })
   })
 
-  it('ends with membership, with the token, and with belonging to the organisation', async () => {
+  it('ends with the membership, the token, and the membership in the organization', async () => {
     const all = await paths()
     const person = await madeMember(test, project)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
@@ -93,7 +93,7 @@ describe('who may see a project', () => {
     expect(await statuses(agent, all)).toEqual(all.map(() => 200))
     expect((await test.fetch('DELETE', `${mine}/account/${person.accountId}`, project.owner)).status).toBe(204)
     expect(await statuses(person, all)).toEqual(all.map(() => 404))
-    // A person who belongs elsewhere takes part no more, whatever the list of members says.
+    // A person who moved to another organization has no access, even if the list of members still names them.
     const mover = await madeMember(test, project)
     const { organisationId } = await signedIn(test)
     await test.app.db.prisma.account.update({ where: { id: mover.accountId }, data: { organisationId } })
@@ -105,7 +105,7 @@ describe('who may see a project', () => {
     expect(await statuses(revoked, all)).toEqual(all.map(() => 401))
   })
 
-  it('is not an agent that only reads, nor a restricted one, when it comes to writing', async () => {
+  it('for writing is denied to read-only and restricted agents', async () => {
     const reader = await issuedAgent(test, ['read'], { owner: project.owner })
     const restricted = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
     for (const { id } of [reader, restricted])
@@ -126,11 +126,11 @@ describe('who may see a project', () => {
   })
 })
 
-describe('where its data may lie', () => {
+describe('the region of a project', () => {
   const placed = (in_: TestApp, { path }: MadeProject, by: Person, region: 'eu' | null) =>
     in_.fetch('PATCH', path, { cookie: by.cookie, body: { region } })
 
-  it('is for its owners to change, and not the EU while something is not known to be there', async () => {
+  it('can be changed only by owners, and not to the EU while a store is not known to be there', async () => {
     const own = await madeProject(test)
     const refused = await placed(test, own, own.owner, 'eu')
     expect([refused.status, refused.json.code]).toEqual([409, 'conflict'])
@@ -139,7 +139,7 @@ describe('where its data may lie', () => {
     expect((await placed(test, own, await madeMember(test, own), null)).status).toBe(403)
   })
 
-  it('is the EU where everything is known to be there, until an owner changes that', async () => {
+  it('can be the EU when all stores are known to be there, and an owner can change it back', async () => {
     const european = await testApp({ KP_REGIONS: 'postgresql=de@own,files=de@own,mail=de@own' })
     try {
       const own = await madeProject(european)
@@ -154,7 +154,7 @@ describe('where its data may lie', () => {
 })
 
 describe('members', () => {
-  it('come from the organisation alone, and one owner stays', async () => {
+  it('must belong to the organization, and one owner always remains', async () => {
     const { path, owner } = await madeProject(test)
     const add = (body: unknown, asker: Person = owner) => test.fetch('POST', `${path}/members`, { ...asker, body })
     const foreign = await signedIn(test)
@@ -174,7 +174,7 @@ describe('members', () => {
     expect((await add({ kind: 'account', member_id: owner.accountId, role: 'member' })).status).toBe(409)
     expect((await drop(owner, second)).status).toBe(403)
     expect((await add({ kind: 'account', member_id: second.accountId, role: 'owner' })).status).toBe(201)
-    // Both at once: one stays.
+    // Both at the same time: one remains.
     const both = await Promise.all([drop(owner, owner), drop(second, second)])
     expect(both.map(({ status }) => status).sort()).toEqual([204, 409])
     expect(await test.app.db.prisma.projectMember.count({ where: { projectId: path.slice(14), role: 'owner' } })).toBe(
@@ -182,7 +182,7 @@ describe('members', () => {
     )
   })
 
-  it('see the project of an agent that its owner claims', async () => {
+  it('include the owner of an agent who claims it, and who then sees its project', async () => {
     const agent = await test.agent()
     const made = await dataOf(test, 'POST', '/api/projects', agent, { body: { name: 'By itself' } })
     const owner = await signedIn(test)
@@ -194,8 +194,8 @@ describe('members', () => {
   })
 })
 
-describe('what was said', () => {
-  it('is kept as it was said, page by page in both directions', async () => {
+describe('messages', () => {
+  it('are returned unchanged, page by page in both directions', async () => {
     const own = await madeConversation(test, project)
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
     for (let n = 0; n < 5; n++)
@@ -227,7 +227,7 @@ describe('what was said', () => {
     expect((await test.fetch('POST', `${own.path}/messages`, { ...project.owner, body: big })).status).toBe(422)
   })
 
-  it('ends a page before it is too large', async () => {
+  it('are paged by size: a page ends before the response is too large', async () => {
     const own = await madeConversation(test, project)
     for (let n = 0; n < 20; n++)
       await madeMessage(test, own, project.owner, { content: String(n % 10).repeat(256 * 1024) })
@@ -241,13 +241,13 @@ describe('what was said', () => {
     expect([next.json.data.length, next.json.next_cursor]).toEqual([4, null])
   })
 
-  it('is changed by who said it alone, and what it said before stays with it', async () => {
+  it('can be edited only by their author, and keep their earlier texts', async () => {
     const message = await madeMessage(test, conversation, project.agent, { content: 'First.' })
     const edit = (asker: { cookie: string } | { token: string }, content: string) =>
       test.fetch('PATCH', message.path, { ...asker, body: { content } })
     const other = await madeMember(test, project, 'owner')
     expect((await edit(other, 'Not yours.')).status).toBe(403)
-    // The agent's owner answers for it.
+    // The agent's owner may edit its messages.
     expect((await edit(project.owner, 'Second.')).status).toBe(200)
     test.clock.advance(1000)
     const { json } = await edit(project.agent, 'Third.')
@@ -256,7 +256,7 @@ describe('what was said', () => {
     expect((await edit(project.agent, 'Third.')).json.data.edits).toBe(2)
   })
 
-  it('takes the client’s own ids once, and never one that was erased', async () => {
+  it('accept each client-chosen id once, and never an erased one', async () => {
     const id = newId('own')
     const say = (path: string, asker = project.owner) =>
       test.fetch('POST', `${path}/messages`, { ...asker, body: { id, role: 'user', content: 'Mine.' } })
@@ -290,7 +290,7 @@ describe('what was said', () => {
       ).toBe(422)
   })
 
-  it('takes a thread for one conversation alone', async () => {
+  it('a thread belongs to only one conversation', async () => {
     const threads = ['thread-of-one']
     await madeConversation(test, project, { threads })
     const elsewhere = await madeProject(test)
@@ -298,7 +298,7 @@ describe('what was said', () => {
       test.fetch('POST', `${to.path}/conversations`, { ...to.owner, body: { title: 'x', ...body } })
     expect((await named(elsewhere, { threads })).status).toBe(409)
     expect((await named(project, { id: 'thread-of-one' })).status).toBe(409)
-    // The id of its own claims no thread that another project has.
+    // The conversation's own id claims no thread that another project has.
     const same = await named(elsewhere, { id: 'thread-of-one' })
     expect([same.status, same.json.data.threads]).toEqual([201, []])
     const other = await madeConversation(test, elsewhere)
@@ -308,7 +308,7 @@ describe('what was said', () => {
     expect(added.threads).toEqual([other.id, 'another'])
   })
 
-  it('takes no thread that has checkpoints already, unless a manager of the organisation or an admin names it', async () => {
+  it('a thread with checkpoints can be claimed only by a manager of the organization or an admin', async () => {
     const [one, another, third] = [newId('run'), newId('run'), newId('run')]
     for (const thread of [one, another, third])
       await keptInThread(test, thread, [{ id: newId('m'), text: 'Of another application.' }])
@@ -347,7 +347,7 @@ describe('what was said', () => {
       body: { kind: 'account', member_id: manager.accountId },
     })
     await dataOf(test, 'PATCH', talk.path, manager, { body: { threads: [one] } })
-    // Theirs by now: the others may name it, and a thread that tells whose it is needs nobody.
+    // The project has the thread now, so others may name it. A thread that contains the project's id needs no manager.
     await reported(test, own, own.owner, entries)
     const tied = `agents/${own.id}/1`
     await keptInThread(test, tied, [{ id: newId('m'), text: 'Of this project.' }])
@@ -355,7 +355,7 @@ describe('what was said', () => {
     await dataOf(test, 'PATCH', talk.path, manager, { body: { threads: [another] } })
     const elsewhere = await signedIn(test, 'manager')
     expect((await test.fetch('PATCH', talk.path, { ...elsewhere, body: { threads: [third] } })).status).toBe(404)
-    // What says that it is another's is not given to anybody, also before its first checkpoint.
+    // A thread with the id of another project is rejected for everybody, even before its first checkpoint.
     for (const id of [project.id, conversation.id]) {
       const body = { threads: [`${own.id}/${id}`] }
       expect((await test.fetch('PATCH', talk.path, { ...manager, body })).json.issues).toMatchObject([
@@ -364,7 +364,7 @@ describe('what was said', () => {
     }
   })
 
-  it('says nothing in another project’s conversation, whoever asks', async () => {
+  it('cannot be added to a conversation of another project', async () => {
     const elsewhere = await madeProject(test)
     const path = `${elsewhere.path}/conversations/${conversation.id}`
     expect((await test.fetch('GET', path, elsewhere.owner)).status).toBe(404)
@@ -374,7 +374,7 @@ describe('what was said', () => {
     expect((await test.fetch('PATCH', path, { ...elsewhere.owner, body: { title: 'x' } })).status).toBe(404)
   })
 
-  it('returns the content to a repeated request, and stores it neither with the answer nor in the audit log', async () => {
+  it('are returned to a retry, and stored neither with the response nor in the audit log', async () => {
     const secret = `a word ${newId('word')}`
     const ask = () =>
       test.fetch('POST', `${conversation.path}/messages`, {
@@ -394,8 +394,8 @@ describe('what was said', () => {
   })
 })
 
-describe('what is being erased', () => {
-  it('is read by nobody and takes nothing more', async () => {
+describe('data that is being erased', () => {
+  it('is not readable and accepts no writes', async () => {
     const own = await madeConversation(test, project)
     const message = await madeMessage(test, own, project.owner)
     const file = await madeAttachment(test, message, project.owner)

@@ -18,14 +18,14 @@ import { createProject, editProject, listProjects, readProject } from './contrac
 import type { ProjectPorts } from './ports.ts'
 import { type ProjectRow, projectAsSeen, projectColumns, projectView } from './project-rows.ts'
 
-/** Those that the reader takes part in; with `$6`, those of their office, too. `$7`: of one status. */
+/** SQL: projects of the reader; with `$6`, also those that the reader's office may see. `$7`: the status, if given. */
 const seen = `((p.id IN ${ownProjects} AND p.organisation_id = $3) OR ($6::boolean AND ${officeOf} IS NOT NULL))
   AND ($7::text IS NULL OR p.status::text = $7)`
 const selectPage = `SELECT ${projectColumns} FROM projects p WHERE ${seen} AND (p.created_at, p.id) < ($8::timestamptz, $9)
   ORDER BY p.created_at DESC, p.id DESC LIMIT $10`
 const countAll = `SELECT count(*)::int AS n FROM projects p WHERE ${seen.replaceAll('$6', '$5').replaceAll('$7', '$6')}`
 
-/** Throws `conflict` where a store or service would take its data out of the region. */
+/** @throws {Problem} `conflict` if a store or service would store data outside the region */
 function placeIn({ hindering }: Pick<ProjectPorts, 'hindering'>, region: 'eu' | null | undefined): void {
   const names = region == null ? [] : hindering(region)
   if (names.length > 0)
@@ -35,7 +35,7 @@ function placeIn({ hindering }: Pick<ProjectPorts, 'hindering'>, region: 'eu' | 
     )
 }
 
-/** Projects themselves: how they come to be, and how they are called. */
+/** Use cases to list, create, read and edit projects. */
 export const ownedProjects = ({ db, hindering, ...ports }: Pick<ProjectPorts, 'db' | 'hindering' | 'hasEpisodes'>) => ({
   list: read(listProjects, async (ctx, { query: { all, status, cursor, limit } }) => {
     const place = placeOf(cursor)

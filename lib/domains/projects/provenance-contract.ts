@@ -4,7 +4,7 @@ import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { count, Id, when } from './contract.ts'
 import { most, provenanceStores, Reference } from './rules.ts'
 
-/** Where something came of a message or document, as its writer names it. */
+/** Where data derived from a message or document is stored, as reported by its writer. */
 export const Pointer = z
   .strictObject({
     store: z.enum(provenanceStores),

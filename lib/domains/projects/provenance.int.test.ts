@@ -31,8 +31,8 @@ const report = (entries: unknown, asker: { cookie: string } | { token: string } 
 const known = async (id: string) =>
   (await test.fetch('GET', `${project.path}/provenance?limit=100&source_id=${id}`, project.owner)).json
 
-describe('the ledger of what came of what', () => {
-  it('has a pointer for each message by itself, and what its writer told with it', async () => {
+describe('the provenance ledger', () => {
+  it('has a default pointer for each message, and the pointers in its request', async () => {
     const message = await madeMessage(test, conversation, project.agent, {
       provenance: [{ store: 'graph', ref: 'episode-1', ended: ['fact-2', 'fact-1'] }],
     })
@@ -46,7 +46,7 @@ describe('the ledger of what came of what', () => {
     )
   })
 
-  it('says nothing of what is being erased, nor does the export of the project', async () => {
+  it('and the project’s export omit data that is being erased', async () => {
     const going = await madeConversation(test, project)
     const message = await madeMessage(test, going, project.owner)
     const exported = async () => (await test.fetch('GET', `${project.path}/export?format=ndjson`, project.owner)).text
@@ -56,7 +56,7 @@ describe('the ledger of what came of what', () => {
     expect(await exported()).not.toContain(message.id)
   })
 
-  it('takes all entries or none, each once, and adds the facts that it is told', async () => {
+  it('stores all entries or none, each once, and merges the facts of a known pointer', async () => {
     const message = await madeMessage(test, conversation, project.owner)
     const entry = { source_id: message.id, store: 'graph', ref: newId('episode') }
     const both = [
@@ -73,7 +73,7 @@ describe('the ledger of what came of what', () => {
     expect((await report([])).status).toBe(422)
   })
 
-  it('names what is of another project, or of none, and keeps nothing', async () => {
+  it('rejects entries for sources of other projects and unknown sources with 422 and their paths, and stores nothing', async () => {
     const own = await madeMessage(test, conversation, project.owner)
     const there = await madeMessage(test, await madeConversation(test, elsewhere), elsewhere.owner)
     const before = (await known(own.id)).total
@@ -91,7 +91,7 @@ describe('the ledger of what came of what', () => {
     expect((await report([{ source_id: own.id, store: 'outside', ref: 'k' }], elsewhere.owner)).status).toBe(404)
   })
 
-  it('points at nothing that is another’s: what it names goes with its source', async () => {
+  it('rejects pointers to data of others, because that data would be erased with the source', async () => {
     const own = await madeMessage(test, conversation, project.owner)
     const other = await madeMessage(test, conversation, project.agent)
     const file = await madeAttachment(test, other, project.agent)
@@ -116,7 +116,7 @@ describe('the ledger of what came of what', () => {
       { store: 'cache', ref: 'a\nb' },
     ])
       expect([entry, (await report([{ source_id, ...entry }])).status]).toEqual([entry, 422])
-    // What a client calls its message tells nothing.
+    // An id that a client chose proves nothing.
     expect((await report([{ source_id: named.id, store: 'objects', ref: `app/${named.id}` }])).status).toBe(422)
     for (const id of [own.id, conversation.id, project.id])
       expect((await report([{ source_id, store: 'objects', ref: `app/${id}/x` }])).status).toBe(200)
@@ -126,7 +126,7 @@ describe('the ledger of what came of what', () => {
 })
 
 describe('the export of a project', () => {
-  it('has everything in it, as lines and as an archive with its files, and nothing that is being erased', async () => {
+  it('contains all its data, as NDJSON and as an archive with files, and no data that is being erased', async () => {
     const own = await madeProject(test, { name: 'To take along' })
     const talk = await madeConversation(test, own)
     const message = await madeMessage(test, talk, own.owner, { content: 'Line one\nline two' })
@@ -147,7 +147,7 @@ describe('the export of a project', () => {
         ...{ documents: 1, document_chunks: 1, provenance: 3, participants: 0, checkpoints: 0 },
       },
     })
-    // A summary or a fact may have the words of what is being erased.
+    // A summary or fact may contain words that are being erased.
     expect(lines[0].left_out).toEqual([
       'graph_episodes',
       'graph_entities',

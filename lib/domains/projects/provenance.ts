@@ -15,7 +15,7 @@ interface PointerRow extends Omit<PointerView, 'at' | 'place'> {
   at: Date
 }
 
-/** Locked, so that none of them begins to be erased meanwhile; what is being erased takes no more pointers. */
+/** SQL: locks sources, so that no erasure of them can begin. A source that is being erased accepts no pointers. */
 const lockSources = `WITH g AS MATERIALIZED (SELECT unnest(${possibleSql('$1::text', 'i')}) AS id FROM unnest($2::text[]) AS i),
   m AS MATERIALIZED (SELECT m.id, m.erasing_since, m.conversation_id FROM messages m
     WHERE m.project_id = $1 AND m.id IN (SELECT id FROM g) ORDER BY m.id FOR KEY SHARE),
@@ -25,7 +25,7 @@ const lockSources = `WITH g AS MATERIALIZED (SELECT unnest(${possibleSql('$1::te
     FROM m JOIN conversations c ON c.id = m.conversation_id
   UNION ALL SELECT d.id, 'document', d.erasing_since IS NOT NULL FROM d`
 
-/** The ledger of what came of what: pointers, no content. */
+/** Use cases for the provenance ledger. It contains pointers and no content. */
 export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withCheckpoints'> & ConfiningPorts) => ({
   reportProvenance: mutation(reportProvenance, async (ctx, { params: { projectId }, body: { entries } }) => {
     const { tx, actor, now } = ctx
@@ -37,7 +37,7 @@ export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'w
       lockSources,
       [projectId, ids],
     )
-    // A client may name it by the stored id, too.
+    // Clients may also use stored ids.
     const found = new Map(rows.flatMap((row) => [[row.id, row] as const, [shownId(row.id), row] as const]))
     const issues = entries.flatMap(({ source_id }, index): Issue[] =>
       found.has(source_id)

@@ -8,8 +8,8 @@ const all = async (chunks: AsyncIterable<string>) => {
   return found
 }
 
-describe('pieces of a text', () => {
-  it('are the text, none too long, none cut inside a character, however the bytes arrive', () =>
+describe('chunksOf', () => {
+  it('returns chunks that together are the text, within the size, with no character divided, however the bytes arrive', () =>
     fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'binary', maxLength: 400 }),
@@ -28,7 +28,7 @@ describe('pieces of a text', () => {
       { numRuns: 50 },
     ))
 
-  it('end where a line or a sentence does, where one ends late enough', async () => {
+  it('ends a chunk after a line or sentence if one ends late enough', async () => {
     expect(await all(chunksOf([Buffer.from('One two.\nThree four five.')], 12))).toEqual([
       'One two.\n',
       'Three four ',
@@ -37,8 +37,8 @@ describe('pieces of a text', () => {
   })
 })
 
-describe('names', () => {
-  it('may be written in any script, and hold nothing that is not seen', () => {
+describe('Line and FileName', () => {
+  it('accept any script and reject invisible characters', () => {
     for (const name of ['report.pdf', '计划 2026.docx', 'می‌خواهم.txt', 'a'.repeat(200)])
       expect(FileName.safeParse(name).success).toBe(true)
     for (const name of [
@@ -59,7 +59,7 @@ describe('names', () => {
     expect(Line.parse('  a/b é ')).toBe('a/b é')
   })
 
-  it('cannot leave the header that they stand in', () =>
+  it('asDownload cannot add a header, whatever the name is', () =>
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), (name) => {
         fc.pre(FileName.safeParse(name).success)

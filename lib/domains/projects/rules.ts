@@ -4,21 +4,21 @@ export const projectStatuses = ['active', 'closing', 'closed'] as const
 export type ProjectStatus = (typeof projectStatuses)[number]
 export const memberRoles = ['owner', 'member'] as const
 export type MemberRole = (typeof memberRoles)[number]
-/** As what somebody sees a project: as a member of it, or by an office, which shows what there is of it and none of its content. */
+/** How a reader sees a project: as a member, or by an office, which shows the project without its content. */
 export const seenRoles = [...memberRoles, 'manager', 'admin'] as const
 export const memberKinds = ['account', 'agent'] as const
 export type MemberKind = (typeof memberKinds)[number]
-/** Who may be the author of a message or document: members, and participants on whose behalf an agent writes. */
+/** Possible authors of messages and documents: members, and participants on whose behalf an agent writes. */
 export const writerKinds = [...memberKinds, 'participant'] as const
 export type WriterKind = (typeof writerKinds)[number]
 export const messageRoles = ['user', 'assistant', 'system', 'tool'] as const
 export const documentKinds = ['document', 'artifact'] as const
 export type DocumentKind = (typeof documentKinds)[number]
 export const provenanceStores = ['checkpoints', 'graph', 'cache', 'objects', 'outside'] as const
-/** Of an erasure of a part of a project. */
+/** Reasons for the erasure of a part of a project. */
 export const erasureReasons = ['user_request', 'gdpr_erasure', 'deal_closure'] as const
 
-/** Bytes of a message, of an attachment, of a document; characters of a piece of a document's text. */
+/** Maximum sizes: bytes of a message, attachment and document; characters of a chunk; numbers of the others. */
 export const most = {
   message: 256 * 1024,
   attachment: 10 * 1024 * 1024,
@@ -29,7 +29,7 @@ export const most = {
   entityKinds: 200,
 } as const
 
-/** What may be uploaded. Whatever it is, it is given back as a download that no browser runs. */
+/** Media types that may be uploaded. All are returned as downloads that a browser does not execute. */
 export const fileTypes = [
   'application/json',
   'application/msword',
@@ -63,14 +63,14 @@ export const fileTypes = [
   'video/webm',
 ] as const
 
-/** Whether its text becomes pieces that are kept beside it. */
+/** Whether the text of a file is stored in chunks. */
 export const isText = (mediaType: string): boolean => mediaType.startsWith('text/') || mediaType === 'application/json'
 
-/** What is not seen, turns the direction of what follows, or breaks a line; joiners stay, which some scripts are written with. */
+/** Invisible characters, direction marks and line breaks. Joiners are allowed, because some scripts need them. */
 const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
-/** One line of a person's words: a name, a title. */
+/** One line of text, for example a name or a title. */
 export const Line = z
   .string()
   .trim()
@@ -78,28 +78,28 @@ export const Line = z
   .max(200, 'has 200 characters at most')
   .refine((text) => !unseen.test(text), 'holds a control character, a line break, or a sign that is not seen')
   .transform((text) => text.normalize('NFC'))
-/** What a file is called, without a place. */
+/** The name of a file, without a folder. */
 export const FileName = Line.refine(
   (name) => !/[/\\]/.test(name),
   'holds a slash: give the name without its folder',
 ).refine((name) => !/^\.+$/.test(name), 'is no name of a file')
-/** What was said, as it was said. Kept as it came, and escaped wherever it is shown. */
+/** Text of a message. Stored unchanged, and escaped wherever it is shown. */
 export const Content = z
   .string()
   .min(1, 'has one character at least')
   .refine((text) => Buffer.byteLength(text) <= most.message, 'has 256 KiB at most')
   .refine(isStorable, 'holds a NUL character or half a surrogate pair')
 
-/** A person's own id of something, or ours. */
+/** An id that a client chose, or a generated one. */
 export const idForm = /^(?!\.+$)[\w.:-]{1,200}$/
-/** How a store calls something: as it likes, but no control characters. */
+/** The name of something in another store: any text without control characters. */
 export const Reference = z
   .string()
   .min(1, 'has one character at least')
   .max(1_000, 'has 1,000 characters at most')
   .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), 'holds a control character')
 
-/** Where a break between two pieces of text disturbs least: after a line, a sentence, a word; never inside a character. */
+/** Best position to divide a text: after a line, a sentence or a word; never inside a surrogate pair. */
 function breakIn(text: string, most: number): number {
   if (text.length <= most) return text.length
   const least = Math.floor(most * 0.6)
@@ -112,8 +112,8 @@ function breakIn(text: string, most: number): number {
 }
 
 /**
- * A text, arriving as UTF-8, in pieces of so many characters (UTF-16 units) at most, in its order; together they are the text. Bytes that
- * are no UTF-8, and NUL, which the database cannot hold, become U+FFFD. Holds one piece at a time.
+ * Divides a UTF-8 text into consecutive chunks of at most `size` UTF-16 units. Invalid UTF-8, and NUL, which PostgreSQL cannot store,
+ * become U+FFFD. Holds one chunk in memory.
  */
 export async function* chunksOf(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -137,7 +137,7 @@ export async function* chunksOf(
   }
 }
 
-/** RFC 6266: a download under this name; what is not ASCII goes beside a plain form of it. */
+/** Content-Disposition header (RFC 6266) for a download. A name that is not ASCII is added in encoded form. */
 export const asDownload = (name: string): string => {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
   const coded = encodeURIComponent(name).replaceAll(

@@ -11,7 +11,7 @@ import { type ExportShapes, projectExport } from './project-export.ts'
 import { ownedProjects } from './projects.ts'
 import { projectProvenance } from './provenance.ts'
 
-/** Projects with their conversations and documents, and the ledger of what came of them. What erases them stands beside this. */
+/** The use cases of projects: conversations, messages, documents, participants and provenance. Erasing parts is in `erasing/service.ts`. */
 export const projectsService = (ports: ProjectPorts & ExportShapes & ParticipantExports) => ({
   ...ownedProjects(ports),
   ...projectMembers(ports),

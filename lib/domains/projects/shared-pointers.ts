@@ -13,8 +13,8 @@ const standing = `WITH ${holdMembers('$3')},
     ${joinHolds('x')} WHERE ${staysSql('x')} AND ($4::text IS NULL OR x.project_id = $4)`
 
 /**
- * Of the keys, in checkpoints the ids, that pointers of what goes name: those that a message or document names which stays, or has for its
- * id. They stay with it, and go with the last that names them. Ids in checkpoints mean something within one project, which `project` names.
+ * Of these references, those that remaining messages or documents also name. In checkpoints, references are message ids, and a remaining
+ * source may also have the id itself; such ids are only unique within `project`. Shared data is deleted with its last source.
  */
 export async function othersOf(
   tx: Transaction,
@@ -34,7 +34,7 @@ export async function othersOf(
   return new Set(rows.filter(({ source }) => !goes.has(source)).map(({ ref }) => ref))
 }
 
-/** Remaining sources whose texts are read at most. */
+/** Maximum number of remaining sources to read. */
 const mostNaming = 500
 const namingTexts = `WITH ${holdMembers('$3')}
   SELECT * FROM (SELECT v.ref, x.id AS source, ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id) AS texts
@@ -65,7 +65,7 @@ export async function textsNaming(
   return found
 }
 
-/** Of the keys those that pointers of other projects name and no pointer of these projects. */
+/** The keys that only pointers of other projects name. */
 export async function foreignRefs(
   tx: Transaction,
   store: 'cache' | 'objects',

@@ -2,17 +2,17 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Scope } from '#lib/kernel/holder.ts'
 import type { WriterKind } from './rules.ts'
 
-/** Where something came of a message or document, as it was written down or reported. */
+/** Where data derived from a message or document is stored, as recorded or reported. */
 export interface Pointer {
   store: 'checkpoints' | 'graph' | 'cache' | 'objects' | 'outside'
-  /** In checkpoints a message's id, in the graph an episode's uuid, in the cache and among objects a key. */
+  /** A message id in checkpoints, an episode's uuid in the graph, a key in the cache and in object stores. */
   ref: string
-  /** In checkpoints the thread, in the graph the group, where the writer named one. */
+  /** The thread in checkpoints or the group in the graph, if the writer named one. */
   place: string
   /** In the graph: facts whose validity the episode ended. */
   ended: string[]
 }
-/** One message or document that goes, with what finds what came of it. */
+/** A message or document that is being erased, with the data needed to find data derived from it. */
 export interface Source {
   kind: 'message' | 'document'
   id: string
@@ -25,27 +25,27 @@ export interface Source {
   createdAt: Date
   /** Who wrote it. */
   author: { kind: WriterKind; id: string; name: string | null }
-  /** Its words: of a message what it says and said before, of a document its chunks. Content: for searching alone, kept nowhere. */
+  /** A message's current and earlier texts, or a document's chunks. Only for searching; never stored. */
   texts: string[]
-  /** Of its bytes, or its attachments'. */
+  /** Object keys of its bytes or of its attachments. */
   objects: string[]
   pointers: Pointer[]
 }
-/** What goes whole with a project or conversation, whatever lies in it. */
+/** A project or conversations that are erased completely, with all their contents. */
 export interface Whole {
   project: string
-  /** Null: of the project only these conversations go. */
+  /** Null: only these conversations of the project are erased. */
   group: string | null
   conversations: string[]
   threads: string[]
 }
 
-/** What of projects a scope covers and no hold keeps. Asked by the holders of derived stores while the rows are there. */
+/** The sources that a scope covers, without those under legal hold. Data sources of derived stores read them while the rows exist. */
 export interface Sources {
-  /** In the order of their ids, some at a time. */
+  /** In batches, ordered by id. */
   of(scope: Scope, tx: Transaction, now: Date): AsyncIterable<Source[]>
-  /** Of a project or conversation; else empty. */
+  /** Projects and conversations that are erased completely. */
   whole(scope: Scope, tx: Transaction, now: Date): Promise<Whole[]>
-  /** How many sources a hold keeps, by hold. */
+  /** Number of sources under legal hold, by hold. */
   held(scope: Scope, tx: Transaction, now: Date): Promise<Record<string, number>>
 }

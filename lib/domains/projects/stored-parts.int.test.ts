@@ -30,7 +30,7 @@ const exported = async (project: MadeProject): Promise<Line[]> => {
 }
 const ofPart = (lines: readonly Line[], part: string) => lines.filter((line) => line.part === part)
 
-it('the export of a project includes its graph and its threads, and nothing of other projects', async () => {
+it('export of a project includes its graph and its threads, and nothing of other projects', async () => {
   const [project, other] = [await madeProject(test), await madeProject(test)]
   const id = (name: string) => `${project.id}-${name}`
   const planted = (group: string, name: (text: string) => string) => ({
@@ -90,7 +90,7 @@ it('the export of a project includes its graph and its threads, and nothing of o
   expect(JSON.parse(files['graph_episodes.json'] ?? '[]')).toHaveLength(2)
   expect(JSON.parse(files['checkpoints.json'] ?? '[]')).toHaveLength(12)
 
-  // What is being erased is in no part.
+  // Data that is being erased is in no part.
   await test.db.prisma.message.update({ where: { id: message.id }, data: { erasingSince: test.clock.now() } })
   const during = await exported(project)
   expect(during[0]?.left_out).toContain('graph_facts')
@@ -99,7 +99,7 @@ it('the export of a project includes its graph and its threads, and nothing of o
   await dataOf(test, 'GET', project.path, project.owner)
 })
 
-it('the export gives a long thread and a large graph page by page', async () => {
+it('export returns a long thread and a large graph in pages', async () => {
   const project = await madeProject(test)
   const names = Array.from({ length: 450 }, (_, n) => `${project.id}-${String(n).padStart(4, '0')}`)
   await postgresPlanting(test.db).plant({

@@ -6,13 +6,13 @@ import { type ListedKind, listedKinds } from '#lib/stores/graph/listing.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { ExportPart } from './ndjson.ts'
 
-/** The stores whose data of a project its export includes. */
+/** The stores whose project data is part of the export. */
 export interface ExportedStores {
   graph: Pick<GraphStore, 'list'>
   checkpoints: Pick<CheckpointStore, 'page'>
 }
 
-/** Nodes of one page. */
+/** Nodes per page. */
 const pageSize = 200
 const pageOf = (records: readonly object[]): ExportPage => ({
   lines: records.map((record) => JSON.stringify(record)).join('\n'),
@@ -34,7 +34,7 @@ async function* graphPages(
   }
 }
 
-/** Threads of the conversations of a project, and those that its pointers name; not those with something in them that is being erased. */
+/** SQL: threads of a project's conversations, and threads that its pointers name, except those with content that is being erased. */
 const threads = `SELECT DISTINCT t.thread FROM (
     SELECT unnest(c.threads) AS thread FROM conversations c WHERE c.project_id = $1
     UNION ALL SELECT v.place FROM provenance v WHERE v.project_id = $1 AND v.store = 'checkpoints' AND v.place <> ''
@@ -74,9 +74,9 @@ const erasing = `SELECT 1 AS found WHERE EXISTS (SELECT FROM messages WHERE proj
 const restricted = 'SELECT 1 AS found FROM restricted_participants WHERE project_id = $1 LIMIT 1'
 
 /**
- * The graph of a project and its threads in the checkpoint store, as parts of its export. `leftOut`: the parts that it does not include
- * while something of the project is being erased, or for agents while the processing of a participant is restricted, because a summary or
- * fact may have the words.
+ * The graph and the checkpoint threads of a project, as parts of its export. `leftOut`: parts that are omitted while something of the
+ * project is being erased, or for agents while the processing of a participant is restricted, because summaries and facts may contain these
+ * words.
  */
 export async function storedParts(
   db: Database,

@@ -17,11 +17,11 @@ import type { Pointer } from './provenance-contract.ts'
 import { chunksOf, type DocumentKind, isText, most } from './rules.ts'
 import { keptWithRow, storeUpload } from './uploads.ts'
 
-/** Pieces of one statement. */
+/** Chunks per statement. */
 const chunksAtOnce = 200
-/** Texts that are held at once, each of 50 MiB at most. */
+/** Limits the texts in memory at one time, each up to 50 MiB. */
 const reading = turns({ atOnce: 2, waiting: 20 })
-/** The text as it was stored, in pieces. Read before the transaction: a store that is slow keeps no connection of the database. */
+/** Reads the stored text in chunks. Runs before the transaction, so that a slow store does not occupy a database connection. */
 const chunksAt = async ({ objects }: Pick<ProjectPorts, 'objects'>, key: string): Promise<string[]> => {
   const bytes = await objects.get(key)
   if (!bytes) throw new Problem('unavailable', 'The object store lost the file. Nothing was kept; send it again.')
@@ -54,10 +54,10 @@ export interface NewDocument {
   id?: string | undefined
   name: string
   kind: DocumentKind
-  /** A message of the project, as its client calls it. */
+  /** A message of the project, by the client's id. */
   made_from?: string | undefined
   author?: Author | undefined
-  /** Now unless told. */
+  /** Default: now. */
   created_at?: Date | undefined
   provenance?: readonly Pointer[] | undefined
 }
@@ -66,13 +66,14 @@ export type DocumentPorts = Pick<
   'db' | 'objects' | 'erasedAmong' | 'isSuppressed' | 'withCheckpoints' | 'pointerPrefixes' | 'foreignEpisodes'
 >
 
-/** The pointers of a document as its request names them. */
+/** The pointers of a document in its request. */
 export const toldOfDocument = (id: string, { provenance = [] }: Pick<NewDocument, 'provenance'>): ToldPointer[] =>
   provenance.map((entry, index) => ({ ...entry, source: id, kind: 'document', path: ['provenance', index] }))
 
 /**
- * Stores a document in a project that the actor may write into, with its author and its pointers: first its bytes, then its row. Whatever
- * is refused leaves neither. Throws `not_found`, `invalid`, `erased`, `id_in_use`, and what its author and pointers are refused for.
+ * Stores a document with its author and pointers, in a project to which the actor may write: first its bytes, then its row. If the request
+ * is rejected, neither remains.
+ * @throws {Problem} `not_found`, `invalid`, `erased`, `id_in_use`, and those of its author and pointers
  */
 export async function storeDocument(
   ports: DocumentPorts,
@@ -93,7 +94,7 @@ export async function storeDocument(
 ): Promise<{ id: string; bytes: number }> {
   const { actor, now } = ctx
   if (given.created_at !== undefined && given.created_at > now) throw invalid(pathTo('created_at'), 'lies ahead of now')
-  // Refused before the bytes come, and looked up again with the row.
+  // Check before the bytes are read, and again when the row is stored.
   const check = async (tx: Transaction) => {
     const project = await writableProject(askingWithin(tx), readerOf(ctx), projectId)
     const writer = await authorFor(ports, { tx, actor, now }, projectId, given.author)
@@ -105,13 +106,13 @@ export async function storeDocument(
     return { project, writer, made, madeFrom }
   }
   const { made: id } = await ctx.gate.transaction(async (tx) => {
-    // A participant that this registers is stored with the document only.
+    // Roll back a participant created by this check: it is only stored together with the document.
     await tx.$executeRawUnsafe('SAVEPOINT document_check')
     const found = await check(tx)
     await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT document_check')
     return found
   })
-  // One upload, one key: of two at once under one id, neither writes over the other's bytes.
+  // Each upload has its own key, so that concurrent uploads with the same id do not overwrite each other.
   const key = `projects/${projectId}/documents/${shownId(id)}/${newId('file')}`
   const stored = await storeUpload(ports, key, upload, most.document)
   const at = given.created_at ?? now

@@ -44,8 +44,8 @@ const gathered = (scope: Scope): Promise<Source[]> =>
     return all
   })
 
-describe('whose words go', () => {
-  it('with a subject: what they wrote, and where they take part; others’ words stay, and a pseudonym for who began it', async () => {
+describe('erasure of a subject', () => {
+  it('erases their data and memberships, keeps data of others, and replaces their name with a pseudonym', async () => {
     const subject = await madeSubject(test, { agents: 1, units: 1 })
     const { projects, marker, accountId } = subject
     const run = await erased({ account: accountId, agents: [] })
@@ -84,7 +84,7 @@ describe('whose words go', () => {
       expect(left.filter(({ text }) => text.includes(name))).toEqual([])
   }, 600_000)
 
-  it('takes the name off a correction of an agent’s message, when the agent is another’s since', async () => {
+  it('removes their name from an edit of an agent’s message when the agent has another owner now', async () => {
     const project = await madeProject(test)
     const conversation = await madeConversation(test, project)
     const before = await madeMember(test, project)
@@ -99,7 +99,7 @@ describe('whose words go', () => {
     expect(edit).toMatchObject({ content: 'as it was', editedBy: expect.stringMatching(/^erased-/) })
   })
 
-  it('makes an owner of who is there longest, where the last owner goes', async () => {
+  it('makes the member who joined first an owner when the last owner is erased', async () => {
     const project = await madeProject(test)
     const first = await madeMember(test, project)
     test.clock.advance(1_000)
@@ -108,7 +108,7 @@ describe('whose words go', () => {
     expect(await dataOf(test, 'GET', project.path, first)).toMatchObject({ role: 'owner', members: 2 })
   })
 
-  it('stays under a hold on the project, or on who wrote it, and is counted by it', async () => {
+  it('keeps data under a legal hold on the project or on its author, and counts it by hold', async () => {
     const project = await madeProject(test)
     const conversation = await madeConversation(test, project)
     const member = await madeMember(test, project)
@@ -160,7 +160,7 @@ describe('whose words go', () => {
 })
 
 describe('the sources of a scope', () => {
-  it('are what was written with its words, files and pointers, in the order of their ids', async () => {
+  it('are all messages and documents with their texts, files and pointers, ordered by id', async () => {
     const project = await madeProject(test)
     const conversation = await madeConversation(test, project, { threads: ['a-thread'] })
     const message = await madeMessage(test, conversation, project.agent, { content: 'First.' })
@@ -197,7 +197,7 @@ describe('the sources of a scope', () => {
     expect(await gathered(foreign)).toEqual([])
   })
 
-  it('of 20,000 messages come 500 at a time, and the run that erases them ends', async () => {
+  it('are read in batches of 500 from 20,000 messages, and the erasure ends', async () => {
     const project: MadeProject = await madeProject(test)
     const colleague = await madeMember(test, project)
     const conversations: string[] = []
@@ -226,7 +226,7 @@ describe('the sources of a scope', () => {
     expect(
       await test.app.db.prisma.message.findMany({ where: { projectId: project.id }, select: { id: true } }),
     ).toEqual([{ id: stays.id }])
-    // The one in which a colleague spoke stays.
+    // The conversation with a message of a colleague remains.
     expect(await test.app.db.prisma.conversation.count({ where: { projectId: project.id } })).toBe(1)
   }, 600_000)
 })

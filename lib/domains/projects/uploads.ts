@@ -14,8 +14,8 @@ export interface Uploaded {
 }
 
 /**
- * Puts a file under the key while it arrives, whole or not at all. Throws `too_large` beyond so many bytes, `bad_request` where it broke
- * off; what the store says against it goes through.
+ * Streams a file to the object store, completely or not at all.
+ * @throws {Problem} `too_large` above the limit, `bad_request` if the upload is interrupted, and the store's own problems
  */
 export async function storeUpload(
   { objects }: Pick<ProjectPorts, 'objects'>,
@@ -45,15 +45,15 @@ export async function storeUpload(
   try {
     await objects.put(key, measured(), { mediaType })
   } catch (error) {
-    // The store may have wrapped what was wrong with the upload itself.
+    // Prefer the upload's own problem: the store may have wrapped it.
     throw refused ?? error
   }
   return { key, mediaType, bytes: size, sha256: new Uint8Array(hash.digest()) }
 }
 
 /**
- * Runs what writes the row of a stored file. Where there is no row in the end, the object goes again; where that fails, or nobody can say,
- * a sweep finds it a day later.
+ * Runs the write of a stored file's row. If no row exists afterwards, deletes the object. If that fails or the result is unknown, a sweep
+ * deletes the object a day later.
  */
 export async function keptWithRow<T>(
   { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
@@ -70,7 +70,7 @@ export async function keptWithRow<T>(
   }
 }
 
-/** Whether a row has the object, of each of the keys. */
+/** The keys that a row of an attachment or document refers to. */
 async function keysKept({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ key: string }>(
     'object-keys-kept',
@@ -84,15 +84,15 @@ async function dropUnlessKept(ports: Pick<ProjectPorts, 'db' | 'objects'>, key: 
   if (!(await keysKept(ports, [key])).has(key)) await ports.objects.erase([key])
 }
 
-/** Keys that uploads make; others' objects are others'. */
+/** Keys of uploads. Other objects do not belong to this installation. */
 const ownKey = /^projects\/prj_\w+\/(?:messages\/[\w.:-]+\/att_\w+|documents\/[\w.:-]+\/file_\w+)$/
 const day = 24 * 3_600_000
 const pageSize = 500
 
-/** In the bucket: which installation sweeps it. */
+/** Object that names the installation that sweeps this bucket. */
 const markKey = 'knowledgepulse-installation'
 
-/** Whether the bucket says that it is ours to sweep; one that says nothing is marked, and swept from the next time on. */
+/** Whether the bucket is marked as ours. An unmarked bucket is marked now and swept from the next run on. */
 export async function isOurs({
   objects,
   installation,
@@ -104,7 +104,7 @@ export async function isOurs({
   }
   const said = await text(mark)
   if (said === own) return true
-  // Marked in former days, when it told no data folder: whoever comes first has it from then on.
+  // An old mark without a data folder: the first installation that matches it takes over.
   if (own.startsWith(`${said} `)) {
     await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
     return false
@@ -120,8 +120,8 @@ export async function isOurs({
 }
 
 /**
- * Removes objects without a row that are older than a day: of uploads that a crash ended between object and row. Returns how many. Where
- * another installation keeps its objects in the same bucket, it has no rows here: then nothing is removed.
+ * Deletes objects without a row that are older than a day: a crash interrupted their upload between object and row. Returns how many.
+ * Deletes nothing if the bucket belongs to another installation, because its rows are not in this database.
  */
 export async function sweepUploads(
   ports: Pick<ProjectPorts, 'db' | 'objects' | 'installation'>,

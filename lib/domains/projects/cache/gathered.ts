@@ -9,20 +9,20 @@ import type { Naming } from '../values/judge.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { addErasedId, type Chosen, isOurs, looksOurs, mayGo } from './rules.ts'
 
-/** What the rows of a scope say about the cache, while they are there. */
+/** Search terms for the cache from the rows of a scope. Read while these rows exist. */
 export interface Gathered {
-  /** Erased ids that this installation made. */
+  /** Erased ids that this installation generated. */
   ids: Set<string>
-  /** Erased ids that a client chose. */
+  /** Erased ids that clients chose. */
   chosen: Map<string, Chosen>
-  /** Conversations, threads and projects that remain and contained an erased source. */
+  /** Remaining conversations, threads and projects that contained an erased source. */
   near: Set<string>
-  /** Ids that this installation made of the projects and conversations. */
+  /** Generated ids of the projects and conversations. */
   anchors: Set<string>
   projects: Set<string>
   /** Ids of all erased sources. */
   sources: Set<string>
-  /** Keys that provenance names, with the texts that may be in them. */
+  /** Keys that provenance names, with the texts that they may contain. */
   names: Map<string, Naming>
   foreign: Set<string>
   words: Fingerprints
@@ -57,7 +57,7 @@ export async function gatherCache(sources: Sources, scope: Scope, tx: Transactio
     found.anchors.add(project)
     found.projects.add(project)
     if (group !== null) addErasedId(found, 'project', project, [project])
-    // A thread is called as its conversation, unless somebody chose otherwise.
+    // A thread has the id of its conversation, unless the application chose another.
     for (const id of [...threads, ...(group === null ? [] : [group])])
       if (id !== project) addErasedId(found, found.near.has(id) ? 'conversation' : 'project', id, [project])
   }

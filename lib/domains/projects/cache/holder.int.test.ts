@@ -9,7 +9,7 @@ import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis
 const nobody = { subject: { account: null, agents: [] } }
 const ttl = 600
 
-describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', () => {
+describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
   let redis: TestRedis
   let test: TestApp
   let client: ReturnType<typeof connected>
@@ -20,7 +20,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     redis = started
     test = await testApp({ KP_REDIS_URL: redis.url })
     client = connected()
-    client.on('error', () => {}) // it goes with its server
+    client.on('error', () => {}) // The client disconnects with its server.
     await client.connect()
   })
   afterAll(async () => {
@@ -51,13 +51,13 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     const content = words ?? `They said: "${newId('word')}", in ${newId('word')}.`
     const message = await madeMessage(test, conversation, project.owner, { content, ...(id !== undefined && { id }) })
     const other = await madeMessage(test, conversation, project.owner, { content: 'Something else entirely.' })
-    // As it is stored.
+    // The stored form of the id.
     const stored = id === undefined ? message.id : `${project.id}~${id}`
     const part: Part = { kind: 'message', id: stored, project: project.id, conversation: conversation.id }
     return { project, conversation, message, other, content, part, scope: { part }, stored }
   }
 
-  it('goes by pointer, by name, by index, by value and by text; what is of others stays', async () => {
+  it('erase deletes entries found by pointer, name, index, value and text, and keeps entries of others', async () => {
     await client.flushDb()
     const { cache } = test.app.stored
     const { project, conversation, message, other, content, scope } = await talk()
@@ -83,19 +83,19 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     )
     const { items, watched } = await planOf(scope)
     expect(items).toHaveLength(7)
-    // Names may say what was asked: neither plan nor ledger has one.
+    // Names may contain personal data, so neither the plan nor the ledger contains them.
     for (const item of items) expect(item).toMatch(/^(key|found):[\w-]{22}$/)
     expect(items.filter((item) => item.startsWith('key:'))).toHaveLength(1)
     expect(await left(scope, watched)).toBeGreaterThan(0)
     const done = await erased(scope, items)
     expect(done).toMatchObject({ count: 7, results: { keys: 7 }, mentions: [] })
-    // As after a crash between the cache and our commit.
+    // Repeat as after a crash between the change of the cache and our commit.
     expect(await erased(scope, items)).toMatchObject({ count: 0, results: { keys: 7 }, mentions: [] })
     expect(await left(scope, [...items, ...watched])).toBe(0)
     expect(await keys()).toEqual(stays.sort())
   })
 
-  it('what a conversation that stays has anew is nobody’s residue; a late entry of the message is, and goes', async () => {
+  it('residue counts late entries of an erased message, and no new entries of its remaining conversation', async () => {
     await client.flushDb()
     const { conversation, message, scope } = await talk()
     const { all: items } = await planOf(scope)
@@ -111,7 +111,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
   })
 
   it.each(['user', 'assistant', 'a', 'kp:cache:'])(
-    'the id %j takes nothing by its letters, and all by index and pointer',
+    'erase deletes entries of the id %j found by index and pointer, and keeps entries that only contain this word',
     async (id) => {
       await client.flushDb()
       const { project, scope, stored } = await talk(id)
@@ -131,7 +131,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     },
   )
 
-  it('an id is not taken for a longer one', async () => {
+  it('erase keeps entries with a longer id or without an id of the project', async () => {
     await client.flushDb()
     const { scope, project } = await talk('message-1')
     const stays = [`app:${project.id}:message-10`, 'app:message-1']
@@ -144,7 +144,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
   })
 
   it.each([newId('usr'), newId('prj'), '01890a5d-ac96-774b-bcce-b302099a8057', '"cookie":{"originalMaxAge"'])(
-    'whoever calls a message %s, or writes that, takes nothing of others with it',
+    'erase keeps entries of others when a message has the id %s or this text',
     async (word) => {
       await client.flushDb()
       const isId = !word.includes('"')
@@ -161,7 +161,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     },
   )
 
-  it('cuts an entry that a remaining message names too, and deletes it with the last of them', async () => {
+  it('erase cuts an entry that a remaining message also names, and deletes it with the last such message', async () => {
     await client.flushDb()
     const { project, message, other, part, content } = await talk()
     const both = `app:${project.id}:of-both`
@@ -181,7 +181,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     expect(await keys()).toEqual([])
   })
 
-  it('what a pointer told of is known again by its hash alone, and is whose who names it by then', async () => {
+  it('residue finds a reported key by its hash, and reused returns the key when another message names it', async () => {
     await client.flushDb()
     const { project, message, other, scope } = await talk()
     const told = `app:${project.id}:what was asked`
@@ -204,7 +204,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     expect(await keys()).toEqual([])
   })
 
-  it('a person takes what was set about them and their messages', async () => {
+  it('erase deletes entries about an erased person and their messages', async () => {
     await client.flushDb()
     const { project, message } = await talk()
     const { accountId } = project.owner
@@ -219,20 +219,20 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     expect(await keys()).toEqual(['kp:about:usr_0123456789abcdefghijkl', 'kp:cache:theirs'])
   })
 
-  it('a message is erased through the API, and nothing of it is left', async () => {
+  it('DELETE of a message erases all its entries', async () => {
     await client.flushDb()
     const { message, project } = await talk()
     await client.set(`app:${message.id}`, 'x')
     const { cookie } = project.owner
     const answer = await test.fetch('DELETE', message.path, { cookie, body: {} })
     const erasure = async () => (await test.fetch('GET', `/api/erasures/${answer.json.auditId}`, { cookie })).json.data
-    // On a busy machine it goes on after the answer.
+    // On a slow machine, the erasure continues after the response.
     await vi.waitUntil(async () => (await erasure()).success, { timeout: 120_000, interval: 200 })
     expect(await erasure()).toMatchObject({ deleted_from: { redis: true } })
     expect(await keys()).toEqual([])
   })
 
-  it('a Redis that is down stops the step, and a plan is made all the same', async () => {
+  it('erase rejects and plan returns items while Redis is down', async () => {
     const { scope } = await talk()
     await redis.stop()
     const { all: items } = await planOf(scope)

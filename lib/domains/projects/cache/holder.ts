@@ -33,22 +33,22 @@ export interface CacheHolderPorts {
   >
   sources: Sources
   whatIsMissing: WhatIsMissing
-  /** Beginnings of names that belong to this installation alone. */
+  /** Key prefixes that only this installation uses. */
   pointerPrefixes: readonly string[]
 }
 
 const idsOf = (subject: Subject): string[] => writersOf(subject).ids
-/** Names that pointers tell, by their labels. */
+/** Keys that provenance names, selected by their labels. */
 const refsOf = `SELECT DISTINCT v.ref FROM provenance v WHERE v.store = 'cache' AND (v.ref = ANY($1::text[])
   OR left(translate(encode(sha256(convert_to(v.ref, 'UTF8')), 'base64'), '+/', '-_'), 22) = ANY($1::text[]))`
-/** How often an entry that applications write meanwhile is read again; then the verification finds it. */
+/** Maximum number of attempts to change an entry that applications write concurrently. Verification finds it afterwards. */
 const mostTries = 8
-/** Values that cannot be searched are counted up to here. */
+/** Maximum count of values that cannot be searched. */
 const mostBinary = 1_000
 const atOnce = 500
 const projectsAmong = (anchors: Iterable<string>): string[] => [...anchors].filter((id) => id.startsWith('prj_'))
 
-/** Answers that were kept for a while: ours, and those that applications keep in the same Redis. Items: see `itemKinds`. */
+/** Personal data source for cached answers: our own and those that applications store in the same Redis. For items, see `itemKinds`. */
 export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes }: CacheHolderPorts): DataHolder {
   const judgeWithin = (
     tx: Transaction | undefined,
@@ -62,12 +62,12 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       ...(going && { going }),
     })
 
-  /** Names by their labels. */
+  /** Names of entries, by their labels. */
   async function called(labels: readonly string[]): Promise<string[]> {
     const wanted = new Set(labels)
     return wanted.size === 0 ? [] : cache.names((name) => wanted.has(labelOf(name)) || wanted.has(name))
   }
-  /** Ids by which the index may be asked: one of a client's choice that looks like ours, or that another project may have, is another's. */
+  /** Ids to look up in the index. A client's id that looks generated, or that is unique only in its project, may belong to others. */
   const indexedOf = (ids: Iterable<string>, chosen: Iterable<Chosen>): string[] => {
     const all = [...ids]
     const inProject = uniqueInProject(all)
@@ -84,7 +84,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       around: await byIndex([...near]),
     }
   }
-  /** Finds what would become of every entry, and changes nothing. */
+  /** Returns what an erasure would do to every entry. Read-only. */
   async function surveyed(scope: Scope, gathered: Gathered, tx: Transaction, now: Date): Promise<Finding[]> {
     const subject = subjectOf(scope)
     const judge = judgeWithin(tx, gathered.words, { projects: gathered.projects, now, going: gathered.sources })
@@ -103,7 +103,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     return [...found.values()].filter(({ name }) => !foreign.has(name))
   }
 
-  /** Makes one change; false where the entry is another one by now. */
+  /** Makes the changes. A change returns false if the entry was changed concurrently. */
   const apply = (finding: Finding, changes: readonly Change[], note: (label: string, what: string) => Promise<void>) =>
     Array.fromAsync(changes, async ({ part, to }) => {
       const [value = Buffer.alloc(0)] = part.texts
@@ -123,7 +123,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       )
   }
 
-  /** Carries out what a survey finds, and remembers it for a repetition. */
+  /** Erases what a survey finds, and stores notes so that a repeated attempt after a crash gives the same result. */
   function eraser(sought: Sought, { run, notes }: { run: string; notes: Record<string, string> }) {
     const dropped = new Set<string>()
     const changed = new Set<string>()
@@ -140,7 +140,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
         changed.add(name)
         const once = [...new Map(changes.map((one) => [one.part.id.toString('latin1'), one])).values()]
         const done = await apply(finding, once, note)
-        // Somebody wrote it meanwhile: it is read and judged again.
+        // The entry was changed concurrently: read it and decide again.
         if (done.includes(false) && tries < mostTries)
           await surveyCache(cache, sought, (again) => visit(again, tries + 1), [name])
       }
@@ -164,7 +164,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     name: 'cache.entries',
     store: 'cache',
     isShared: true,
-    // Each page looks through all names and values there are.
+    // Each page reads all names and values, so pages are large.
     pageSize: 5_000,
     stage: 'derived',
     what: 'answers kept for a while that came of messages and documents',
@@ -196,7 +196,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
         ...[...gathered.chosen.values()].map(chosenItem),
         ...who.map((id) => itemOf('who', id)),
         ...[...gathered.anchors].map((id) => itemOf('within', id)),
-        // Done when it is erased: what came between the plan and that.
+        // Carried out during erasure: finds entries written after the plan.
         ...(isAnything ? [itemOf('search')] : []),
         ...[...gathered.names.keys()].map((name) => itemOf('key', labelOf(name))),
       ]
@@ -205,7 +205,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
         for (const { name, verdict } of await surveyed(scope, gathered, tx, now))
           if (verdict !== 'retained') items.push(itemOf(gathered.names.has(name) ? 'key' : 'found', labelOf(name)))
       } catch (error) {
-        // A plan is made while the store is down, too: its step waits, and searches when it is back.
+        // Plan even if the store does not answer: the step waits, then searches when the store answers again.
         if (!Problem.is(error, 'unavailable')) throw error
         items.splice(0, items.length, ...[...gathered.names.keys()].map((name) => itemOf('key', labelOf(name))))
         if (watched.length > 0) items.push(itemOf('search'))
@@ -257,7 +257,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       if (part) gathered.projects.add(part.project)
       const words = manner?.words && !manner.words.isEmpty ? manner.words : gathered.words
       const judge = judgeWithin(tx, words, { projects: gathered.projects, now, going: gathered.sources })
-      // The search a day later repeats nothing.
+      // A repeated search after the run stores no notes.
       const run = manner && !manner.key.includes(':late:') ? (manner.key.split(':')[0] ?? '') : ''
       const notes = run === '' ? {} : await cache.notes(run)
       const subject = subjectOf(scope)
@@ -272,7 +272,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
         named.filter((name) => sought.names.has(name)),
         named.filter((name) => !sought.names.has(name)),
       ]
-      // No row tells any more which texts were in them: an entry that contains another author's words is theirs by now.
+      // Without rows, the texts of these entries are unknown. An entry that contains words of another author now belongs to that author.
       const naming: Naming = { named: [], remaining: [] }
       const again = new Map(unknown.filter((name) => told.has(name)).map((name) => [name, naming]))
       const isThere = gathered.sources.size > 0
@@ -310,7 +310,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
         ...(isThere ? indexedOf(gathered.ids, gathered.chosen.values()) : []),
         ...(subject && isThere ? idsOf(subject) : []),
       ])
-      // What was planned was there: after a crash it is counted as it would have been without.
+      // Planned entries existed: after a crash they are counted as they would have been without it.
       const planned = kinds.key.length + kinds.found.length
       const labels = (what: string) => Object.entries(notes).flatMap(([label, one]) => (one === what ? [label] : []))
       const tally = (met: Iterable<string>) => ({ met: [...met], gone: [] })
@@ -350,7 +350,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       const theirs = new Set([...others].flatMap((name) => [itemOf('key', labelOf(name)), itemOf('key', name)]))
       return items.filter((item) => theirs.has(item))
     },
-    /** Reads every text of every entry by other commands than the erasure, and looks for ids and words. */
+    /** Reads every text of every entry with other commands than the erasure, and searches for ids and words. */
     async residue(scope, items, now, words) {
       const { about, chosen: told, who, key, within } = itemsByKind(items)
       const chosen = told.map(chosenOf)
@@ -388,7 +388,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     forget: (runId) => cache.forgetNotes(runId),
   }
 
-  /** Of keys that provenance named: those that exist, and in which no remaining author's words are, or erased words too. */
+  /** Of the keys that provenance named, those that exist and contain erased words or no words of a remaining author. */
   async function stillNamed(
     labels: readonly string[],
     projects: readonly string[],
@@ -416,7 +416,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     return judge ?? valueJudge(none, { within: (work) => db.transaction(work), projects, now })
   }
 
-  /** Names of entries with an erased id, or within the project with erased words. */
+  /** Names of entries that contain an erased id, or that belong to the project and contain erased words. */
   async function textsLeft(
     {
       about,

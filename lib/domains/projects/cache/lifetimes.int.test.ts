@@ -66,8 +66,8 @@ describe.skipIf(!(await isRedisInstalled()))('TTLs of keys of connected applicat
     expect(await evidence()).toMatchObject({ state: 'holds', numbers: { examined: 1, unlimited: 0, long: 0 } })
   })
 
-  it('the job gives keys with a declared prefix a TTL of 24 hours, and leaves all other keys as they are', async () => {
-    // No key gets a TTL while a hold is in force.
+  it('the job sets a TTL of 24 hours on keys with a declared prefix, and keeps all other keys unchanged', async () => {
+    // No key gets a TTL while a legal hold is in force.
     const admin = await issuedAgent(test, ['admin'])
     const { id } = await test.agent()
     const hold = await test.fetch('POST', '/v1/holds', {
@@ -95,7 +95,7 @@ describe.skipIf(!(await isRedisInstalled()))('TTLs of keys of connected applicat
     expect(await audited()).toHaveLength(1)
   })
 
-  it('neither reads values nor uses KEYS', async () => {
+  it('the check reads no values and does not use KEYS', async () => {
     await client.configResetStat()
     await limit()
     await evidence()
@@ -105,7 +105,7 @@ describe.skipIf(!(await isRedisInstalled()))('TTLs of keys of connected applicat
     expect(used.filter((name) => !mayBeUsed.includes(name ?? ''))).toEqual([])
   })
 
-  it('stops after the given number of keys and reports that it did', async () => {
+  it('the check stops after the maximum number of keys and reports this', async () => {
     await client.mSet(Array.from({ length: 3_000 }, (_, n): [string, string] => [`many:${n}`, 'x']))
     const store = redisCache(redis.url)
     const found = await store.lifetimes({ prefixes: [], shorten: false, most: 1_000 })
@@ -115,7 +115,7 @@ describe.skipIf(!(await isRedisInstalled()))('TTLs of keys of connected applicat
   })
 })
 
-it('the job is absent unless the operator chooses it, and a cache inside the process has nothing to count', async () => {
+it('the job does not exist unless the operator enables it, and an in-process cache is not checked', async () => {
   const plain = await testApp()
   try {
     expect(plain.app.jobs.some(({ name }) => name === 'cache.limit-lifetimes')).toBe(false)

@@ -8,11 +8,11 @@ interface LifetimeParts {
   cache: Pick<CacheStore, 'lifetimes' | 'provider'>
   prefixes: readonly string[]
 }
-/** Keys that the compliance page examines in the time of one check, and that the job examines. */
+/** Maximum number of keys that the compliance check and the job examine. */
 const mostForEvidence = 100_000
 const mostForJob = 5_000_000
 
-/** The 24 hours of cached data, where connected applications write to the same Redis past our own `set`. */
+/** Checks the 24-hour limit for cached data in entries that applications write to the same Redis without our `set`. */
 export const cacheEvidence = ({ cache, prefixes }: LifetimeParts): Check => ({
   line: 'storage_limitation',
   name: 'cache.lifetimes',
@@ -30,8 +30,8 @@ export const cacheEvidence = ({ cache, prefixes }: LifetimeParts): Check => ({
 })
 
 /**
- * Hourly, where the operator chose it (KP_CACHE_TTL_LIMIT). A legal hold does not say which keys it covers, so that none gets a TTL while
- * any hold is in force.
+ * Hourly job, if the operator enabled it (KP_CACHE_TTL_LIMIT). It sets no TTL while any legal hold is in force, because holds do not name
+ * the keys that they cover.
  */
 export const limitLifetimes = ({ db, cache, prefixes }: LifetimeParts & { db: Database }): RunnableJob =>
   job({

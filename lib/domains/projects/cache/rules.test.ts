@@ -12,7 +12,7 @@ import {
   mayGo,
 } from './rules.ts'
 
-it('takes an item apart again, whatever the name is', () => {
+it('itemsByKind returns the values of all items, whatever characters a name contains', () => {
   const items = [itemOf('key', 'about:x'), itemOf('key', 'key:'), itemOf('about', 'a:b'), itemOf('search'), 'other:x']
   expect(itemsByKind(items)).toEqual({
     about: ['a:b'],
@@ -30,29 +30,29 @@ it('takes an item apart again, whatever the name is', () => {
     expect(itemsByKind([chosenItem(chosen)]).chosen.map(chosenOf)).toEqual([chosen])
 })
 
-it('knows an id that nobody else can have from one that a client chose', () => {
+it('isOurs returns true for generated ids, and false for ids that a client chose', () => {
   expect(isOurs('message', newId('msg')) && isOurs('conversation', newId('conv'))).toBe(true)
   for (const id of [newId('prj'), newId('usr'), newUuid(), 'message-0042', 'msg_1'])
     expect(isOurs('message', id), id).toBe(false)
 })
 
-it.each([newUuid(), 'message-0042'])('looks for %s in names and values', (id) => {
+it.each([newUuid(), 'message-0042'])('isTelling returns true for %s', (id) => {
   expect(isTelling(id)).toBe(true)
 })
 it.each(['', 'a', '*', '1234567', 'user', 'assistant', 'kp:cache:', 'session-key'])(
-  'looks for %j by the index and by pointers alone',
+  'isTelling returns false for %j',
   (id) => {
     expect(isTelling(id)).toBe(false)
   },
 )
 
-it('does not follow a word of everybody’s beyond what is ours', () => {
+it('followed returns only our own entries when a word occurs in too many entries', () => {
   const names = (count: number) => Array.from({ length: count }, (_, n) => (n % 2 ? `app:${n}` : `kp:cache:${n}`))
   expect(followed(names(1_000), 1, 'kp:cache:')).toHaveLength(1_000)
   expect(followed(names(1_002), 1, 'kp:cache:')).toHaveLength(501)
 })
 
-it('lets an erasure reach what applications keep and our entries, never what we count and find by', () => {
+it('mayGo accepts entries of applications and our cached entries, and rejects our counters and indexes', () => {
   expect(['app:answer', 'kp:cache:x', 'kpx', ''].every((name) => mayGo(name, 'kp:cache:'))).toBe(true)
   expect(['kp:limit:x', 'kp:about:x', 'kp:'].some((name) => mayGo(name, 'kp:cache:'))).toBe(false)
 })
@@ -63,6 +63,6 @@ it.each([
   ['id', 'msg_1', true],
   ['session-7', 'msg_1', false],
   ['message_id', 'msg_1 and msg_2', false],
-])('takes a hash with the field %s = %s for one record: %s', (field, value, expected) => {
+])('isRecordField for the field %s with the value %s returns %s', (field, value, expected) => {
   expect(isRecordField(field, value, 'msg_1')).toBe(expected)
 })

@@ -1,10 +1,15 @@
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 /**
- * What an erasure notes of the cache; of names their hashes, for a name may say what people asked. `key:<hash>`: an entry that a pointer names
- * (items of former days have the name itself). `found:<hash>`: one that the search found when it was planned. `search:`: nobody could search
- * then, so that it is done when it is erased. To be looked for later, too: `about:<id>` of a message, document or conversation that goes;
- * `chosen:<anchors>:<id>` where a client gave it its id (see {@link isOurs}); `who:<id>` of whom. `within:<id>` of a project or conversation:
- * entries with this id are searched for the erased words.
+ * Items of an erasure in the cache. Names are stored as hashes, because a name may contain what people asked.
+ * - `key:<hash>`: an entry that a pointer names. Items of older versions contain the name itself.
+ * - `found:<hash>`: an entry that the search found at planning.
+ * - `search:`: the store could not be searched at planning, so the erasure searches it.
+ *
+ * Also searched for later:
+ * - `about:<id>` of an erased message, document or conversation;
+ * - `chosen:<anchors>:<id>` if a client chose the id (see {@link isOurs});
+ * - `who:<id>` of an erased person or agent;
+ * - `within:<id>` of a project or conversation: entries with this id are searched for the erased words.
  */
 export const itemKinds = ['about', 'chosen', 'who', 'key', 'found', 'search', 'within'] as const
 export type ItemKind = (typeof itemKinds)[number]
@@ -26,12 +31,12 @@ export function itemsByKind(items: readonly string[]): Record<ItemKind, string[]
   return found
 }
 
-/** An id that a client chose, with ids of ours beside which alone it is taken for what it seems to be. */
+/** An id that a client chose. It identifies the source only in entries that also contain one of the anchors, which are generated ids. */
 export interface Chosen {
   id: string
   anchors: readonly string[]
 }
-/** Adds the id of an erased source to the ids to search for: an id that we made by itself, an id that a client chose beside its anchors. */
+/** Adds the id of an erased source to the ids to search for: a generated id without anchors, a client's id with its anchors. */
 export function addErasedId(
   found: { ids: Set<string>; chosen: Map<string, Chosen> },
   kind: Parameters<typeof isOurs>[0],
@@ -43,19 +48,19 @@ export function addErasedId(
     return
   }
   const chosen = shownId(id)
-  // The stored id contains the project: nothing else has it.
+  // The stored id contains the project's id and is therefore unique.
   if (chosen !== id) found.ids.add(id)
   const known = found.chosen.get(chosen)
   found.chosen.set(chosen, { id: chosen, anchors: known ? [...new Set([...known.anchors, ...anchors])] : anchors })
 }
-/** A chosen id in several projects has the anchors of all. */
+/** Merges equal chosen ids of several projects and their anchors. */
 export function mergedChosen(all: Iterable<Chosen>): Map<string, Chosen> {
   const merged = new Map<string, Chosen>()
   for (const { id, anchors } of all)
     merged.set(id, { id, anchors: [...new Set([...(merged.get(id)?.anchors ?? []), ...anchors])] })
   return merged
 }
-/** Chosen ids that are unique in their projects alone, from stored ids: the same id of another project is something else. */
+/** From stored ids, the chosen ids that are unique only in their project. The same id in another project means something else. */
 export const uniqueInProject = (stored: Iterable<string>): Set<string> =>
   new Set([...stored].flatMap((id) => (shownId(id) === id ? [] : [shownId(id)])))
 export const chosenItem = ({ id, anchors }: Chosen): string => itemOf('chosen', `${anchors.join(',')}:${id}`)
@@ -66,27 +71,27 @@ export function chosenOf(what: string): Chosen {
 
 const prefixes = { message: 'msg_', document: 'doc_', conversation: 'conv_', project: 'prj_' } as const
 const ownForm = /^[a-z]{2,8}_[0-9A-Za-z]{22}$/
-/** Whether it looks like an id of ours, whoever made it. */
+/** Whether an id has the form of a generated id. */
 export const looksOurs = (id: string): boolean => ownForm.test(id)
 /**
- * Whether nobody else can mean something by it: ids of one kind are unique, and made by us where they begin as their kind does. Any other,
- * of whatever form, is the client's choice: it may be the id of something of another, or a word that half of a database contains.
+ * Whether an id is globally unique: this installation generates ids with the prefix of their kind. A client chose any other id, of whatever
+ * form. It may equal an id in another project, or be a common word.
  */
 export const isOurs = (kind: keyof typeof prefixes, id: string): boolean =>
   looksOurs(id) && id.startsWith(prefixes[kind])
 
-/** Whether an id that a client chose is looked for in names and values at all, and not by the index and pointers alone. */
+/** Whether to search for a client's id in names and values. Other ids are only found by the index and by pointers. */
 export const isTelling = (id: string): boolean => id.length >= 8 && /[0-9]/.test(id)
 
-/** Of what contains ids or texts that a client chose: all of it, unless it is so much that they must be everybody's; then what is ours. */
+/** Limits names found by a client's ids or texts. If there are too many, the id is too common, and only our own entries are returned. */
 export const followed = (names: readonly string[], strings: number, ownPrefix: string): string[] =>
   names.length <= Math.max(1_000, 20 * strings) ? [...names] : names.filter((name) => name.startsWith(ownPrefix))
 
-/** Names that an erasure may take: everything but what we count and find by. */
+/** Whether an erasure may delete this name. False for our own counters and indexes. */
 export const mayGo = (name: string, ownPrefix: string): boolean => name.startsWith(ownPrefix) || !name.startsWith('kp:')
 
-/** A field that tells which message or document a hash is about. */
+/** A hash field that names the message or document that the hash describes. */
 const identifying = /^(?:id|uuid|source|ref|message|document|.*[_.:-]id|.*[a-z]Id)$/
-/** Whether a hash with an erased id in this field is one record about it, and no collection. */
+/** Whether a hash with an erased id in this field is a single record about it, not a collection. */
 export const isRecordField = (field: string, value: string, id: string): boolean =>
   identifying.test(field) && value === id

@@ -5,45 +5,45 @@ import type { Naming, ValueDecision, ValueJudge } from '../values/judge.ts'
 import { type Readable, readable } from '../values/readable.ts'
 import { type Chosen, followed, isOurs, isRecordField, isTelling, looksOurs, mayGo, uniqueInProject } from './rules.ts'
 
-/** What is sought in a cache, and who judges the words. */
+/** What to search for in a cache, and the judge of words. */
 export interface Sought {
   ids: Iterable<string>
   chosen: Iterable<Chosen>
-  /** Projects and conversations: entries with one of these ids, in their name or a value, are searched for words. */
+  /** Projects and conversations: entries with one of these ids in the name or a value are searched for words. */
   anchors: Iterable<string>
-  /** Conversations that remain: a string whose name has one of these ids is deleted. */
+  /** Remaining conversations: a string entry with one of these ids in its name is deleted. */
   near: Iterable<string>
   names: ReadonlyMap<string, Naming>
-  /** Entries that the index names, by erased ids and by what contained them. */
+  /** Entries found in the index by erased ids (`indexed`) or by ids of conversations that contained them (`around`). */
   indexed: ReadonlySet<string>
   around: ReadonlySet<string>
-  /** Beginnings of names that the operator declares as this installation's (KP_POINTER_PREFIXES). */
+  /** Key prefixes that the operator declares as this installation's (KP_POINTER_PREFIXES). */
   prefixes: readonly string[]
   judge: ValueJudge | undefined
-  /** Whether a value is what an erasure left of it in an earlier try. */
+  /** Whether a value is the result of an earlier attempt of this erasure. */
   isNoted?(name: string, value: Buffer): boolean
 }
 export type FoundBy = 'pointer' | 'index' | 'text' | 'group'
 export interface Change {
   part: CachePart
-  /** Null: the part is removed. */
+  /** Null: remove the part. */
   to: Buffer | null
 }
-/** What becomes of one entry. `changes`: of these parts only; undefined: of the whole entry. */
+/** The decision about one entry. `changes`: only these parts; undefined: the whole entry. */
 export interface Finding extends Pick<CacheEntry, 'name' | 'type'> {
   found: FoundBy
   verdict: 'deleted' | 'cut' | 'retained'
   changes?: Change[]
-  /** Only its beginning says that it may be the project's: it stays where a pointer of another project names it. */
+  /** Only the key's prefix assigns the entry to the project. The entry remains if a pointer of another project names it. */
   isPrefixed?: boolean
 }
-/** Beside findings: values that cannot be searched, by labels, and whether there are entries outside of what was searched. */
+/** Labels of values that cannot be searched, and whether some entries were outside the search. */
 export interface Unsearched {
   binary: Set<string>
   isOutside: boolean
 }
 
-/** A hash of a name or value for plans and notes: the name itself may be content. */
+/** A hash of a name or value for plans and notes, because the name may be personal data. */
 export const labelOf = (...texts: (string | Buffer)[]): string => {
   const hash = createHash('sha256')
   for (const [n, text] of texts.entries())
@@ -54,7 +54,7 @@ export const labelOf = (...texts: (string | Buffer)[]): string => {
 const isOwn = (name: string): boolean => name.startsWith(ownPrefix)
 const whole = ({ name, type }: CacheEntry, found: FoundBy): Finding => ({ name, type, found, verdict: 'deleted' })
 
-/** Judges entries one by one. */
+/** Decides about entries one by one. */
 function cacheJudge(sought: Sought) {
   const ids = needlesOf([...sought.ids])
   const telling = [...sought.chosen].filter(({ id }) => isTelling(id))
@@ -62,7 +62,7 @@ function cacheJudge(sought: Sought) {
   const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
   const near = needlesOf([...sought.near].filter((id) => isOurs('conversation', id)))
   const { names, judge, prefixes } = sought
-  // An id that looks like one of this installation, or is unique in its project alone, may be another's: then entries of this installation need an anchor too.
+  // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
   const inProject = uniqueInProject(sought.ids)
   const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => looksOurs(id) || inProject.has(id))
   const unsearched: Unsearched = { binary: new Set(), isOutside: false }
@@ -76,7 +76,7 @@ function cacheJudge(sought: Sought) {
     if (!judge || part.texts.some((text) => sought.isNoted?.(name, text))) return { decision: 'untouched' }
     return judge.decide(value, naming)
   }
-  /** What becomes of the parts of an entry by their words. */
+  /** Decides about the parts of an entry by their words. */
   async function byWords(
     entry: CacheEntry,
     values: readonly Readable[],
@@ -107,12 +107,12 @@ function cacheJudge(sought: Sought) {
     return { changes, isRetained, isCut }
   }
 
-  /** `isLoose`: only the word of a client says that it is about what is erased. */
+  /** `isLoose`: only an id that a client chose relates the entry to the erased source. */
   async function judged(entry: CacheEntry): Promise<(Finding & { isLoose?: boolean }) | undefined> {
     const { name, type, parts } = entry
     if (!mayGo(name, ownPrefix)) return undefined
     const isNear = sought.around.has(name) || (near.standIn(name) && type === 'string')
-    // What was derived from the conversation may contain anything of it: it is judged as if provenance named it.
+    // Data derived from the conversation may contain any part of it: decide as if provenance named it.
     const naming = names.get(name) ?? (isNear && judge ? { named: [], remaining: [] } : undefined)
     const by: FoundBy = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
     if (sought.indexed.has(name)) return whole(entry, 'index')
@@ -151,7 +151,7 @@ function cacheJudge(sought: Sought) {
         ? await byWords(entry, values, naming, known)
         : { changes: [...known.values()], isRetained: false, isCut: false }
     if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
-    // A piece of a long string, or a value of an unknown type, cannot be compared and changed.
+    // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.
     const isOneValue = isOwn(name) || type === 'other' || !entry.isWhole
     if (isOneValue && changes.some(({ to }) => to === null)) return { ...whole(entry, by), isPrefixed }
     const isAll = type === 'string' && changes.some(({ to }) => to === null)
@@ -168,7 +168,7 @@ const readableOf = (texts: readonly Buffer[]): Readable => {
   return { form, text: all.map(({ text }) => text).join('\n') }
 }
 
-/** Reads the entries of some names, else all, and hands over what becomes of each that is concerned. */
+/** Reads the named entries, or all entries, and passes each finding to `visit`. */
 export async function surveyCache(
   cache: Pick<CacheStore, 'read'>,
   sought: Sought,
@@ -184,7 +184,7 @@ export async function surveyCache(
     if (isLoose) uncertain.push(rest)
     else await visit(rest)
   }, names)
-  // A word of everybody's is followed no further than into entries of this installation.
+  // If an id occurs in too many entries, only our own entries are changed.
   const kept = new Set(
     followed(
       uncertain.map(({ name }) => name),

@@ -23,7 +23,7 @@ const theirs = 'Try to air the room for ten minutes before midnight.'
 const turn = `user: ${mine}\nassistant: ${theirs}`
 const half = `assistant: ${theirs}`
 
-describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', () => {
+describe.skipIf(!(await isRedisInstalled()))('the cache data source and the words of a message', () => {
   let redis: TestRedis
   let test: TestApp
   let client: ReturnType<typeof connected>
@@ -83,7 +83,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
         ),
       timeFor(source()),
     )
-  /** As the engine does it: the items that were found, then those to look for; then the row is marked. */
+  /** Like the engine: erases planned items, then watched items, then marks the row. */
   async function erase(words = wordsOf(mine), of: Scope = scope, run = newId('run')) {
     const { items, watched = [] } = await plan(of)
     const done = [await eraseItems(items, words, of, run), await eraseItems(watched, words, of, run)]
@@ -99,7 +99,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
       outside: met('cacheOutside'),
     }
   }
-  /** Everything in the database as the server serialises it, by an independent client. */
+  /** The complete database as serialized by the server, read by an independent client. */
   async function dump(): Promise<string> {
     let all = ''
     for await (const keys of client.scanIterator({ COUNT: 1_000 }))
@@ -129,7 +129,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     )
   }
 
-  it('finds a quote of six words in every type and removes the items alone', async () => {
+  it('erase finds a quotation of six words in every type and removes only the items that contain it', async () => {
     const at = (name: string) => `app:${project.id}:${name}`
     const quote = `She wrote "${part}" again.`
     await client.set(at('quote'), quote)
@@ -160,7 +160,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('removes items that contain the id of a message, and keeps the others', async () => {
+  it('erase removes items that contain the id of a message, and keeps the others', async () => {
     const at = (name: string) => `app:${project.id}:${name}`
     await client.rPush(at('list'), [`{"id":"${message}"}`, `{"id":"${other}"}`])
     await client.zAdd(at('recent'), [
@@ -181,7 +181,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('cuts a turn out of strings, items and fields, in plain text and JSON, and keeps expiry, score and position', async () => {
+  it('erase cuts a turn from strings, items and fields, in plain text and JSON, and keeps expiry, score and position', async () => {
     const at = (name: string) => `app:answers:${name}`
     const json = JSON.stringify([
       { role: 'user', content: mine },
@@ -209,7 +209,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect([await residue(), await later()]).toEqual([0, 0])
   })
 
-  it('cuts a shared key once, and counts the same when a crash repeats the page', async () => {
+  it('erase cuts a shared key once, and reports the same count when a page is repeated after a crash', async () => {
     const key = `app:${project.id}:shared`
     const glue = `Summary by a model. ${turn} End of the summary.`
     await client.set(key, glue)
@@ -229,7 +229,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await client.exists(`kp:erased:${run}`)).toBe(0)
   })
 
-  it('keeps a key byte for byte when it has only another author’s words, also if provenance of an erased message names it', async () => {
+  it('erase keeps an entry unchanged when it contains only words of another author, even if an erased message names it', async () => {
     const keys = ['plain', 'json', 'quoted'].map((name) => `app:${project.id}:${name}`)
     const values = [half, JSON.stringify({ role: 'assistant', content: theirs }), `"${theirs}"`]
     for (const [n, key] of keys.entries()) {
@@ -243,7 +243,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect([await residue(), await later()]).toEqual([0, 0])
   })
 
-  it('keeps a run that another author wrote too', async () => {
+  it('erase keeps a run that another author also wrote', async () => {
     const key = `app:${project.id}:template`
     await said(`My sister has ${part} as well.`)
     const words = 'He slept badly since my brother moved.'
@@ -254,7 +254,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('deletes what is shared and cannot be cut: a paraphrase, and a binary value', async () => {
+  it('erase deletes a shared entry that cannot be cut: a paraphrase, and a binary value', async () => {
     const [paraphrase, binary] = [`app:${project.id}:paraphrase`, `app:${project.id}:binary`]
     await client.set(paraphrase, 'The guest sleeps badly and should air the room.')
     await client.set(binary, Buffer.from([0xff, 0x00, 0x80]))
@@ -265,7 +265,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await client.exists([paraphrase, binary])).toBe(0)
   })
 
-  it('deletes a compressed value with erased words, and names what it cannot search', async () => {
+  it('erase deletes a compressed value with erased words, and reports values that it cannot search', async () => {
     const at = (name: string) => `app:${project.id}:${name}`
     await client.set(at('gzip'), gzipSync(turn))
     await client.set(at('other-gzip'), gzipSync('Nothing of that.'))
@@ -283,7 +283,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('finds Chinese in JSON that escapes every character', async () => {
+  it('erase finds Chinese text in JSON that escapes every character', async () => {
     const words = '我从春天开始就患有克罗恩病，住在七十七号房间，晚上睡不好觉，也吃不下饭'
     const id = await said(words)
     const escaped = `{"content":"${[...words].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"}`
@@ -294,7 +294,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('cuts a message of one word only where provenance names the key', async () => {
+  it('erase cuts a message of one word only if provenance names the key', async () => {
     const id = await said('yes')
     const [named, free] = [`app:${project.id}:named`, `app:${project.id}:free`]
     const value = `user: yes\n${half}`
@@ -305,7 +305,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect([await client.get(named), await client.get(free)]).toEqual([half, value])
   })
 
-  it('removes names of an erased person at any length, and keeps those that others wrote', async () => {
+  it('erase removes names of any length of an erased person, and keeps names that others wrote', async () => {
     const words = wordsOf(mine)
     words.addName('Ida Beispiel')
     words.addName('Bo Muster')
@@ -318,7 +318,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('finds words by verification that the erasure did not meet', async () => {
+  it('residue finds words that the erasure missed', async () => {
     const { residue, later, all } = await erase()
     const key = `app:${project.id}:late`
     await client.rPush(key, ['of others', `late: ${part}`])
@@ -328,7 +328,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await later()).toBe(0)
   })
 
-  it('loses no concurrent write between the read and the cut', async () => {
+  it('erase keeps concurrent writes between its read and its change', async () => {
     const key = `app:${project.id}:busy`
     await client.set(key, turn)
     const writer = connected()
@@ -348,7 +348,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     for (const n of [1, Math.ceil(writes / 2), writes]) expect(left).toContain(`note ${n}`)
   })
 
-  it('changes nothing of another project, not under a shared prefix either', async () => {
+  it('erase changes nothing in another project, even under a shared prefix', async () => {
     const foreign = await madeProject(test)
     const talk = await madeConversation(test, foreign)
     const { id } = await madeMessage(test, talk, foreign.owner, { content: mine })
@@ -362,7 +362,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('reads keys and values of any characters, and long values', async () => {
+  it('erase reads keys and values with any characters, and long values', async () => {
     const odd = [`app:${project.id}: *[a]?\\ü\n名`, `app:${project.id}:{x}\t"'`]
     for (const key of odd) await client.set(key, mine)
     const long = `app:${project.id}:long`
@@ -377,7 +377,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await residue()).toBe(0)
   })
 
-  it('decides about a key that 10,000 messages name within a minute', { timeout: 120_000 }, async () => {
+  it('erase decides within a minute about a key that 10,000 messages name', { timeout: 120_000 }, async () => {
     const key = `app:${project.id}:of-many`
     await client.set(key, turn)
     await test.db.query(

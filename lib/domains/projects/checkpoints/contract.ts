@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 
-/** A thread's name is its application's to choose. */
+/** The application chooses the name of a thread. */
 const ThreadId = z.string().min(1).max(500)
 const ErasureId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an erasure')
 const Decision = z.enum(['delete', 'retain'])

@@ -28,7 +28,7 @@ import {
 const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.'
 const hour = 3_600_000
 
-/** Our own database, or another one that is connected. */
+/** The application's own database, or a connected one. */
 describe.each([
   ['our own database', false],
   ['another database', true],
@@ -67,7 +67,7 @@ describe.each([
     first: MadeMessage
     second: MadeMessage
   }
-  /** A conversation of two messages, and the thread in which an application went on with it. */
+  /** A conversation of two messages, and the LangGraph thread in which an application continued it. */
   async function talk(): Promise<Talk> {
     const project = await madeProject(test)
     const conversation = await madeConversation(test, project)
@@ -86,7 +86,7 @@ describe.each([
     (await test.fetch('GET', `/api/erasures/${auditId}`, { cookie: admin.cookie })).json?.data
   const rows = async <R extends Record<string, unknown>>(sql: string, values: unknown[]): Promise<R[]> =>
     withConnection(place.url, async (client) => (await client.query<R>(sql, values)).rows)
-  /** Every row of a thread, bytes as text. */
+  /** All rows of a thread as text. */
   const textOf = async (thread: string): Promise<string> => {
     const texts: string[] = []
     for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes'])
@@ -104,7 +104,7 @@ describe.each([
       [thread, type, blob],
     )
 
-  it('one message: gone from the thread’s whole history, which reads and goes on; the plan named what went', async () => {
+  it('DELETE of a message removes it from the whole history of its thread, which stays readable and resumable', async () => {
     const { project, conversation, first, second } = await talk()
     await memory.put(['people', 'erika'], first.id, { text: sentence, from: first.id })
     expect(await textOf(conversation.id)).toContain('Musterfrau')
@@ -135,7 +135,7 @@ describe.each([
     expect(await messagesOf(app, conversation.id)).toContain(third)
   })
 
-  it('an application with threads and ids of its own: found by pointer, by text, and by the id in threads that nobody named', async () => {
+  it('DELETE of a message finds threads and ids of an application by pointer, by text, and by the message id', async () => {
     const project = await madeProject(test)
     const [pointed, named, unnamed] = [newId('thread'), `own/${newId('thread')}`, newId('thread')]
     const conversation = await madeConversation(test, project, { threads: [named] })
@@ -159,7 +159,7 @@ describe.each([
     for (const thread of [named, unnamed]) expect(await textOf(thread)).not.toContain('Musterfrau')
   })
 
-  it('another project’s threads are neither named nor touched, whatever a message is called and whatever it says', async () => {
+  it('DELETE of a message neither reports nor changes threads of another project, whatever its id and text', async () => {
     const theirs = await talk()
     const unnamed = newId('thread')
     await say(app, unnamed, newId('lc'), sentence)
@@ -188,7 +188,7 @@ describe.each([
     expect(await memory.get(['people', 'of-theirs'], 'fact')).not.toBeNull()
   })
 
-  it('a thread in which nothing stands yet is watched: what is put there after the receipt is found and erased', async () => {
+  it('the second search erases a message that is written to an empty named thread after the receipt', async () => {
     const project = await madeProject(test)
     const conversation = await madeConversation(test, project)
     const early = await madeMessage(test, conversation, project.owner, { content: sentence })
@@ -206,7 +206,7 @@ describe.each([
   })
 
   it.each(['its list', 'a pointer'])(
-    'a conversation takes its threads with it, but of one that another conversation has by %s, too, its own messages alone',
+    'DELETE of a conversation deletes its threads; of a thread shared with another conversation by %s, only its own messages',
     async (how) => {
       const { project, conversation, first, second } = await talk()
       const shared = newId('thread')
@@ -235,7 +235,7 @@ describe.each([
     },
   )
 
-  it('a late writer puts the message back: the second search finds it, and erases it again', async () => {
+  it('the second search erases a message again after a late write', async () => {
     const { project, conversation, first, second } = await talk()
     const told = await erase(first.path, project.owner)
     await drain(test)
@@ -256,7 +256,7 @@ describe.each([
     expect((await look(told.json.auditId)).recheck_at).toBeNull()
   })
 
-  it('a thread that cannot be rewritten waits for a decision, and every other step goes on', async () => {
+  it('DELETE of a message waits for a decision about a thread that cannot be rewritten, while all other steps finish', async () => {
     const { project, conversation, first } = await talk()
     await write(conversation.id, 'json', Buffer.from('{"messages": [{"type": "human", "content": "Erika Musterfr'))
     const before = await textOf(conversation.id)
@@ -301,8 +301,8 @@ describe.each([
     'store_refuses:wrong_tables',
     (url: string) => `${url}${url.includes('?') ? '&' : '?'}schema=nothing`,
   ],
-])('checkpoints whose database %s', (_, fault, address) => {
-  it('delay no other step, and the step reports the fault', async () => {
+])('a checkpoint database that %s', (_, fault, address) => {
+  it('delays no other step, and its own step reports the fault', async () => {
     const database = await testDatabase()
     const test = await testApp({ KP_CHECKPOINTS_URL: address(database.ownerUrl) }, database)
     const admin = await signedIn(test, 'admin')

@@ -26,7 +26,7 @@ import { isSure, projectsOf, remembered, together } from './sought.ts'
 import { fingerprintsOf, type SearchedWords, wordSearch } from './word-search.ts'
 
 const checkpointsHolderName = 'checkpoints.messages'
-/** Its step waits for the decision about threads that cannot be rewritten; all other steps go on. */
+/** Its step waits for the decision about threads that cannot be rewritten. All other steps continue. */
 export const threadsHolderName = 'checkpoints.threads'
 
 export interface CheckpointsHolderParts {
@@ -41,7 +41,7 @@ export interface CheckpointsHolderParts {
   ): Promise<void>
 }
 const isAbout = (scope: Scope): boolean => 'part' in scope || 'subject' in scope
-/** Of a second search: whom it was about is forgotten, and nothing is planned. */
+/** A repeated search after the run: the subject is no longer stored, so nothing can be planned. */
 const isNobody = (scope: Scope): boolean => 'subject' in scope && writersOf(scope.subject).ids.length === 0
 
 interface Standing {
@@ -50,7 +50,7 @@ interface Standing {
   threads: string[]
   texts: string[]
 }
-/** Messages and documents that still have their rows: what they belong to, and their words. */
+/** The messages and documents whose rows still exist, with their project, conversation, threads and texts. */
 async function standing(tx: Transaction, sources: readonly string[]): Promise<Map<string, Standing>> {
   if (sources.length === 0) return new Map()
   const rows = await queryWithin<Standing & { id: string }>(
@@ -65,7 +65,7 @@ async function standing(tx: Transaction, sources: readonly string[]): Promise<Ma
   )
   return new Map(rows.map((row) => [row.id, row]))
 }
-/** Of a source without its row only what needs no tie can be told. */
+/** How to find a source in the long-term store. Without its row, only a generated id identifies it. */
 const rememberedOf = (id: string, row: Standing | undefined): Remembered =>
   row
     ? remembered({ kind: 'message', id, pointers: [], ...row })
@@ -73,15 +73,15 @@ const rememberedOf = (id: string, row: Standing | undefined): Remembered =>
 
 interface OfThread {
   isWhole: boolean
-  /** Whole, whoever else has it. */
+  /** Delete the whole thread even if others share it. */
   isDecided: boolean
   ids: Set<string>
   sources: Set<string>
 }
-/** Threads that another step has. */
+/** Threads that were moved to the step that waits for a decision. */
 const movedOf = (items: readonly string[]): Set<string> =>
   new Set(items.map(parseItem).flatMap(({ thread, mark }) => (thread !== null && mark === 'moved' ? [thread] : [])))
-/** Items by thread, in their order; null is the long-term store. */
+/** Items grouped by thread and sorted; null is the long-term store. */
 function byThread(items: readonly string[]) {
   const threads = new Map<string | null, OfThread>()
   const moved = movedOf(items)
@@ -98,21 +98,21 @@ function byThread(items: readonly string[]) {
   return [...threads].sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1))
 }
 
-/** Ids of which only a person's wording counts as erased: those of messages that are not ours. */
+/** Ids reported by provenance that are not ids of our rows. Under these ids, only text that matches the subject's text counts as erased. */
 const reportedAmong = (ids: Iterable<string>, rows: ReadonlyMap<string, Standing>): Set<string> => {
   const own = new Set([...rows.keys()].flatMap((id) => [id, shownId(id)]))
   return new Set([...ids].filter((id) => !own.has(id) && !isSure(id)))
 }
 
 interface WordsAt {
-  /** Of the whole run; else of the texts that are still stored. */
+  /** The words of the whole run; undefined: use the texts that are still stored. */
   words: ErasedWords | undefined
   rows: ReadonlyMap<string, Standing>
   threads: readonly (string | null)[]
   scope: Scope
   now: Date
 }
-/** Erased words, searched in one thread or in the long-term store (null), with the projects whose remaining texts explain them. */
+/** Creates a word search for each thread, or for the long-term store (null), with the projects whose remaining texts explain the words. */
 async function searches({ words, rows, threads, scope, now }: WordsAt, within: SearchedWords['within']) {
   const known = [words ?? fingerprintsOf([...rows.values()].flatMap(({ texts }) => texts))]
   const own = [...('part' in scope ? [scope.part.project] : []), ...[...rows.values()].map(({ project }) => project)]
@@ -132,7 +132,7 @@ async function searches({ words, rows, threads, scope, now }: WordsAt, within: S
   }
 }
 
-/** Whose words are looked for in the long-term store, and by which ids items are theirs. */
+/** What to search for in the long-term store: the projects of the erased words, and the ids that identify items of these projects. */
 function memoriesSought(items: readonly string[], part: Part | undefined): { projects: string[]; ids: Set<string> } {
   const parsed = items.map(parseItem)
   const projects = [...new Set(parsed.flatMap((one) => one.projects ?? []))]
@@ -144,7 +144,7 @@ function memoriesSought(items: readonly string[], part: Part | undefined): { pro
   return { projects, ids }
 }
 
-/** Threads that go whole unless somebody has them who stays. */
+/** Threads to delete completely unless remaining records share them. */
 const mayBeShared = (threads: ReturnType<typeof byThread>): string[] =>
   threads.flatMap(([thread, { isWhole, isDecided }]) => (thread !== null && isWhole && !isDecided ? [thread] : []))
 
@@ -160,8 +160,8 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
 })
 
 /**
- * What LangGraph applications keep of messages, in every state of their threads and in their long-term store. The count is of messages
- * and whole threads; tool calls and what the tools said go with them.
+ * Personal data source for messages in LangGraph: in every checkpoint of their threads and in the long-term store. Counts messages and
+ * whole threads. Tool calls and their results are erased with the messages.
  */
 export function checkpointsHolder({
   db,
@@ -171,7 +171,7 @@ export function checkpointsHolder({
   moveItems,
 }: CheckpointsHolderParts): DataHolder {
   const { planned, shared } = planning({ store, sources })
-  /** As {@link planning} does; of a store that does not answer, what pointers and conversations say. */
+  /** Plans as {@link planning} does. If the store does not answer, plans from pointers and conversations. */
   async function planOf(scope: Scope, tx: Transaction, now: Date): Promise<{ threads: ThreadPlan[]; isAway: boolean }> {
     try {
       return { threads: await Array.fromAsync(planned(scope, tx, now, false)), isAway: false }
@@ -180,7 +180,7 @@ export function checkpointsHolder({
       return { threads: await Array.fromAsync(planned(scope, tx, now, true)), isAway: true }
     }
   }
-  /** Threads that nobody's conversation has, or the project's own, in which ids that we made stand. */
+  /** Threads that contain generated ids and belong to no conversation or to the project. */
   async function elsewhere(ids: readonly string[], project: string | null, tx: Transaction) {
     const sure = ids.filter(isSure)
     if (sure.length === 0) return []
@@ -191,14 +191,14 @@ export function checkpointsHolder({
       return !theirs || (project !== null && theirs.has(project))
     })
   }
-  /** Of a part whose texts are still stored; names of a person are known by their fingerprints alone. */
+  /** Search words from the texts of a part. Undefined for a person, whose names are only known as fingerprints. */
   async function needlesOf(scope: Scope, tx: Transaction, now: Date): Promise<string[] | undefined> {
     if (!('part' in scope)) return undefined
     const texts: string[] = []
     for await (const batch of sources.of(scope, tx, now)) for (const source of batch) texts.push(...source.texts)
     return texts.length === 0 ? undefined : runNeedles(texts)
   }
-  /** Changes items of the long-term store in which erased words stand, whatever they name. */
+  /** Erases items of the long-term store that contain erased words, whatever ids they name. */
   async function eraseMemories(
     sought: { words: readonly ErasedWords[]; needles: string[] | undefined; projects: string[]; ids: Set<string> },
     tx: Transaction,
@@ -219,7 +219,7 @@ export function checkpointsHolder({
       done.outside.push('outside')
     return done
   }
-  /** Reads every item and compares fingerprints: erasing narrows by the words themselves. */
+  /** Reads every item and compares fingerprints, so it does not depend on the narrowed search that erasing uses. */
   async function residueOfMemories(
     { projects, ids }: { projects: string[]; ids: Set<string> },
     words: ErasedWords,
@@ -264,7 +264,7 @@ export function checkpointsHolder({
       const named = await threadsOf(subject)
       if (named.length === 0) return { count: 0, since: null, until: null }
       const threads = named.map(({ thread }) => thread)
-      // Of a store that does not answer, what may be there counts as there.
+      // If the store does not answer, assume that all named threads exist.
       const there = await db
         .transaction((tx) => store.present(threads, tx))
         .catch((error: unknown) => {
@@ -290,7 +290,7 @@ export function checkpointsHolder({
         if (thread.items.length === 0 && !thread.isShared) continue
         const verdict = verdictOf(thread)
         const known = verdicts.get(verdict.id)
-        // A thread that others share is kept, but for the messages that go.
+        // A shared thread is kept. A decision about its erased messages takes precedence.
         if (!known || known.verdict === 'kept') verdicts.set(verdict.id, verdict)
       }
       return { verdicts: [...verdicts.values()], isPartial: isAway || (await whatIsMissing(tx)).length > 0 }
@@ -302,7 +302,7 @@ export function checkpointsHolder({
       const ids = [...new Set(threads.flatMap(([, { sources: of }]) => [...of]))]
       const rows = await standing(tx, ids)
       const part = 'part' in scope ? scope.part : undefined
-      // Their plan looked everywhere while there were rows; a repetition looks for what came since.
+      // Planning searched all threads while the rows existed. A repeated erasure searches for late writes.
       const late = await elsewhere(
         ids.filter((id) => !rows.has(id)),
         part?.project ?? null,
@@ -331,7 +331,7 @@ export function checkpointsHolder({
           made = await store.rewrite(thread, { ...wanted, reported, ...wordsIn(thread) }, tx)
         } catch (error) {
           if (!Problem.is(error, 'conflict') || runId === '') throw error
-          // The receipt is signed: there is no step that could wait for a decision. The search reports the thread.
+          // The receipt is already signed, so no step can wait for a decision. The search reports the thread.
           if (isNobody(scope)) {
             unreadable.push(thread)
             return { messages: 0, rows: 0 }
@@ -372,7 +372,7 @@ export function checkpointsHolder({
         {
           ...sought,
           words: [manner?.words ?? fingerprintsOf(texts), fingerprintsOf(wordings)],
-          // What a narrowed search did not find is found by one that reads everything.
+          // After a residue was found, read everything: the narrowed search may have missed it.
           needles: (manner?.round ?? 0) > 0 || wordings.length > 0 ? undefined : await needlesOf(scope, tx, now),
         },
         tx,
@@ -380,7 +380,7 @@ export function checkpointsHolder({
       )
       gone += byWords.cut.length + byWords.deleted.length
       const tally = (met: string[]) => ({ met, gone: [] })
-      // As planned, so that a page that is repeated after a crash counts the same; a second search has no plan, and counts what it met.
+      // Count planned items, so that a page repeated after a crash has the same count. A repeated search has no plan and counts matches.
       const count = isNobody(scope) ? gone : items.length
       const ours = items
         .map(parseItem)
@@ -431,7 +431,7 @@ export function checkpointsHolder({
             },
           ]
         : []),
-      // Whether they contain the words is nobody's business here.
+      // Other organizations own these items, so nobody reads whether they contain the words.
       ...(memoriesOutside > 0
         ? [
             {
@@ -467,7 +467,7 @@ export function checkpointsHolder({
       for (const [thread, { isWhole, ids: wanted }] of threads) {
         if (thread === null) continue
         if (isWhole && !theirs.has(thread)) wholes.push(thread)
-        // Of one that others have by now: whatever goes is looked for in it.
+        // A thread that is now shared: search it for every erased id.
         else rest.set(thread, (isWhole ? ids : wanted).union(rest.get(thread) ?? new Set()))
       }
       const found = await db.transaction(

@@ -17,13 +17,13 @@ it.each([
   ['a/b*c', '*', 'x/y'],
   ["o'neill %2F é", 'm', null],
   [null, 'msg_1', null],
-])('an item of %s, %s, %s says what it was made of', (thread, message, source) => {
+])('parseItem returns the parts of messageItem(%s, %s, %s)', (thread, message, source) => {
   const item = messageItem(thread, message, source)
   expect(parseItem(item)).toEqual({ thread, message, source: source ?? message, isDecided: false, mark: null })
   if (thread !== null) expect(item.startsWith(itemsOfThread(thread))).toBe(true)
 })
 
-it('a thread that goes whole is no message called star, and no beginning of another thread', () => {
+it('wholeThread differs from items of a message named * and of threads with a longer name', () => {
   const whole = { thread: 't', message: null, source: null }
   expect(parseItem(wholeThread('t'))).toEqual({ ...whole, isDecided: false, mark: null })
   expect(parseItem(decidedThread('t'))).toEqual({ ...whole, isDecided: true, mark: null })
@@ -32,7 +32,7 @@ it('a thread that goes whole is no message called star, and no beginning of anot
   expect(wholeThread('t1').startsWith(itemsOfThread('t'))).toBe(false)
 })
 
-it('the usual ids stand in it as they are', () => {
+it('messageItem does not encode ordinary ids', () => {
   expect(messageItem('conv_1', 'msg_1', 'msg_1')).toBe('conv_1/msg_1')
 })
 
@@ -40,12 +40,12 @@ it.each([
   ['undecided', undecidedThread, '?'],
   ['retained', retainedThread, '='],
   ['moved', movedThread, '~'],
-] as const)('an item of a thread that is %s is not a message with the name of its mark', (mark, itemOf, sign) => {
+] as const)('the item of a thread that is %s differs from a message named like its mark', (mark, itemOf, sign) => {
   expect(parseItem(itemOf('a/b'))).toEqual({ thread: 'a/b', message: null, source: null, isDecided: false, mark })
   expect(messageItem('a/b', sign, null)).not.toBe(itemOf('a/b'))
 })
 
-it('an item of the long-term store names its projects, and is no message called so', () => {
+it('memoriesItem returns an item with its projects, which differs from a message with that name', () => {
   const item = memoriesItem(['prj_2', 'a,b/c'])
   expect(parseItem(item)).toMatchObject({ thread: null, message: null, projects: ['a,b/c', 'prj_2'] })
   expect(parseItem(messageItem(null, '@prj_2', null))).toMatchObject({ message: '@prj_2', source: '@prj_2' })

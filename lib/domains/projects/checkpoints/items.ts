@@ -1,21 +1,25 @@
 /**
- * What a run's pages say of checkpoints, enough to search again when everything else is forgotten: `<thread>/<message>`, with a third part
- * where what it came from has another id; `<thread>/*` for a thread that goes whole, `<thread>/**` where an admin decided so; `/<message>`
- * for the long-term store, `/@<project>,<project>` for what is found there by words alone. Of a thread that cannot be rewritten: `<thread>/?` until somebody decides, then `<thread>/**` or `<thread>/=`, which
- * retains it; `<thread>/#` while a legal hold covers it; `<thread>/~` stands for what was moved to that step. Each part is encoded as in a URL, so that a thread's own slashes and stars mean nothing.
+ * Items of a run's pages for checkpoints. They contain enough to search again after all other data is deleted:
+ * - `<thread>/<message>`, with a third part if the source has another id.
+ * - `<thread>/*` for a thread to delete completely; `<thread>/**` if somebody decided this.
+ * - `/<message>` for the long-term store; `/@<project>,<project>` for items found there only by words.
+ * - For a thread that cannot be rewritten: `<thread>/?` while undecided, then `<thread>/**` or `<thread>/=` (retained); `<thread>/#` under
+ *   legal hold; `<thread>/~` in the step from which it was moved.
+ *
+ * Each part is URL-encoded, so slashes and asterisks in a thread's name have no meaning.
  */
 export interface CheckpointItem {
   /** Null: the long-term store. */
   thread: string | null
-  /** Null: all of the thread. */
+  /** Null: the whole thread. */
   message: string | null
-  /** The message or document that it came of. */
+  /** The message or document from which it was derived. */
   source: string | null
-  /** Of the long-term store: the projects whose words are looked for there. */
+  /** For the long-term store: the projects whose words to search for. */
   projects?: string[]
-  /** Whoever else has the thread: an admin lets it go whole. */
+  /** Delete the whole thread even if others share it. */
   isDecided: boolean
-  /** Of a thread that cannot be rewritten: nobody decided yet, it is retained, a legal hold covers it, or another step has it. */
+  /** State of a thread that cannot be rewritten: undecided, retained, under legal hold, or moved to another step. */
   mark: 'undecided' | 'retained' | 'held' | 'moved' | null
 }
 const encoded = (text: string): string => encodeURIComponent(text).replaceAll('*', '%2A').replaceAll('~', '%7E')
@@ -33,7 +37,7 @@ const marks = new Map([
   ['~', 'moved'],
 ] as const)
 const markOf = (text: string): CheckpointItem['mark'] => marks.entries().find(([sign]) => sign === text)?.[1] ?? null
-/** What the items of a thread begin with. */
+/** Prefix of the items of a thread. */
 export const itemsOfThread = (thread: string): string => `${encoded(thread)}/`
 export const memoriesItem = (projects: readonly string[]): string => `/@${[...projects].sort().map(encoded).join(',')}`
 export const messageItem = (thread: string | null, message: string, source: string | null): string =>

@@ -56,7 +56,7 @@ afterAll(async () => {
   await app?.close()
 })
 
-/** A sentence of whose runs nobody else has one. */
+/** A sentence whose runs occur nowhere else. */
 const sentenceOf = (name: string) =>
   `The ${name} doctor told Ida, says ${name}, that her "long" illness ${name} — since Easter — is ${name} none of their business, ${name} or not.`
 const receiptOf = async (id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
@@ -91,7 +91,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         return { project, conversation, message, theirs }
       }
 
-      test('an erasure finds them by the words, deletes what is only theirs, and cuts what another author shares', async () => {
+      test('erasure deletes items with only erased words, and cuts items that another author shares', async () => {
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message, theirs } = await said(sentence)
@@ -114,7 +114,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'checkpoints', cut: 1, deleted: 4 }))
       })
 
-      test('an item that a background process writes after the rows are gone is found by verification', async () => {
+      test('verification finds an item that a background process writes after the rows are deleted', async () => {
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message } = await said(sentence)
@@ -129,7 +129,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         expect(seen.json.data.late_found).toBeGreaterThan(0)
       })
 
-      test('items of another project stay, whatever they say, and the receipt counts those of the same organization', async () => {
+      test('erasure keeps items of another project, and the receipt counts those of the same organization', async () => {
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message } = await said(sentence)
@@ -157,7 +157,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         )
       })
 
-      test('an item that another project’s remaining message explains as well stays', async () => {
+      test('erasure keeps an item whose words also occur in a remaining message of another project', async () => {
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message } = await said(sentence)
@@ -170,7 +170,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         expect(await on().get(['shared', word], 'both')).toBeNull()
       })
 
-      test('an organization without the namespace changes only its own items, and the receipt says so', async () => {
+      test('erasure changes only its own items when the organization has no namespace, and the receipt reports this', async () => {
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message } = await said(sentence)
@@ -191,7 +191,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         })
       })
 
-      test('a person’s name and address are erased at any length', async () => {
+      test('erasure removes a person’s name and email address, however short they are', async () => {
         const word = name()
         const { project, conversation } = await said('We met the committee about the annual budget on Tuesday.')
         const author = { external_id: word, name: `Ida ${word}`, email: `ida@${word}.example` }

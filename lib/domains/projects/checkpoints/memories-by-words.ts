@@ -11,7 +11,7 @@ import { runsElsewhere } from './runs-elsewhere.ts'
 
 export interface SoughtMemories {
   words: readonly ErasedWords[]
-  /** Words of which every run has one, to narrow the search. Undefined: every item is read. */
+  /** Words to narrow the search: every run contains one of them. Undefined: read every item. */
   needles?: readonly string[] | undefined
   erasers: Erasers
   /** Ids that count as erased, for a dry run. */
@@ -19,14 +19,14 @@ export interface SoughtMemories {
   now: Date
   within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
 }
-/** Items with erased words that no remaining author of the erased projects explains. */
+/** Items with erased words that are not explained by remaining texts of the erasing projects. */
 export interface FoundMemories {
   changes: MemoryChange[]
-  /** Of another project of the organisation, or as likely made of its words: they stay. */
+  /** Items that remain: another project of the organization owns them, or its texts contain the same words. */
   left: Memory[]
 }
 
-/** The organisations of projects, and all that erases there. */
+/** The erasing projects, their organizations and further ids. */
 export async function erasersOf(
   tx: Transaction,
   projects: readonly string[],
@@ -41,19 +41,19 @@ export async function erasersOf(
   return { projects, organisations: rows.map(({ organisation }) => organisation), ids: new Set(ids) }
 }
 
-/** Stands for an item in counts: its key may be content. */
+/** Identifies an item in counts by a hash, because its key may contain personal data. */
 export const memoryLabel = ({ schema, namespace, key }: Memory): string =>
   createHash('sha256')
     .update(JSON.stringify([schema, namespace, key]))
     .digest('base64url')
     .slice(0, 22)
 
-/** One text for all words of an item; they may stand in escapes. */
+/** All texts of an item in one string; it may contain JSON escapes. */
 const textOf = ({ namespace, key, value, indexed }: Memory): string => [namespace, key, value, indexed].join('\n')
 
 /**
- * Finds items of the long-term stores by erased words alone, page by page. Words of a person's name count only in items that the organisation
- * may claim: others know people of the same name.
+ * Finds items of the long-term store by erased words, page by page. A person's name counts only in items that the organization may claim,
+ * because other people may have the same name.
  */
 export async function* memoriesWithWords(
   store: Pick<CheckpointStore, 'memoryPage'>,

@@ -3,15 +3,18 @@ import type { Memory } from '#lib/stores/checkpoints/checkpoints.ts'
 import { isGenerated, isTelling } from '#lib/stores/checkpoints/needles.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 
-/** Whose erasure it is: projects with their organisations, and further ids that are theirs, also when their rows are gone. */
+/** The erasing projects with their organizations, and further ids that belong to them, even if their rows no longer exist. */
 export interface Erasers {
   projects: readonly string[]
   organisations: readonly string[]
   ids: ReadonlySet<string>
 }
 /**
- * Whose an item of the long-term store is. `named`: it names an id of the erased projects. `ours`: it names nobody, and their organisation may
- * claim it. `sibling`: another project of the same organisation. `foreign`: another organisation's, or nobody knows.
+ * The owner of an item of the long-term store.
+ * - `named`: it names an id of the erasing projects.
+ * - `ours`: it names no project, and their organization may claim it.
+ * - `sibling`: it belongs to another project of the same organization.
+ * - `foreign`: it belongs to another organization, or to nobody known.
  */
 export type MemoryOwner = 'named' | 'ours' | 'sibling' | 'foreign'
 
@@ -19,7 +22,7 @@ const words = /[A-Za-z0-9_-]+/g
 const generatedIn = (text: string): string[] => (text.match(words) ?? []).filter(isGenerated)
 const mostParts = 8
 
-/** Everything that an application may have chosen as a name in a namespace or key: its parts, and neighbouring parts together. */
+/** All possible names in a namespace or key: its parts, and all sequences of adjacent parts. */
 function namesIn(text: string): string[] {
   const starts = [0, ...[...text.matchAll(/[.:\s/]/g)].map(({ index }) => index + 1)].slice(0, mostParts)
   const ends = [...starts.slice(1).map((start) => start - 1), text.length]
@@ -34,7 +37,10 @@ const projectsNamed = `SELECT DISTINCT p.id AS project, p.organisation_id AS org
     UNION ALL SELECT project_id FROM documents WHERE id = ANY($1::text[])
     UNION ALL SELECT project_id FROM provenance WHERE store = 'checkpoints' AND place = ANY($1::text[]))`
 
-/** $1: the organisations that erase; $2: names. Organisations that may claim one of the names; of those that erase all, each with whether it may claim what nobody claims. */
+/**
+ * $1: the erasing organizations; $2: names. Returns the organizations that may claim one of the names (`is_inside`), and all erasing
+ * organizations. `is_any`: whether it may claim items that nobody else claims.
+ */
 const claims = `SELECT * FROM (SELECT o.id, o.is_any, EXISTS (SELECT FROM unnest($2::text[]) AS n(name)
       WHERE n.name = o.id OR starts_with(n.name, o.id || '_')
         OR EXISTS (SELECT FROM unnest(o.namespaces) AS p WHERE p <> '*' AND starts_with(n.name, p))) AS is_inside
@@ -63,7 +69,7 @@ export async function ownerOf(tx: Transaction, { namespace, key, value }: Memory
   return claimed.some((one) => isOwn(one) && one.is_any) ? 'ours' : 'foreign'
 }
 
-/** Whether one of the organisations may claim every item that names nobody. */
+/** Whether one of the organizations may claim every item that names no project. */
 export async function mayClaimAny(tx: Transaction, organisations: readonly string[]): Promise<boolean> {
   if (organisations.length === 0) return true
   const rows = await queryWithin(

@@ -24,24 +24,24 @@ import {
 } from './sought.ts'
 import { fingerprintsOf, wordSearch } from './word-search.ts'
 
-/** What would become of one thread, and how that is known. */
+/** The plan for one thread, and how its contents were found. */
 export interface ThreadPlan {
   /** Null: the long-term store. */
   thread: string | null
   items: string[]
-  /** What to look for there, where nothing is yet. */
+  /** Items to search for later: they do not exist yet. */
   watched: string[]
   isWhole: boolean
-  /** It goes whole with what it belongs to, but others that stay have it too. */
+  /** The scope covers the whole thread, but remaining records share it. */
   isShared: boolean
   isUnreadable: boolean
   messages: number
-  /** pointer, thread, text, tools */
+  /** How messages were found: pointer, thread, text, tools. */
   found: string[]
 }
 const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
 
-/** Which items of a thread what was found in it makes, and of which source each came. */
+/** Converts the messages found in a thread to items with their sources. */
 function itemsFound(
   thread: string,
   found: FoundInThread,
@@ -63,7 +63,7 @@ function itemsFound(
     if (covered.has(source)) continue
     const stands = [...idsOf(source), ...textsOf(source)].some((what) => found.standing.has(what))
     if (stands) ways.add('text')
-    // Of a thread that cannot be read nobody knows what it holds: the step meets it, and says so.
+    // An unreadable thread may contain the source. The step tries to rewrite it and reports the failure.
     if (stands || found.isUnreadable) items.add(messageItem(thread, shownId(source.id), source.id))
   }
   const [first] = sources
@@ -74,7 +74,7 @@ function itemsFound(
   return { items, ways }
 }
 
-/** Of a thread that was to go whole and that others have: what of the scope stands in it. */
+/** Content of the scope in a thread that was planned for complete deletion but is shared with remaining records. */
 export interface InThread {
   ids: string[]
   texts: string[]
@@ -87,9 +87,12 @@ export interface PlanningParts {
 type Within<T> = (tx: Transaction) => Promise<T>
 const nothing = { items: [], watched: [], isWhole: false, isShared: false, isUnreadable: false, messages: 0, found: [] }
 
-/** Everything that a scope has in the checkpoints: `planned` thread by thread, a thread several times perhaps; `isAway`: of a store that cannot be asked. */
+/**
+ * Plans the erasure of a scope in the checkpoints. `planned` yields plans by thread; a thread may occur several times. `isAway`: the store
+ * does not answer.
+ */
 export function planning({ store, sources }: PlanningParts) {
-  /** Threads in which ids that we made stand: all are looked for at once, because that reads everything there is. */
+  /** The threads that contain generated ids. Searches for all ids at once, because each search reads all checkpoints. */
   async function threadsById(ids: readonly string[], tx: Transaction): Promise<Map<string, string[]>> {
     const threads = new Map<string, string[]>()
     const sure = ids.filter(isSure)
@@ -98,7 +101,7 @@ export function planning({ store, sources }: PlanningParts) {
     return threads
   }
 
-  /** Which threads a source is looked for in: never in one that is another project's, whoever says so. */
+  /** The threads to search for each source. Threads of other projects are never searched, even if pointers name them. */
   async function threadsToSearch(
     batch: readonly Sought[],
     byId: ReadonlyMap<string, readonly string[]>,
@@ -157,7 +160,7 @@ export function planning({ store, sources }: PlanningParts) {
     }
     const memories = batch.map(remembered)
     const ties = [...new Set(memories.flatMap((one) => one.ties))]
-    // All at once, for each search reads the whole store; most find nothing.
+    // One search for the whole batch, because each search reads the whole store and most find nothing.
     const [all] = together(memories.map((one) => ({ ...one, ties })))
     const isAny = all !== undefined && (await store.memories(all, tx)) > 0
     for (const source of batch) {
@@ -168,7 +171,7 @@ export function planning({ store, sources }: PlanningParts) {
     }
   }
 
-  /** What pointers and conversations say, of a store that cannot be asked: all of it counts as held there. */
+  /** Plans from pointers and conversations when the store does not answer. Assumes that everything they name exists. */
   async function* unasked(
     batch: readonly Sought[],
     wholes: ReadonlySet<string>,
@@ -193,7 +196,7 @@ export function planning({ store, sources }: PlanningParts) {
     for await (const batch of sources.of(scope, tx, now)) for (const { id } of batch) ids.add(id)
     return ids
   }
-  /** What a scope covers, without pointers to what something has that stays: whoever may write pointers says nothing over others' messages. */
+  /** The sources of a scope, without pointers to messages of remaining sources: a false pointer must not erase messages of others. */
   async function* going(scope: Scope, tx: Transaction, now: Date, goes: ReadonlySet<string>): AsyncGenerator<Source[]> {
     for await (const batch of sources.of(scope, tx, now)) {
       const others = new Map<string, Set<string>>()
@@ -211,8 +214,8 @@ export function planning({ store, sources }: PlanningParts) {
   const conversationsOf = (wholes: readonly Whole[]) => wholes.flatMap(({ conversations }) => conversations)
 
   /**
-   * Of threads that were to go whole those that something has by now which stays, with what of the scope stands there. Nobody says anything
-   * in their conversations until the transaction ends.
+   * Of threads planned for complete deletion, those that remaining records now share, with the content of the scope in them. Locks their
+   * conversations, so that no message is added until the transaction ends.
    */
   async function shared(
     scope: Scope,
@@ -241,7 +244,7 @@ export function planning({ store, sources }: PlanningParts) {
     return found
   }
 
-  /** Items of the long-term store that name nothing of the scope, found by its words: each is searched for once for the whole scope. */
+  /** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
   async function* memoriesByWords(
     scope: Scope,
     tx: Transaction,
@@ -300,7 +303,7 @@ export function planning({ store, sources }: PlanningParts) {
     for await (const batch of going(scope, tx, now, goes)) yield* ofBatch(batch, wholes, byId, { tx, goes, now })
     yield* memoriesByWords(scope, tx, now, { goes, isAway })
     if (goes.size > 0 || part?.kind !== 'message') return
-    // Its row is gone: what was written back since is found by its id, and in its conversation's own thread.
+    // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
     const gone: Sought = {
       ...part,
       kind: 'message',

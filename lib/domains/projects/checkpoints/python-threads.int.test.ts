@@ -15,7 +15,7 @@ const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.
 const own = 'erika MUSTERFRAU told us: her son Max has been ill since Easter, and he sleeps in room seventy-seven.'
 const hour = 3_600_000
 
-/** Of the erased texts, runs of six words that a dump contains. The dump is read as bytes; nothing is decoded. */
+/** The runs of six words of the erased texts in a dump. Compares bytes and decodes nothing. */
 function runsIn(dump: string, texts: readonly string[]): string[] {
   const folded = ` ${tokenize(dump)
     .map(({ word }) => word)
@@ -82,9 +82,9 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
   const receipt = async (id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
 
   test.each([
-    ['the text of the API', sentence],
-    ['a wording of its own', own],
-  ])('a message with %s leaves no run of its words, and the thread resumes', async (_, wording) => {
+    ['the same text as in the API', sentence],
+    ['another text than in the API', own],
+  ])('erasure removes all runs of a message with %s, and the thread can be resumed', async (_, wording) => {
     const { project, conversation, first } = await talk(wording)
     await resume(conversation.id)
     const [elsewhere, second] = [newId('msg'), newId('msg')]
@@ -98,7 +98,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
     expect(await resume(conversation.id)).toContain(second)
     await say(conversation.id, elsewhere, 'One more thing, please.')
 
-    // A late writer brings it back in other words; the second search finds it by its id.
+    // A late write restores the message with other words. The second search finds it by its id.
     await say(conversation.id, first.id, `${wording} And I must add this to it.`)
     app.clock.advance(25 * hour)
     await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.gate, {})
@@ -107,7 +107,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
     await history(conversation.id)
   })
 
-  test('an encrypted thread waits for a decision, and everything else is erased', async () => {
+  test('erasure waits for a decision about an encrypted thread, and erases everything else', async () => {
     const { project, conversation, first } = await talk(sentence, 'say_encrypted')
     const data = await erase(first.path, project.owner)
     expect(data.success).toBe(false)

@@ -4,14 +4,14 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { holdMembers, joinHolds, staysSql } from '../held.ts'
 import { runNeedles } from '../words/run-needles.ts'
 
-/** $1: projects that do not count; $2: words as a pattern; $3: the present. */
+/** $1: projects to ignore; $2: words as a pattern; $3: the present. */
 const texts = `WITH ${holdMembers('$3')}
   SELECT x.content AS text FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
   WHERE x.project_id <> ALL($1::text[]) AND x.content ~* $2 AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}
   UNION ALL SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
   WHERE x.project_id <> ALL($1::text[]) AND k.content ~* $2 AND ${staysSql('x', 'p.erasing_since IS NOT NULL')}`
 
-/** Of the runs in `quoted` those that messages and documents of all other projects contain. Reads every text there is, and returns no content. */
+/** Returns the runs in `quoted` that also occur in messages or documents of other projects. Reads every text and returns no content. */
 export async function runsElsewhere(
   tx: Transaction,
   {

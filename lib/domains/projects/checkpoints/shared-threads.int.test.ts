@@ -48,7 +48,7 @@ async function begun({ accountId }: Person): Promise<string> {
   return runId
 }
 const stateOf = async (runId: string) => (await test.app.subjectErasures.run(runId))?.state
-/** A project of two people; the first begins a conversation, whose thread an application keeps. */
+/** A project of two people. One of them begins a conversation, whose thread an application stores. */
 async function talk() {
   const project = await madeProject(test)
   const erika = await madeMember(test, project)
@@ -58,8 +58,8 @@ async function talk() {
   return { project, erika, conversation, said }
 }
 
-describe('a thread that was to go whole', () => {
-  it('stays for whoever spoke in its conversation between the plan and the step: the words of whom it erases alone go', async () => {
+describe('a thread that was planned for complete deletion', () => {
+  it('keeps the messages of a person who wrote in its conversation between the plan and the step', async () => {
     const { project, erika, conversation, said } = await talk()
     const runId = await begun(erika)
     crashAt = 'step.checkpoints.messages.before'
@@ -78,7 +78,7 @@ describe('a thread that was to go whole', () => {
     expect([states.includes(theirWords), states.includes(ourWords)]).toEqual([false, true])
   })
 
-  it('is not kept for a pointer of what goes too', async () => {
+  it('is deleted when the only other pointer to it is also being erased', async () => {
     const { project, erika, conversation } = await talk()
     const shared = newId('thread')
     await test.db.prisma.conversation.update({ where: { id: conversation.id }, data: { threads: [shared] } })
@@ -95,7 +95,7 @@ describe('a thread that was to go whole', () => {
     expect(await saver.getTuple({ configurable: { thread_id: shared } })).toBeUndefined()
   })
 
-  it('goes with the last of two conversations that are erased at once', async () => {
+  it('is deleted with the last of two conversations that are erased concurrently', async () => {
     const project = await madeProject(test)
     const shared = newId('thread')
     const both = [
@@ -114,7 +114,7 @@ describe('a thread that was to go whole', () => {
   })
 })
 
-it('a pointer to what somebody else said takes nothing of theirs', async () => {
+it('erasure of a message keeps a message of another author that its pointer names', async () => {
   const project = await madeProject(test)
   const member = await madeMember(test, project)
   const conversation = await madeConversation(test, project)

@@ -3,7 +3,10 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { conversationHold } from '../emptied.ts'
 import { holdMembers, joinHolds, staysSql } from '../held.ts'
 
-/** A conversation `c` of a project `p` that no erasure takes, or that a hold keeps: others said something in it, or nobody did and whoever began it stays. */
+/**
+ * A conversation `c` of a project `p` that remains: it is under legal hold, or nothing is erasing it and it has a remaining message, or it
+ * has no messages and its creator remains.
+ */
 const stays = `(${conversationHold} IS NOT NULL OR (c.erasing_since IS NULL AND p.erasing_since IS NULL AND p.status <> 'closed' AND (
     EXISTS (SELECT FROM messages x ${joinHolds('x')} WHERE x.conversation_id = c.id AND ${staysSql('x')})
     OR NOT EXISTS (SELECT FROM messages x WHERE x.conversation_id = c.id)
@@ -11,7 +14,7 @@ const stays = `(${conversationHold} IS NOT NULL OR (c.erasing_since IS NULL AND 
 const listing = `WITH ${holdMembers('$3')}
   SELECT DISTINCT t.thread FROM conversations c JOIN projects p ON p.id = c.project_id CROSS JOIN LATERAL unnest(c.threads) AS t(thread)
   WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND c.id <> ALL($2::text[]) AND ${stays}`
-/** Of a thread that a conversation lists, pointers of its project alone say what else stands in it. */
+/** If a conversation lists the thread, only pointers of that conversation's project count. */
 const pointing = `WITH ${holdMembers('$2')},
   named AS MATERIALIZED (SELECT DISTINCT v.place AS thread, v.source_kind, v.source_id FROM provenance v
     JOIN conversations c ON c.project_id = v.project_id AND c.threads @> ARRAY[v.place] WHERE v.store = 'checkpoints' AND v.place = ANY($1::text[]))
@@ -21,9 +24,9 @@ const pointing = `WITH ${holdMembers('$2')},
     ${joinHolds('x')} WHERE ${staysSql('x')}`
 
 /**
- * Of these threads those that something has which stays: a conversation that lists one, or a message or document that a pointer places there.
- * Of such a thread only what goes itself goes. `conversations` and `sources` go; of two who plan at once one at least sees the mark or the
- * fence of the other, so that what goes with both stays with neither.
+ * Of these threads, those shared with remaining records: a conversation that lists the thread, or a message or document with a pointer to
+ * it. In a shared thread, only erased messages are removed. `conversations` and `sources` are being erased. Of two concurrent erasures, at
+ * least one sees the other's mark or fence, so a thread that both erase does not remain.
  */
 export async function threadsOfOthers(
   tx: Transaction,

@@ -4,35 +4,35 @@ import type { Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { Source } from '../sources.ts'
 
-/** The words and ids by which a source is found, and what it belongs to. */
+/** The texts and ids by which a source is found, and what it belongs to. */
 export type Sought = Pick<Source, 'id' | 'kind' | 'project' | 'conversation' | 'threads' | 'texts' | 'pointers'>
 
 const pointersOf = ({ pointers }: Pick<Sought, 'pointers'>) => pointers.filter(({ store }) => store === 'checkpoints')
-/** Ids that pointers name beside its own. */
+/** Ids from pointers, without the source's own id. */
 export const refsOf = (source: Sought): string[] =>
   pointersOf(source).flatMap(({ ref }) => (ref === shownId(source.id) ? [] : [ref]))
-/** Ids that provenance reports, of messages that may be the application's own. */
+/** Ids that provenance reports. They may belong to messages of the application. */
 export const reportedOf = (sources: readonly Sought[]): Set<string> => new Set(sources.flatMap(refsOf))
-/** Ids by which threads know it. */
+/** Ids under which threads may contain the source. */
 export const idsOf = (source: Sought): string[] => [...new Set([shownId(source.id), ...refsOf(source)])]
 export const textsOf = (source: Sought): Set<string> => new Set(source.texts.map((text) => text.trim()))
-/** Threads of its conversation, and those in which somebody of its project says that it stands. */
+/** Threads of the source's conversation, and threads that pointers of its project name. */
 export const threadsOf = (source: Sought): string[] => [
   ...new Set([...source.threads, ...pointersOf(source).flatMap(({ place }) => (place === '' ? [] : [place]))]),
 ]
 
 const made = /^(msg|doc)_[0-9A-Za-z]{22}$/
 /**
- * Whether an id is a message's or document's and nothing else in the world. Other ids are their clients' to choose, who may choose what
- * stands in everybody's threads: by these one searches in the threads of the source alone.
+ * Whether an id was generated for a message or document and is therefore globally unique. Clients choose other ids, which may occur in any
+ * thread: search for those only in the threads of the source.
  */
 export const isSure = (id: string): boolean => made.test(id)
 
 const ours = /^(acct|agent|att|conv|doc|msg|prj|user)_/
-/** What an item of the long-term store has to name, too, to be about the source whose words or chosen ids it holds. */
+/** Ids of which an item of the long-term store must name one, if only its words or chosen ids match the source. */
 const tiesOf = ({ project, conversation, threads }: Pick<Sought, 'project' | 'conversation' | 'threads'>): string[] => [
   project,
-  // A thread may be called as its conversation's writer likes, but as nothing else of ours is called.
+  // A thread may have the id of its own conversation, but not another id in our format.
   ...threads.filter((thread) => (conversation !== null && thread === shownId(conversation)) || !ours.test(thread)),
 ]
 export const remembered = (source: Sought): Remembered => ({
@@ -41,7 +41,7 @@ export const remembered = (source: Sought): Remembered => ({
   texts: source.texts,
   ties: tiesOf(source),
 })
-/** At once what belongs together. */
+/** Combines sources with the same ties into one search. */
 export function together(all: readonly Remembered[]): Remembered[] {
   const groups = Map.groupBy(all, ({ ties }) => JSON.stringify(ties))
   return [...groups.values()].map((group) => ({
@@ -52,7 +52,7 @@ export function together(all: readonly Remembered[]): Remembered[] {
   }))
 }
 
-/** The projects whose threads these are: whose conversation has one, and else whose pointers name it. Nobody's are not in it. */
+/** The projects that own the threads: those with a conversation that lists it, otherwise those with a pointer to it. Others are omitted. */
 export async function projectsOf(tx: Transaction, threads: readonly string[]): Promise<Map<string, Set<string>>> {
   const projects = new Map<string, Set<string>>()
   if (threads.length === 0) return projects

@@ -74,14 +74,14 @@ const receiptOf = async (one: Waiting) => {
 }
 
 test.each(['msgpack+aes', 'json+aes', 'pickle'])(
-  'retain finishes the erasure of a thread with %s, and the receipt states what remains',
+  'retain finishes the erasure of a thread with %s, and the receipt reports what remains',
   async (type) => {
     const one = await waiting(type)
     const { project, conversation } = one
     expect((await list(one, project.owner)).json.data).toEqual([
       { thread_id: conversation.id, decision: null, authors: [] },
     ])
-    // Everything else is erased already, and there is no receipt.
+    // Everything else is already erased, and there is no receipt yet.
     expect(await app.db.prisma.message.count({ where: { id: one.message.id } })).toBe(0)
     expect((await erasure(one)).success).toBe(false)
     const before = await rowsOf(conversation.id)
@@ -132,7 +132,7 @@ test('delete removes the thread once when the worker crashes after the deletion 
   )
 })
 
-test('decide and list reject strangers, other tenants, auditors, revoked sessions and repetition', async () => {
+test('decide and list reject strangers, other tenants, auditors, revoked sessions and repeated decisions', async () => {
   const one = await waiting()
   const { project } = one
   const stranger = await signedIn(app)
@@ -169,7 +169,7 @@ describe('a legal hold that is set while a thread waits for a decision', () => {
     receipt.stores.find(({ holder }) => holder === 'checkpoints.threads')
   const retainedLine = expect.objectContaining({ what: expect.stringMatching(/^one LangGraph thread/) })
 
-  test('retain: the receipt states that the thread remains, under the hold and after it', async () => {
+  test('the receipt reports a retained thread as remaining, during the hold and after it', async () => {
     const one = await waiting()
     const before = await rowsOf(one.conversation.id)
     const release = await hold('project', one.project.id)
@@ -189,7 +189,7 @@ describe('a legal hold that is set while a thread waits for a decision', () => {
   })
 
   test.each(['project', 'account'])(
-    'a hold on the %s: nothing of the thread is erased until it ends, and then somebody decides',
+    'a hold on the %s blocks all erasure in the thread until it ends and somebody decides',
     async (kind) => {
       const one = await waiting()
       await madeMessage(app, one.conversation, one.project.owner, { content: 'Something else entirely.' })
@@ -213,7 +213,7 @@ describe('a legal hold that is set while a thread waits for a decision', () => {
   )
 })
 
-test('a thread that becomes unreadable after the receipt: the second search reports it, erases the rest, and ends when the thread is gone', async () => {
+test('the second search reports a thread that became unreadable, erases the rest, and ends when the thread is deleted', async () => {
   const project = await madeProject(app)
   const conversation = await madeConversation(app, project, { threads: [`thread/${newId('x')}`] })
   const readable = newId('thread')
@@ -223,7 +223,7 @@ test('a thread that becomes unreadable after the receipt: the second search repo
   await drain(app)
   const run = () => app.db.prisma.erasureRun.findFirstOrThrow({ where: { auditId: told.json.auditId } })
   expect((await run()).state).toBe('done')
-  // Late writers bring it back: beside a row that is encrypted now, and in another thread.
+  // Late writes restore the message: in the thread, which now has an encrypted row, and in another thread.
   const insert = (thread: string, type: string, blob: Buffer) =>
     app.db.query(
       undefined,

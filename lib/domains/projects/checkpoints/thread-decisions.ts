@@ -14,9 +14,9 @@ import { threadHolds } from './thread-holds.ts'
 export interface ThreadDecisionPorts {
   db: Pick<Database, 'transaction'>
   erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
-  /** Of what a holder has still to erase in a run: items that begin so become another. Gives how many. */
+  /** Replaces the pending items of a data source in a run that have this prefix. Returns how many it replaced. */
   replaceItems(tx: Transaction, which: { runId: string; holder: string; prefix: string; item: string }): Promise<number>
-  /** Of all that a holder erases or erased in a run: items that begin so. */
+  /** Items of a data source in a run, pending or done, that have this prefix. */
   itemsBeginning(tx: Transaction, which: { runId: string; holder: string; prefix: string }): Promise<string[]>
 }
 type Decision = 'delete' | 'retain'
@@ -37,9 +37,9 @@ interface ThreadAuthor extends Record<string, unknown> {
 const authorsOf = (tx: Transaction, threads: readonly string[], now: Date): Promise<ThreadAuthor[]> =>
   queryWithin<ThreadAuthor>(tx, 'threads-authors', authors, [threads, now])
 
-/** The decision about a thread that cannot be rewritten: it is stored in the plan, and the step carries it out. */
+/** Use cases for decisions about threads that cannot be rewritten. The decision is stored in the plan; the step carries it out. */
 export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {
-  /** The erasure and the rights of the caller over it. An author of the part does not decide about messages of others. A caller without rights gets 404. */
+  /** The erasure, and whether the caller may delete messages of others in it. @throws {Problem} `not_found` for a caller without rights */
   async function known(ctx: InTransaction, auditId: string): Promise<{ run: RunView; mayDelete: boolean }> {
     const run = await erasures.byAudit(auditId, ctx.tx)
     const isOver =
@@ -61,7 +61,7 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
     const item = decision === 'delete' ? decidedThread(threadId) : retainedThread(threadId)
     if ((await replaceItems(ctx.tx, { ...which, item })) === 0)
       throw new Problem('wrong_state', 'The decision about this thread was carried out already.')
-    // Where its turn has not come yet, the step finds the decision when it does.
+    // If the step has not started yet, it reads the decision when it starts.
     await erasures.retry(ctx.tx, run.id, threadsHolderName, ctx.now)
   }
   return {
@@ -94,7 +94,7 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
       return {
         body: { data: { audit_id: id, thread_id: threadId, decision } },
         resourceId: id,
-        // The application chose the thread's name, and the log is kept for years.
+        // Omit the thread's name: the application chose it, and the log is kept for years.
         details: { decision },
       }
     }),

@@ -13,7 +13,7 @@ const holds = `WITH ${holdMembers('$2')},
       WHERE v.store = 'checkpoints' AND v.place = ANY($1::text[])) AS found
   GROUP BY thread`
 
-/** Of these threads those that a legal hold covers, each with the hold: on the project, or on an author of messages that remain in its conversations. */
+/** The threads under legal hold, with the hold's id: a hold on the project, or on an author of messages in its conversations. */
 export async function threadHolds(
   tx: Transaction,
   threads: readonly string[],

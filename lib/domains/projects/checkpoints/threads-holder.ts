@@ -10,8 +10,8 @@ const decided = (items: readonly string[]): string[] =>
   items.map(parseItem).flatMap(({ thread, isDecided }) => (thread !== null && isDecided ? [thread] : []))
 
 /**
- * Threads that cannot be rewritten: encrypted, pickled or malformed. The step of the messages moves them here. It comes last, so that nothing
- * else waits for the decision: to delete the whole thread, or to retain it and to say so on the receipt.
+ * Threads that cannot be rewritten: encrypted, pickled or malformed. The step for messages moves them here. This step runs last, so that no
+ * other step waits for the decision to delete the whole thread or to retain it and report it on the receipt.
  */
 export const threadsHolder = ({ db, store }: { db: Database; store: CheckpointStore }): DataHolder => ({
   name: threadsHolderName,
@@ -21,11 +21,11 @@ export const threadsHolder = ({ db, store }: { db: Database; store: CheckpointSt
   purpose: 'letting an application go on with a conversation where it stopped',
   kept: 'as long as the messages that they came of',
   tables: [],
-  // They are counted with the messages.
+  // The data source for messages counts these threads.
   inventory: async () => ({ count: 0, since: null, until: null }),
   plan: async () => ({ items: [], held: {} }),
   decisions: {
-    // The hold is no reason to ask again: retained is what it demands.
+    // Do not ask again because of the hold: a decision to retain complies with it.
     underHold(item) {
       const { thread, mark } = parseItem(item)
       if (mark === 'retained') return { item, results: { threadsRetained: 1 } }

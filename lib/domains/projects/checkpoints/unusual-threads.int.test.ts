@@ -28,7 +28,7 @@ afterAll(async () => {
   await test?.close()
 })
 
-/** Every row of a thread, as the database has it. */
+/** All rows of a thread, as stored. */
 const rowsOf = (thread: string): Promise<string[]> =>
   withConnection(url, async (client) => {
     const rows: string[] = []
@@ -71,11 +71,11 @@ const packed = Buffer.concat([Buffer.of(0xd9, text.length), text])
 describe('a thread with a malformed MessagePack row', () => {
   it.each<[string, Buffer]>([
     ['ends in the middle of a string', packed.subarray(0, -9)],
-    ['announces more bytes than there are', Buffer.concat([Buffer.of(0xdb, 0x7f, 0xff, 0xff, 0xff), text])],
+    ['declares more bytes than it has', Buffer.concat([Buffer.of(0xdb, 0x7f, 0xff, 0xff, 0xff), text])],
     ['is nested deeper than Python reads', Buffer.concat([Buffer.alloc(5_000, 0x91), packed])],
-    ['has words in an extension of an unknown type', Buffer.concat([Buffer.of(0xc7, text.length, 99), text])],
+    ['has words in an unknown extension type', Buffer.concat([Buffer.of(0xc7, text.length, 99), text])],
     ['has bytes after its value', Buffer.concat([packed, packed])],
-  ])('which %s: the thread waits for a decision, and no row of any thread changes', async (_, blob) => {
+  ])('that %s waits for a decision, and no row of any thread changes', async (_, blob) => {
     const { project, conversation, first } = await talked(sentence)
     const untouched = await talked('Nothing of this has to do with anybody else in the house.')
     await write(conversation.id, blob)
@@ -93,7 +93,7 @@ describe('a thread with a malformed MessagePack row', () => {
     expect(await rowsOf(untouched.conversation.id)).toEqual(others)
   })
 
-  it('which is nested a thousand levels deep is rewritten', async () => {
+  it('that is nested a thousand levels deep is rewritten', async () => {
     const { project, conversation, first } = await talked(sentence)
     await write(conversation.id, Buffer.concat([Buffer.alloc(1_000, 0x91), packed]))
     await erasedWhole(test, first.path, project.owner)
@@ -109,9 +109,9 @@ const texts: [string, string][] = [
   ['Thai', 'เอริกาบอกเราว่าลูกชายของเธอป่วยมาตั้งแต่เทศกาลอีสเตอร์และนอนอยู่ในห้องเจ็ดสิบเจ็ด'],
   ['Arabic', 'أخبرتنا إريكا أن ابنها مريض منذ عيد الفصح ويرقد في الغرفة سبعة وسبعين'],
 ]
-describe('a message', () => {
+describe('DELETE of a message', () => {
   it.each(sampled('unusual texts in LangGraph threads', texts, 3))(
-    'of %s is erased from every row, and the other author’s text stays as it was',
+    'of %s erases it from every row, and keeps the other author’s text unchanged',
     async (_, content) => {
       const { project, conversation, first, other } = await talked(content)
       const thread = conversation.id
@@ -126,8 +126,8 @@ describe('a message', () => {
     },
   )
 
-  // What a tool answered to a single word is no run of it, and stays.
-  it('of one word is erased by its id from every state', async () => {
+  // A tool's answer that contains only this word is not a run, so it remains.
+  it('of one word erases it by its id from every checkpoint', async () => {
     const { project, conversation, first, other } = await talked('Leukaemia')
     await erasedWhole(test, first.path, project.owner)
     for (const state of await messagesIn(conversation.id))
@@ -139,7 +139,7 @@ describe('a message', () => {
     expect(state).toContainEqual([other.id, theirs])
   })
 
-  it('that another author said as well stays theirs, byte for byte, and the receipt lists it', async () => {
+  it('keeps the same text of another author unchanged, and the receipt lists it', async () => {
     const { project, conversation, first } = await talked(sentence)
     const same = await madeMessage(test, conversation, project.agent, { content: sentence })
     await approve(app, conversation.id)

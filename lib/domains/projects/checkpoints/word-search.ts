@@ -18,7 +18,7 @@ export interface SearchedWords {
   /** Ids that count as erased, for a dry run. */
   going?: ReadonlySet<string>
   now: Date
-  /** Where the texts of remaining authors are read. */
+  /** Runs a function in the transaction that reads the texts of remaining authors. */
   within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
@@ -28,7 +28,7 @@ export const fingerprintsOf = (texts: readonly string[]): Fingerprints => {
   return found
 }
 
-/** Searches the values of checkpoints for erased words. Undefined where no words are erased. */
+/** Searches the values of checkpoints for erased words. Undefined if there are none. */
 export function wordSearch(searched: SearchedWords): WordSearch | undefined {
   const words = searched.words.filter(({ isEmpty }) => !isEmpty)
   return words.length === 0 ? undefined : searchOf({ ...searched, words })

@@ -2,7 +2,7 @@ import type { Actor } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { ownProjects } from '../access.ts'
 
-/** Projects of the reader's that are closing, the next to go first; for a glance, which counts no content. */
+/** The reader's projects that are closing, by closing time. For an overview, so it counts no content. */
 export const closingSoon = (
   db: Database,
   { accountId, agents, organisationId }: Pick<Actor, 'accountId' | 'agents' | 'organisationId'>,

@@ -26,7 +26,7 @@ const hourly = async () => {
   for (const job of test.app.jobs.filter(({ name }) => name === 'projects.close')) await job.execute(test.app.gate, {})
   await drain(test)
 }
-/** Subjects of the letters about projects, oldest first, to whoever is named. */
+/** Subjects of the emails about projects to an account, oldest first. */
 const letters = async (accountId: string): Promise<string[]> => {
   const { email } = await test.app.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })
   const { letters: all } = await test.app.mail.folder.list({ after: undefined, limit: 100 })
@@ -61,7 +61,7 @@ const counts = async (projectId: string) => {
 const none = { members: 0, conversations: 0, messages: 0, documents: 0, provenance: 0 }
 
 describe('closing a project', () => {
-  it('tells its members at once, 7 days and 1 day before, erases everything after 30 days, and leaves a certificate', async () => {
+  it('emails its members immediately, 7 days and 1 day before, erases everything after 30 days, and issues a certificate', async () => {
     const { project, conversation, message } = await filled()
     const member = await madeMember(test, project)
     const closed = await act(project, 'close')
@@ -87,7 +87,7 @@ describe('closing a project', () => {
       await hourly()
       expect(await told()).toBe(sent)
     }
-    // Until then it is as it was.
+    // Until then, the project stays readable and writable.
     expect((await test.fetch('GET', message.path, member)).status).toBe(200)
     await madeMessage(test, conversation, member)
     expect((await test.fetch('GET', `${project.path}/export`, member)).status).toBe(200)
@@ -116,18 +116,18 @@ describe('closing a project', () => {
     expect((await act(project, 'reopen', manager)).status).toBe(409)
     const again = { id: message.id, role: 'user', content: 'Back.' }
     const elsewhere = await madeConversation(test, await madeProject(test, { owner: project.owner }))
-    // Another project may choose any id: its answer does not reveal what was erased here.
+    // Another project may use any id, so the response does not reveal what was erased here.
     expect((await test.fetch('POST', `${elsewhere.path}/messages`, { ...project.owner, body: again })).status).toBe(201)
   })
 
-  it('tells the owners of agents by which they take part, each once', async () => {
+  it('emails each owner of member agents once', async () => {
     const owner = await signedIn(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner })
     const other = await issuedAgent(test, ['read', 'write'], { owner })
     const { id } = await dataOf(test, 'POST', '/api/projects', agent, { body: { name: 'Made by a program' } })
     const project = { id, groupId: id, path: `/api/projects/${id}`, owner, agent }
     await dataOf(test, 'POST', `${project.path}/members`, agent, { body: { kind: 'agent', member_id: other.id } })
-    // One whose owner's organisation is another takes part no more, as after a claim.
+    // An agent whose owner moved to another organization is no longer a member, as after a claim.
     const gone = await signedIn(test)
     const elsewhere = await issuedAgent(test, ['read', 'write'], { owner: gone })
     await test.app.db.prisma.projectMember.create({
@@ -163,7 +163,7 @@ describe('closing a project', () => {
     expect(await letters(gone.accountId)).toEqual([])
   })
 
-  it('is taken back by reopening, and begins anew', async () => {
+  it('is cancelled by reopening, and the 30 days restart when it is closed again', async () => {
     const { project } = await filled()
     expect((await act(project, 'reopen')).status).toBe(409)
     await act(project, 'close')
@@ -184,10 +184,10 @@ describe('closing a project', () => {
   })
 
   it.each([
-    ['the deal’s, unless told', undefined, 'deal_closure'],
-    ['the one that was given', 'gdpr_erasure', 'gdpr_erasure'],
-    ['the one given last, after it was reopened', 'user_request', 'user_request'],
-  ])('has a reason that the audit log, the deletion log and the certificate say: %s', async (_, given, said) => {
+    ['the default reason', undefined, 'deal_closure'],
+    ['the given reason', 'gdpr_erasure', 'gdpr_erasure'],
+    ['the last reason, after it was reopened', 'user_request', 'user_request'],
+  ])('records %s in the audit log, the deletion log and the certificate', async (_, given, said) => {
     const { project } = await filled()
     const close = (body: object | undefined) => test.fetch('DELETE', project.path, { ...project.owner, body })
     if (given === 'user_request') {
@@ -208,7 +208,7 @@ describe('closing a project', () => {
     expect([logged.reason, receipt.json.reason, audited.details]).toMatchObject([said, said, { reason: said }])
   })
 
-  it('is for owners, managers of the organisation, and admins', async () => {
+  it('is allowed for owners, managers of the organization, and admins', async () => {
     const { project } = await filled()
     const member = await madeMember(test, project)
     const within = project.owner.organisationId
@@ -225,7 +225,7 @@ describe('closing a project', () => {
     expect((await act(project, 'reopen', await signedIn(test, 'admin'))).status).toBe(200)
   })
 
-  it('waits for a hold, and goes on when it ends', async () => {
+  it('waits for a legal hold, and continues when it ends', async () => {
     const { project } = await filled()
     const admin = await signedIn(test, 'admin')
     const hold = await dataOf(test, 'POST', '/v1/holds', admin, {
@@ -242,7 +242,7 @@ describe('closing a project', () => {
     expect(await counts(project.id)).toEqual(none)
   })
 
-  it('sends one letter where days went by without any', async () => {
+  it('sends one email after days without any', async () => {
     const { project } = await filled()
     await act(project, 'close')
     await hourly()

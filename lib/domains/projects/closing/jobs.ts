@@ -12,13 +12,13 @@ import { closingLetters, isOver, letterDue, usualReason } from './rules.ts'
 export const letterJob = 'projects.letter'
 const toldOf = z.enum([...closingLetters, 'reopened'])
 
-/** Who takes part, themself or by agents that they own: {@link roleOf} from the side of the project, each person once. */
+/** Accounts that are members of the project, directly or through agents that they own, each once. The inverse of {@link roleOf}. */
 const peopleOf = `SELECT id FROM account_names WHERE organisation_id = (SELECT organisation_id FROM projects WHERE id = $1) AND id IN (
     SELECT member_id FROM project_members WHERE project_id = $1 AND kind = 'account'
     UNION SELECT n.owner_id FROM project_members m JOIN agent_names n ON n.id = m.member_id WHERE m.project_id = $1 AND m.kind = 'agent')
   ORDER BY id`
 
-/** To every person who takes part, once the transaction commits; ids alone. */
+/** Queues an email to every person who participates in the project, when the transaction commits. The payload contains only ids. */
 export async function enqueueLetters(tx: Transaction, projectId: string, told: ToldClosing): Promise<void> {
   const people = await queryWithin<{ id: string }>(tx, 'people-of-project', peopleOf, [projectId])
   for (const { id } of people)
@@ -32,7 +32,7 @@ interface ClosingRow {
   reason: string
   isHeld: boolean
 }
-/** Those that close, some at once, each locked against who reopens it; one that is being changed is passed over until the next hour. */
+/** The next closing project after an id, locked so that nobody reopens it. Skips projects locked by others until the next run. */
 const lockNext = (tx: Transaction, after: string, now: Date) => tx.$queryRaw<ClosingRow[]>`
   SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", coalesce(closing_reason, ${usualReason}) AS reason,
     EXISTS (SELECT FROM holds_in_force h
@@ -40,7 +40,7 @@ const lockNext = (tx: Transaction, after: string, now: Date) => tx.$queryRaw<Clo
   FROM projects p WHERE status = 'closing' AND erasing_since IS NULL AND closes_at IS NOT NULL AND id > ${after}
   ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
 
-/** One project's next step: a letter, or, when its window is over and no hold covers it, the run that erases it. */
+/** The next step for one project: an email, or the run that erases it when its 30 days are over and no legal hold covers it. */
 async function step(
   ctx: Context,
   tx: Transaction,
@@ -56,7 +56,7 @@ async function step(
     return
   }
   if (isHeld) return
-  // The members are told while they are known; from here on nothing of it is read or written.
+  // Queue the emails while the members are still known. From here on the project is neither readable nor writable.
   await enqueueLetters(tx, id, 'gone')
   const { receiptId, auditId } = await erasures.begin(tx, {
     requestId: null,
@@ -81,7 +81,7 @@ async function step(
   })
 }
 
-/** Hourly: letters and erasures of projects that close. Daily: what uploads left that a crash ended. */
+/** Hourly: emails and erasures of closing projects. Daily: removal of uploads that a crash interrupted. */
 export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
   job({
     name: 'projects.close',
@@ -89,7 +89,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
     cron: '23 * * * *',
     async run(ctx) {
       for (let after = ''; ; ) {
-        // One project, one transaction: what fails for one is no other's fault.
+        // One transaction per project, so that a failure does not affect other projects.
         const done = await ctx.gate.transaction(async (tx) => {
           const [row] = await lockNext(tx, after, ctx.now)
           if (row) await step(ctx, tx, ports, row)
@@ -114,7 +114,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
       })
       if (!ready) return
       const { project, contact } = ready
-      // It was reopened, or is over, before the letter went: what it would say is no longer so.
+      // Skip an email that is outdated because the project was reopened or erased in the meantime.
       const isStale = (told === 'reopened') !== (project.status === 'active')
       if (isStale || (told !== 'reopened' && told !== 'gone' && project.status !== 'closing')) return
       const content = closingLetter(contact.locale, told, {

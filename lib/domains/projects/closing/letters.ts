@@ -6,7 +6,7 @@ export interface ClosingFacts {
   closesAt: Date
   /** The page of the project. */
   page: string
-  /** Of the certificate; null until it is reserved. */
+  /** Link to the certificate; null until its id is reserved. */
   receipt: string | null
 }
 export type ToldClosing = ClosingLetter | 'reopened'
@@ -15,7 +15,7 @@ interface Words {
   subject: string
   text(facts: ClosingFacts): string[]
 }
-// A letter may lie in an outbox for days: it names no project, its link does.
+// An email may stay in the outbox for days, so it does not name the project, only links to it.
 const words: Record<Locale, Record<ToldClosing, Words>> = {
   en: {
     begun: {
@@ -94,7 +94,7 @@ const words: Record<Locale, Record<ToldClosing, Words>> = {
   },
 }
 
-/** A letter to a member about the closing of a project, in their language. */
+/** An email to a member about the closing of a project, in their language. */
 export function closingLetter(locale: Locale, told: ToldClosing, facts: ClosingFacts): LetterContent {
   const { subject, text } = words[locale][told]
   return letter(locale, subject, text(facts))

@@ -6,8 +6,8 @@ const closingAt = new Date('2026-03-01T12:00:00Z')
 const closesAt = closesAtOf(closingAt)
 const on = (days: number, more = 0) => new Date(closingAt.getTime() + days * day + more)
 
-describe('the window of a closing', () => {
-  it('is 30 days, to the millisecond', () => {
+describe('closing rules', () => {
+  it('isOver returns true after exactly 30 days', () => {
     expect(closesAt).toEqual(on(30))
     expect(isOver(closesAt, on(30, -1))).toBe(false)
     expect(isOver(closesAt, on(30))).toBe(true)
@@ -23,7 +23,7 @@ describe('the window of a closing', () => {
     [on(29), 2, { letter: 'day', sent: 3 }],
     [on(29), 1, { letter: 'day', sent: 3 }],
     [on(30), 3, undefined],
-  ] as const)('at %s, after %i letters, owes %j', (now, sent, due) => {
+  ] as const)('letterDue at %s after %i emails returns %j', (now, sent, due) => {
     expect(letterDue(closesAt, sent, now)).toEqual(due)
   })
 })

@@ -1,21 +1,21 @@
 const day = 24 * 3_600_000
 
-/** From the closing of a project to the erasure of its data, in milliseconds. */
+/** Time between the closing of a project and the erasure of its data, in milliseconds. */
 export const closingWindow = 30 * day
 export const closesAtOf = (closingAt: Date): Date => new Date(closingAt.getTime() + closingWindow)
 
-/** Why a project is closed, unless told. */
+/** Default reason for closing a project. */
 export const usualReason = 'deal_closure'
 
-/** Letters of a closing to the members, in their order: at once, 7 days and 1 day before the end, and at the end. */
+/** Emails to the members in order: at closing, 7 days and 1 day before the erasure, and at the erasure. */
 export const closingLetters = ['begun', 'week', 'day', 'gone'] as const
 export type ClosingLetter = (typeof closingLetters)[number]
-/** How long before the end each is due; the first at once. */
+/** How long before the erasure each email is due, in milliseconds. */
 const ahead: Record<ClosingLetter, number> = { begun: closingWindow, week: 7 * day, day, gone: 0 }
 
 /**
- * Of a project that closes: how many letters should have gone by now, and the one to be sent where that is more than went. After a day on
- * which nothing was sent, the newest goes alone: what the others said is over. The last goes with the erasure, never before.
+ * The email that is due for a closing project, with the number of emails due so far; undefined if it was sent. After a period without
+ * sending, only the newest email is sent, because the others are outdated. The last email is sent with the erasure, never before.
  */
 export function letterDue(
   closesAt: Date,
@@ -29,5 +29,5 @@ export function letterDue(
   return letter !== undefined && waiting.length > sent ? { letter, sent: waiting.length } : undefined
 }
 
-/** Whether its data goes now: the window is over. A hold makes it wait. */
+/** Whether the 30 days are over. A legal hold still postpones the erasure. */
 export const isOver = (closesAt: Date, now: Date): boolean => closesAt.getTime() <= now.getTime()

@@ -25,7 +25,7 @@ const change = async (
   return project
 }
 
-/** The window begins; the project stays as it is until it ends. */
+/** Starts the 30 days. Until they end, the project stays readable and writable. */
 async function closing(
   ctx: MutationContext,
   { params: { projectId }, body }: Pick<Input<typeof closeProject>, 'params' | 'body'>,
@@ -61,10 +61,10 @@ const named = async (ctx: MutationContext, { params: { projectId } }: { params: 
   return { name }
 }
 
-/** Closing with its window, and taking it back. */
+/** Use cases to close and reopen a project. */
 export const projectClosing = () => ({
   close: mutation(closeProject, closing, named),
-  /** By its name in HTTP: never at once. */
+  /** The HTTP DELETE of a project also starts the 30 days. It never deletes immediately. */
   delete: mutation(deleteProject, closing),
 
   reopen: mutation(

@@ -10,7 +10,7 @@ const flag = z
   .default('false')
   .transform((text) => text === 'true')
 
-/** What became of the erasure of a part, in the words of the API. */
+/** Result of the erasure of a part, in the terms of the API. */
 export const PartErasure = z
   .strictObject({
     success: z.boolean().meta({
@@ -25,7 +25,7 @@ export const PartErasure = z
   .meta({ id: 'PartErasure' })
 export type PartErasure = z.output<typeof PartErasure>
 
-/** What an erasure would do to every single thing. Content: shown to who may erase it, and kept nowhere. */
+/** What an erasure would do to every record. Contains personal data: returned only to people who may erase the part, and never stored. */
 export const PartPlan = z
   .strictObject({
     planned: z.array(
@@ -86,7 +86,7 @@ const erasing = {
   alsoStatus: [202],
   query,
   output: z.union([PartErasure, z.strictObject({ data: PartPlan })]),
-  // The plan of a dry run is content.
+  // The plan of a dry run contains personal data.
   secrets: ['planned', 'verdicts', 'totals', 'counts'],
   refusals: ['not_found', 'forbidden', 'erased', 'fenced'],
 } as const

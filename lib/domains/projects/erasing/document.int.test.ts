@@ -13,7 +13,7 @@ import { dealGraph } from '#lib/testing/graphs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { dataOf, erasedWhole, madeDocument, madeMember, madeProject, reported } from '#lib/testing/projects.ts'
 
-describe.skipIf(!(await areStoresInstalled()))('a document, and what came of it in connected stores', () => {
+describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derived data in connected stores', () => {
   let servers: StoreServers & { close(): Promise<void> }
   let stores: ConnectedStores
   let test: TestApp
@@ -28,7 +28,7 @@ describe.skipIf(!(await areStoresInstalled()))('a document, and what came of it 
     await servers?.close()
   })
 
-  /** Brought by a member, in pieces and versions, with an episode and a cached answer that pointers alone tell of; beside another's. */
+  /** A document of a member, with chunks and versions, and with an episode and a cached answer that only pointers name; and another one. */
   async function brought() {
     const project = await madeProject(test)
     const [author, colleague] = [await madeMember(test, project), await madeMember(test, project)]
@@ -60,7 +60,7 @@ describe.skipIf(!(await areStoresInstalled()))('a document, and what came of it 
     ...placesOf(await stores.everything(), words),
   ]
 
-  it('is only looked at by a dry run, which names what lies in every store', async () => {
+  it('with dry_run returns the plan for every store and changes nothing', async () => {
     const { author, words, episode, path } = await brought()
     const before = await places(words)
     const told = await erase(`${path}?dry_run=true`, author)
@@ -78,7 +78,7 @@ describe.skipIf(!(await areStoresInstalled()))('a document, and what came of it 
     expect(await test.db.prisma.erasureRun.count()).toBe(0)
   })
 
-  it('is not for others to erase: who takes part without having brought it, a stranger, nobody', async () => {
+  it('rejects other members, strangers and anonymous callers', async () => {
     const { author, colleague, document, project, path } = await brought()
     const stranger = await signedIn(test)
     const elsewhere = await madeProject(test, { owner: author })
@@ -97,7 +97,7 @@ describe.skipIf(!(await areStoresInstalled()))('a document, and what came of it 
     expect((await dataOf(test, 'GET', path, colleague)).id).toBe(document.id)
   })
 
-  it('is erased by who brought it: rows, pieces, versions, episode and answer, once, with one receipt', async () => {
+  it('by its author erases rows, chunks, versions, episode and answer once, with one receipt', async () => {
     const { author, colleague, document, episode, other, path, project, words } = await brought()
     expect((await places(words)).length).toBeGreaterThan(6)
     const twice = await Promise.all([1, 2].map(() => erase(path, author, { reason: 'gdpr_erasure' })))
@@ -146,7 +146,7 @@ describe.skipIf(!(await areStoresInstalled()))('a document, and what came of it 
     expect(theirs.text).toBe('Theirs alone, and it stays.')
   })
 
-  it('of others is erased by an owner of the project', async () => {
+  it('by an owner of the project erases documents of others', async () => {
     const { document, path, project, words } = await brought()
     await erasedWhole(test, path, project.owner)
     expect(await test.db.prisma.document.count({ where: { id: document.id } })).toBe(0)

@@ -59,8 +59,8 @@ const runOf = async ({ json }: Told) => {
 }
 const logged = (auditId: string) => test.db.prisma.deletionAuditEntry.findUnique({ where: { auditId } })
 
-describe('a message', () => {
-  it('goes with what came of it: 200, a receipt, its entry in the deletion log under the id that was given', async () => {
+describe('DELETE of a message', () => {
+  it('erases derived data and returns 200, with a receipt and a deletion log entry under the returned id', async () => {
     const made = await talk()
     const [message = '', other = ''] = made.messages
     const told = await erase(made, message, { body: { messageId: message, reason: 'gdpr_erasure' } })
@@ -90,7 +90,7 @@ describe('a message', () => {
       ...{ audit_id: told.json.auditId, success: true, state: 'done', late_found: 0 },
       ...{ part: { kind: 'message', id: message }, deleted_from: told.json.deletedFrom },
     })
-    // The other message of the conversation says the same sentence.
+    // The other message of the conversation contains the same sentence.
     expect(json.data.remaining_mentions).toHaveLength(4)
     expect(receipt.remaining_mentions).toContainEqual({
       ...{ store: 'postgresql', kind: 'message', field: 'content', count: 1 },
@@ -98,7 +98,7 @@ describe('a message', () => {
     expect(JSON.stringify([receipt, entry, json])).not.toContain('a sentence of theirs')
   })
 
-  it('is erased once, however many ask at once, and its receipt is told to who asks later', async () => {
+  it('erases once when requests are concurrent, and returns the receipt to later requests', async () => {
     const made = await talk()
     const answers = await Promise.all([1, 2, 3, 4].map(() => erase(made)))
     expect(
@@ -113,7 +113,7 @@ describe('a message', () => {
     expect(await test.db.prisma.erasure.count({ where: { deletedId: first(made) } })).toBe(1)
   })
 
-  it('of another project, another conversation, another organisation, or nobody’s is not found, and stays', async () => {
+  it('returns 404 and keeps the message for another project, conversation or organization, and for anonymous callers', async () => {
     const made = await talk()
     const other = await talk({ owner: made.owner })
     const stranger = await signedIn(test)
@@ -134,7 +134,7 @@ describe('a message', () => {
     expect((await test.fetch('DELETE', at(made, first(made)))).status).toBe(401)
   })
 
-  it('of others is erased by an owner; a member erases their own alone', async () => {
+  it('by an owner erases messages of others; by a member, only their own', async () => {
     const made = await talk()
     const member = await signedIn(test, 'person', made.owner.organisationId)
     await test.db.prisma.projectMember.create({
@@ -155,7 +155,7 @@ describe('a message', () => {
     expect((await looked(byOwner.json.auditId, await signedIn(test))).status).toBe(404)
   })
 
-  it('is erased by who wrote it, themself or by an agent, also when they take part no more; of the project they learn nothing', async () => {
+  it('by its author works directly and through an agent, also after they left, and reveals nothing about the project', async () => {
     const made = await talk()
     const former = await signedIn(test, 'person', made.owner.organisationId)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: former })
@@ -168,7 +168,7 @@ describe('a message', () => {
     const tries = async (by: Person, more: Partial<Parameters<typeof erase>[2]> = {}) =>
       (await erase(made, message, { by, ...more })).status
     expect([await tries(stranger), await tries(stranger, { query: '?dry_run=true' })]).toEqual([404, 404])
-    // What the plan names, and what names stand in, others wrote.
+    // A former member may not see the plan or redact names, because both concern texts of others.
     for (const query of ['?dry_run=true', '?redact=true']) expect(await tries(former, { query })).toBe(403)
     expect((await erase(made, first(made), { by: former })).status).toBe(404)
     expect((await erase({ ...made, conversation: 'conv_other' }, message, { by: former })).status).toBe(404)
@@ -190,7 +190,7 @@ describe('a message', () => {
     expect([await isStored(first(made)), await tries(former)]).toEqual([true, 404])
   })
 
-  it('named otherwise in the body, or for a reason outside the list, is refused with 422', async () => {
+  it('returns 422 when the body names another message or an unknown reason', async () => {
     const made = await talk()
     const bodies = [{ messageId: 'msg_other' }, { reason: 'because' }, { reason: 'admin_request' }, { more: 1 }]
     for (const body of bodies) {
@@ -201,7 +201,7 @@ describe('a message', () => {
     expect(await isStored(first(made))).toBe(true)
   })
 
-  it('is in no prepared export any more: one of its author’s is withdrawn, another person’s stays', async () => {
+  it('withdraws the author’s prepared export, and keeps the export of another person', async () => {
     const made = await talk()
     const member = await signedIn(test)
     const prepared = async (accountId: string) => {
@@ -224,7 +224,7 @@ describe('a message', () => {
     expect([await stateOf(own), await stateOf(other)]).toEqual(['expired', 'ready'])
   })
 
-  it('is only looked at by a dry run: nothing is marked, written, or erased', async () => {
+  it('with dry_run marks, writes and erases nothing', async () => {
     const made = await talk()
     const before = await test.db.prisma.erasureRun.count()
     const told = await erase(made, first(made), { query: '?dry_run=true' })
@@ -242,12 +242,12 @@ describe('a message', () => {
   })
 })
 
-describe('what a dry run tells', () => {
+describe('a dry run', () => {
   const planned = async (made: Talk) => (await erase(made, first(made), { query: '?dry_run=true' })).json.data
   const counted = (totals: { store: string; verdict: string; count: number }[], store: string) =>
     totals.filter((one) => one.store === store).reduce((sum, { count }) => sum + count, 0)
 
-  it('counts all that it judged, and lists five thousand of it', async () => {
+  it('counts all decisions and lists the first 5,000', async () => {
     const made = await talk({ messages: 1, entries: 5_003 })
     const { verdicts, omitted, counts, totals, unanswered } = await planned(made)
     expect([verdicts.length, omitted, unanswered]).toEqual([5_000, 4, []])
@@ -255,7 +255,7 @@ describe('what a dry run tells', () => {
     expect(totals).toContainEqual(expect.objectContaining({ store: 'side', kind: 'entry', verdict: 'deleted' }))
   })
 
-  it('is told although a store does not answer, and names it', async () => {
+  it('returns a plan although a store does not answer, and names that store', async () => {
     const made = await talk()
     side.slow = async (what) => {
       if (what === 'explain') isDown('erase')('erase')
@@ -267,8 +267,8 @@ describe('what a dry run tells', () => {
   })
 })
 
-describe('what came of it where nobody here can reach it', () => {
-  it('is in the plan by its name, and on the receipt by its number; the pointers to it go', async () => {
+describe('outside pointers of an erased message', () => {
+  it('are listed in the plan and counted on the receipt, and are deleted', async () => {
     const made = await talk()
     const [message = '', other = ''] = made.messages
     const entries = [message, other].map((source_id) => ({ source_id, store: 'outside', ref: `crm:${source_id}` }))
@@ -292,8 +292,8 @@ describe('what came of it where nobody here can reach it', () => {
   })
 })
 
-describe('a step that fails', () => {
-  it('answers 202 and no success; the step is stuck, is retried, and the erasure ends', async () => {
+describe('an erasure step that fails', () => {
+  it('returns 202 without success, is stuck, and ends after a retry', async () => {
     const made = await talk()
     side.before = fails('erase')
     const told = await erase(made)
@@ -325,7 +325,7 @@ describe('a step that fails', () => {
 })
 
 describe('a store that does not answer', () => {
-  it('while it is searched: nothing is signed before it answers', async () => {
+  it('during verification: no receipt is signed before it answers', async () => {
     const made = await talk()
     side.before = isDown('residue')
     const told = await erase(made)
@@ -341,8 +341,8 @@ describe('a store that does not answer', () => {
   })
 })
 
-describe('a store that is slow', () => {
-  /** Keeps whoever asks it waiting until it is let go. */
+describe('a slow store', () => {
+  /** Blocks calls of the store until `go` is called. */
   function slow(what: 'plan' | 'explain' | 'erase') {
     const { promise, resolve } = Promise.withResolvers<void>()
     let [waiting, most] = [0, 0]
@@ -363,7 +363,7 @@ describe('a store that is slow', () => {
   }
   const listed = async ({ owner }: Talk) => (await test.fetch('GET', '/api/projects', { cookie: owner.cookie })).status
 
-  it('lets few dry runs ask it at once, and a few more wait; whoever comes then is told when to come again', async () => {
+  it('limits concurrent dry runs, queues a few more, and rejects the others with 503 and Retry-After', async () => {
     const made = await talk()
     const { go, most } = slow('explain')
     const asked = Array.from({ length: 9 }, () => erase(made, first(made), { query: '?dry_run=true' }))
@@ -384,7 +384,7 @@ describe('a store that is slow', () => {
     ])
   })
 
-  it('has few erasures at work in it at once, and all of them end', async () => {
+  it('limits concurrent erasures, and all of them end', async () => {
     const made = await talk({ messages: 9 })
     const { go, most } = slow('erase')
     const asked = made.messages.map((message) => erase(made, message))
@@ -392,12 +392,12 @@ describe('a store that is slow', () => {
     expect(await listed(made)).toBe(200)
     go()
     for (const { status } of await Promise.all(asked)) expect([200, 202]).toContain(status)
-    // Whoever was told 202 has it carried out all the same.
+    // Erasures that were answered with 202 are also carried out.
     await until(async () => !(await Promise.all(made.messages.map(isStored))).includes(true))
     expect(most()).toBe(3)
   })
 
-  it('keeps nobody from setting a hold while it is searched; the plan is made anew under it', async () => {
+  it('does not block a legal hold during planning, and the plan is made again under the hold', async () => {
     const made = await talk()
     const { go, most } = slow('plan')
     const erasing = erase(made)
@@ -412,7 +412,7 @@ describe('a store that is slow', () => {
     expect([(await runOf(told)).state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['held', true, 3])
   })
 
-  it('is searched again where a hold was set and released meanwhile: it may have left out what the hold kept', async () => {
+  it('is searched again when a hold was set and released during planning, because the plan may lack held records', async () => {
     const made = await talk()
     const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
     const body = { kind: 'project', target_id: made.project, reason: 'a court asked for it' }
@@ -429,8 +429,8 @@ describe('a store that is slow', () => {
   })
 })
 
-describe('what the verification finds', () => {
-  it('is erased though the plan is made twice meanwhile, and the rows by which it was found are gone', async () => {
+describe('residue found by verification', () => {
+  it('is erased although planning restarts after a crash and the source rows no longer exist', async () => {
     const made = await talk()
     const message = first(made)
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
@@ -438,7 +438,7 @@ describe('what the verification finds', () => {
     side.before = (asked) => {
       if (asked !== 'residue' || isLate) return
       isLate = true
-      // By its id and the watched name alone: whose it was, the entry does not say.
+      // The entry contains only the id and the watched name, not its project or author.
       side.entries.set(entry, { message, conversation: 'gone', project: 'gone', author: 'gone' })
       crashAt = 'start.intent'
     }
@@ -453,8 +453,8 @@ describe('what the verification finds', () => {
   })
 })
 
-describe('asking again', () => {
-  it('for what gave up has it tried again', async () => {
+describe('a repeated request', () => {
+  it('DELETE resumes an erasure that gave up', async () => {
     const made = await talk()
     side.before = fails('erase')
     const told = await erase(made)
@@ -464,7 +464,7 @@ describe('asking again', () => {
     expect([again.status, again.json.success, again.json.auditId]).toEqual([200, true, told.json.auditId])
   })
 
-  it('is for the project’s owners and admins, and refused where nothing stands still', async () => {
+  it('POST retry accepts owners of the project and admins, and returns 409 when nothing is stuck', async () => {
     const made = await talk()
     side.before = fails('erase')
     const { auditId } = (await erase(made)).json
@@ -483,7 +483,7 @@ describe('asking again', () => {
     expect(await retried(made.owner)).toEqual([409, 'not_stuck'])
   })
 
-  it('for what has the id of something else that was erased is an erasure of its own', async () => {
+  it('DELETE starts a new erasure when something else with the same id was erased before', async () => {
     const made = await talk()
     const other = await talk()
     const [message, id] = [first(made), first(other)]
@@ -497,7 +497,7 @@ describe('asking again', () => {
     })
     expect((await erase(made)).json.success).toBe(true)
     expect([await isStored(message), entriesOf(message)]).toEqual([false, 0])
-    // A run that is over while the row stands, however that came: it is erased by another one.
+    // If a run is done but the row exists, another run erases it.
     await test.db.prisma.erasureRun.create({
       data: {
         ...{ id: newId('run'), receiptId: newId('rcpt'), auditId: newId('audit'), agents: [], state: 'done' },
@@ -524,7 +524,7 @@ describe('a crash', () => {
     'verify.signed',
     'verify.after',
   ])
-    it(`at ${point} changes nothing about the outcome`, async () => {
+    it(`at ${point} does not change the outcome`, async () => {
       const made = await talk()
       crashAt = point
       const told = await erase(made)
@@ -532,7 +532,7 @@ describe('a crash', () => {
       await drain(test)
       const run = await runOf(told)
       expect([run.state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['done', false, 0])
-      // A page that a crash cut off is counted once.
+      // A page that a crash interrupted is counted once.
       expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({
         ...{ planned: 3, erased: 3, results: { entriesDeleted: 3 } },
       })
@@ -546,7 +546,7 @@ describe('a crash', () => {
 })
 
 describe('a legal hold on the project', () => {
-  it('keeps it: no success, the message is read again, and goes when the hold ends', async () => {
+  it('retains the message, which stays readable, and the message is erased when the hold ends', async () => {
     const made = await talk()
     const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
     const set = await test.fetch('POST', '/v1/holds', {
@@ -560,7 +560,7 @@ describe('a legal hold on the project', () => {
     expect((await runOf(told)).state).toBe('held')
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
     expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).toBeNull()
-    // However often it is asked for: what is kept as evidence is read.
+    // Repeated requests change nothing: the retained message stays readable.
     const again = await erase(made)
     expect([again.status, again.json.auditId, again.json.held]).toEqual([202, told.json.auditId, told.json.held])
     expect((await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })).status).toBe(200)
@@ -570,7 +570,7 @@ describe('a legal hold on the project', () => {
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([false, 0])
   })
 
-  it('is refused for a project that there is not', async () => {
+  it('is rejected for an unknown project', async () => {
     const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
     const body = { kind: 'project', target_id: 'prj_nobody', reason: 'a court asked for it' }
     expect((await test.fetch('POST', '/v1/holds', { token: admin.token, body })).status).toBe(404)
@@ -584,7 +584,7 @@ describe('the second search, a day later', () => {
     await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.gate, {})
     await drain(test, { mayFail: true })
   }
-  it('finds what was written late, erases it, logs it, and searches again until nothing is found', async () => {
+  it('finds a late write, erases and logs it, and repeats until nothing is found', async () => {
     const made = await talk()
     const message = first(made)
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
@@ -614,7 +614,7 @@ describe('the second search, a day later', () => {
     expect([...side.remembered.keys()].filter((key) => key.startsWith(run.id))).toEqual([])
   })
 
-  it('finds what was written late where nothing was, though that counted nothing', async () => {
+  it('finds a late write in a store where nothing was planned', async () => {
     const made = await talk({ entries: 0 })
     const message = first(made)
     const told = await erase(made)
@@ -631,7 +631,7 @@ describe('the second search, a day later', () => {
     expect((await runOf(told)).recheckAt).toBeNull()
   })
 
-  it('waits while a legal hold covers the project, of a person’s run too', async () => {
+  it('waits while a legal hold covers the project, also for the erasure of a person', async () => {
     const made = await talk({ messages: 1 })
     const member = await signedIn(test)
     const theirs = await say(made, 1, member)
@@ -657,7 +657,7 @@ describe('the second search, a day later', () => {
     expect([entriesOf(theirs), (await test.app.subjectErasures.run(runId))?.lateFound]).toEqual([0, 1])
   })
 
-  it('waits for a store that is down, says so, and ends when it is back', async () => {
+  it('waits for a store that does not answer, reports it, and ends when the store returns', async () => {
     const made = await talk()
     const message = first(made)
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
@@ -678,8 +678,8 @@ describe('the second search, a day later', () => {
   })
 })
 
-describe('a conversation and a person', () => {
-  it('a conversation goes with its messages', async () => {
+describe('erasure of a conversation or a person', () => {
+  it('erases a conversation with its messages', async () => {
     const made = await talk({ messages: 3 })
     const told = await test.fetch('DELETE', `/api/projects/${made.project}/conversations/${made.conversation}`, {
       cookie: made.owner.cookie,
@@ -695,7 +695,7 @@ describe('a conversation and a person', () => {
     })
   })
 
-  it('a person goes with what they said in every project, and late entries are found without knowing whose they were', async () => {
+  it('erases a person’s messages in every project, and finds late entries that do not name the person', async () => {
     const made = await talk({ messages: 1 })
     const member = await signedIn(test)
     const theirs = await say(made, 2, member)

@@ -27,7 +27,7 @@ afterAll(() => test?.close())
 beforeEach(() => {
   side.before = undefined
 })
-/** What was derived cannot be erased, so the rows wait. */
+/** Derived data cannot be erased while the store is down, so the rows wait. */
 const storeIsDown = () => {
   side.before = (asked) => {
     if (asked === 'erase') throw new Problem('unavailable', 'the store does not answer')
@@ -35,7 +35,7 @@ const storeIsDown = () => {
 }
 
 const word = 'zanzibarology'
-/** A project of its owner, with a member. Whatever is of the conversation has the word in it. */
+/** A project with an owner and a member. All data of the conversation contains the word. */
 async function told() {
   const project = await madeProject(test, { name: `A project of ${word}` })
   const member = await madeMember(test, project)
@@ -77,7 +77,7 @@ const exported = async (who: Person): Promise<string> => {
   await prepare(id)
   return contentOf(id, who)
 }
-/** As if it had been prepared when everything was there. */
+/** Creates an export file as if it had been prepared before the erasure. */
 async function preparedBefore(accountId: string, agents: string[] = []): Promise<string> {
   const at = test.clock.now()
   const made = { state: 'ready' as const, attempt: newId('att'), agents, createdAt: at, readyAt: at }
@@ -108,13 +108,13 @@ const partsOf = ({ project, conversation, message, document }: Told): Record<Par
 }
 const runState = async (runId: string) => (await test.app.subjectErasures.run(runId))?.state
 
-describe('while what was derived waits to be erased', () => {
-  it('an export that had begun to read is begun again, without the words', async () => {
+describe('while derived data waits to be erased', () => {
+  it('an export in progress restarts and omits the erased words', async () => {
     const { project, message } = await told()
     const id = await asked(project.owner)
     const holding = await test.db.pool.connect()
     await holding.query('BEGIN')
-    // What is read after projects.
+    // A table that the export reads after the tables of projects.
     await holding.query('LOCK TABLE saved_searches IN ACCESS EXCLUSIVE MODE')
     const preparing = prepare(id)
     await vi.waitUntil(
@@ -141,7 +141,7 @@ describe('while what was derived waits to be erased', () => {
     ['conversation', ['A project of']],
     ['document', ['A project of', 'On', 'Once:', 'Again:', 'File of', 'You said']],
     ['project', []],
-  ] as const)('nothing of a %s is in an export that is asked for', async (kind, standing) => {
+  ] as const)('a new export omits all data of an erased %s', async (kind, standing) => {
     const made = await told()
     const { project, member, document } = made
     storeIsDown()
@@ -160,7 +160,7 @@ describe('while what was derived waits to be erased', () => {
     ).toEqual(standing)
   })
 
-  it('nor what somebody else made from the words of a person who is erased', async () => {
+  it('a new export omits documents that others made from the messages of an erased person', async () => {
     const { project, member, conversation, document } = await told()
     const theirs = await madeMessage(test, conversation, member)
     const own = await madeFrom(project, theirs.id, project.owner)
@@ -180,13 +180,13 @@ describe('while what was derived waits to be erased', () => {
   })
 })
 
-describe('an export that was prepared before', () => {
+describe('an export that was prepared before an erasure', () => {
   it.each([
     ['message', ['owner', 'member']],
     ['conversation', ['owner', 'member', 'agent', 'beginner']],
     ['document', ['member']],
     ['project', ['owner', 'member', 'agent', 'beginner', 'silent']],
-  ] as const)('is withdrawn with a %s where it has something of it, and no other', async (kind, whose) => {
+  ] as const)('is withdrawn when it contains data of the erased %s, and kept otherwise', async (kind, whose) => {
     const made = await told()
     const { project, member } = made
     const [silent, beginner] = [await madeMember(test, project), await madeMember(test, project)]

@@ -1,4 +1,4 @@
-// What others write between the step of their store and that of the rows, while another store keeps the run waiting.
+// Late writes between the erasure of a store and the erasure of the rows, while another store delays the run.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { keptInThread } from '#lib/testing/checkpoints.ts'
@@ -35,7 +35,7 @@ const found = async (): Promise<string[]> => {
   }
   return Object.entries(places).flatMap(([place, n]) => (n > 0 ? [place] : []))
 }
-/** By its words alone: no id of the message is in any of it. */
+/** Writes the words back without any id of the message. */
 async function writtenBack(thread: string, name: string) {
   await test.app.stored.cache.set(`answers:${project.id}`, sentence, { ttl: 600, about: [] })
   await keptInThread(test, thread, [{ id: `${name}-of-the-application`, text: sentence }])
@@ -51,7 +51,7 @@ async function said(name: string) {
 }
 const erasure = (auditId: string) => dataOf(test, 'GET', `/api/erasures/${auditId}`, project.owner)
 
-it('is found by its words before the rows go, and goes first; the receipt counts it', async () => {
+it('a late write is found by its words and erased before the rows, and the receipt counts it', async () => {
   const { thread, message } = await said('late')
   crashes = 1
   const told = await test.fetch('DELETE', message.path, project.owner)
@@ -68,14 +68,14 @@ it('is found by its words before the rows go, and goes first; the receipt counts
     receipt.stores.map(({ store, deleted }: { store: string; deleted: number }) => [store, deleted]),
   )
   expect(counted).toMatchObject({ cache: 1, graph: 1, checkpoints: 1 })
-  // Before it went, the ledger had it.
+  // The ledger recorded it before it was erased.
   const noted = []
   for await (const row of test.app.ledger.read())
     if (row.kind === 'items' && row.id === receipt_id) noted.push(row.holder)
   expect(noted).toEqual(expect.arrayContaining(['cache.entries', 'graph.episodes', 'checkpoints.messages']))
 })
 
-it('is erased again where the same was erased already, and whoever writes on for ever holds up nobody', async () => {
+it('a late write to an erased entry is erased again, and an endless writer does not delay the run', async () => {
   const { thread, message } = await said('persistent')
   await writtenBack(thread, 'persistent')
   crashes = 1

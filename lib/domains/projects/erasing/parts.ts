@@ -19,13 +19,13 @@ const partOf = ({ kind, id, projectId, conversationId }: PartRow): Part => ({
   conversation: conversationId,
 })
 
-/** SQL: the documents that were made from a message, or from those of a conversation, and go with it; $1 is its id. */
+/** SQL: the documents made from a message, or from the messages of a conversation. They are erased with it. $1 is its id. */
 const madeFrom: Partial<Record<PartKind, string>> = {
   message: 'made_from = $1',
   conversation: 'made_from IN (SELECT id FROM messages WHERE conversation_id = $1)',
 }
 
-/** Takes the rows from the top down, as everybody does, so that nobody waits crosswise; what is marked is taken against whoever writes into it. */
+/** Locks rows from project to document, the same order as all other code, to avoid deadlocks. Blocks writers to the part. */
 export async function lockPart(tx: Transaction, { kind, id, project, conversation }: Part): Promise<void> {
   if (kind === 'project') await tx.$queryRaw`SELECT 1 FROM projects WHERE id = ${id} FOR UPDATE`
   else await tx.$queryRaw`SELECT 1 FROM projects WHERE id = ${project} FOR SHARE`
@@ -42,7 +42,7 @@ export async function lockPart(tx: Transaction, { kind, id, project, conversatio
     await tx.$queryRaw`SELECT 1 FROM documents WHERE id = ${id} AND project_id = ${project} FOR UPDATE`
 }
 
-/** With null the mark goes; what was made from it has the same mark. */
+/** Marks a part and the documents made from it as being erased. Null removes the mark, also from documents that have the same mark. */
 export async function markPart(tx: Transaction, { kind, id }: Part, erasingSince: Date | null): Promise<void> {
   const made = madeFrom[kind]
   if (made)
@@ -61,7 +61,7 @@ export async function markPart(tx: Transaction, { kind, id }: Part, erasingSince
   if (kind === 'document') await tx.document.updateMany({ where, data })
 }
 
-/** SQL: what lies in a part, itself included, of the view `project_parts`; $1 is its id. A statement for each kind, so that each has its index. */
+/** SQL: condition on `project_parts` for a part and everything inside it; $1 is its id. One condition per kind, so each uses its index. */
 const inside: Record<PartKind, string> = {
   project: 'project_id = $1',
   conversation: 'conversation_id = $1',
@@ -73,14 +73,14 @@ const byAuthor = '(author_kind, author_id) IN (SELECT w.kind, w.id FROM unnest($
 const writtenIn = `SELECT project_id AS id FROM messages WHERE ${byAuthor}
   UNION SELECT project_id FROM documents WHERE ${byAuthor} ORDER BY id`
 
-/** What the erasure of a part asks of projects. */
+/** The functions that the erasure engine calls for parts of projects. */
 export const projectParts = {
   async seize(tx: Transaction, part: Part, now: Date): Promise<void> {
     await lockPart(tx, part)
     await markPart(tx, part, now)
   },
 
-  /** A project whose days are over keeps its mark: it is not reopened under a run that goes on when the hold ends. */
+  /** A closed project keeps its mark, so that it cannot be reopened during a run that continues when a legal hold ends. */
   async release(tx: Transaction, part: Part): Promise<void> {
     if (part.kind === 'project') return
     await lockPart(tx, part)
@@ -131,11 +131,11 @@ export const projectParts = {
   },
 }
 
-/** Whether there is such a project, and something in it that a hold could keep. */
+/** Whether the project exists and is not closed. Only such a project can be put under legal hold. */
 export const isProject = async (tx: Transaction, id: string): Promise<boolean> =>
   (await tx.project.count({ where: { id, status: { not: 'closed' } } })) > 0
 
-/** Whether the actor owns the project of a part, manages its organisation, or wrote the part, as far as its row still exists. */
+/** Whether the actor owns the project of a part, manages its organization, or wrote the part. The author is known while the row exists. */
 export async function answersForPart(ctx: Pick<Context, 'actor'> & { tx: Transaction }, part: Part): Promise<boolean> {
   const { id, project: projectId } = part
   const [found] = await queryWithin<{ role: string | null; office: string | null }>(

@@ -22,7 +22,7 @@ afterAll(async () => {
   await threads?.drop()
 })
 
-/** Another door to the same installation, at which nobody waits long for the stores. */
+/** Another listener of the same installation, with a short time limit for stores. */
 async function impatientDoor() {
   const { app } = test
   const { subjectErasures: erasures } = app
@@ -39,7 +39,7 @@ async function impatientDoor() {
   }
 }
 
-it('what a store keeps waiting is answered with 202, is unreadable meanwhile, and ends by itself', async () => {
+it('DELETE of a message returns 202 when a store is slow, hides the message, and the erasure ends without a retry', async () => {
   const project = await madeProject(test)
   const conversation = await madeConversation(test, project)
   const message = await madeMessage(test, conversation, project.owner)
@@ -47,7 +47,7 @@ it('what a store keeps waiting is answered with 202, is unreadable meanwhile, an
   const { cookie } = project.owner
   const door = await impatientDoor()
   const path = await withConnection(threads.ownerUrl, async (holder) => {
-    // They are read, and who would write waits.
+    // The rows can be read, but writes wait.
     await holder.query('BEGIN; LOCK TABLE langgraph.checkpoint_blobs IN SHARE MODE')
     const told = await fetch(door.url + message.path, {
       method: 'DELETE',
@@ -58,7 +58,7 @@ it('what a store keeps waiting is answered with 202, is unreadable meanwhile, an
     const location = told.headers.get('location') ?? ''
     expect(location).toBe(`/api/erasures/${answer.auditId}`)
     expect((await test.fetch('GET', message.path, { cookie })).status).toBe(404)
-    // Nothing failed: the store is still waited for.
+    // Nothing failed: the erasure still waits for the store.
     const { success, steps } = await dataOf(test, 'GET', location, { cookie })
     expect([success, steps.filter(({ fault }: { fault: string | null }) => fault !== null)]).toEqual([false, []])
     return location

@@ -15,20 +15,20 @@ const entity = (labels: string[], more: { ask?: string; pii?: boolean } = {}, ki
     kinds,
   ).evidence
 
-describe('an entity that goes as personal', () => {
+describe('entityGroupOf a personal entity', () => {
   it.each([
-    ['a Person', entity(['Person']), 'person'],
-    ['said to be one', entity(['Company'], { pii: true }), 'person'],
-    ['mapped to one', entity(['Investor'], {}, { Investor: 'person' }), 'person'],
+    ['an entity with the label Person', entity(['Person']), 'person'],
+    ['an entity with the attribute pii', entity(['Company'], { pii: true }), 'person'],
+    ['a label mapped to person', entity(['Investor'], {}, { Investor: 'person' }), 'person'],
     ['a company with an address in an attribute', entity(['Company'], { ask: 'a@example.org' }), 'personal'],
-    ['without a label', entity([]), 'unknown'],
-    ['of a label that nobody knows', entity(['Thing']), 'unknown'],
-  ] as const)('is told as what it is: %s', (_, evidence, group) => {
+    ['an entity without a label', entity([]), 'unknown'],
+    ['an unknown label', entity(['Thing']), 'unknown'],
+  ] as const)('returns the group for %s', (_, evidence, group) => {
     expect(entityGroupOf({ verdict: 'deleted', reason: 'pii', evidence: [...evidence, 'mentions:2'] })).toBe(group)
   })
 })
 
-it('counts what has the same end, whatever it rests on', () => {
+it('totalsOf counts records with the same decision together, whatever the evidence is', () => {
   const judged = { store: 'graph', kind: 'entity', verdict: 'kept' as const, reason: 'orphaned' }
   const fact = { store: 'graph', kind: 'fact', verdict: 'deleted' as const, reason: 'source', evidence: [] }
   expect(

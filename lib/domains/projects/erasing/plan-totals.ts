@@ -1,20 +1,20 @@
 import type { Verdict } from '#lib/kernel/holder.ts'
 
 export const outcomes = ['deleted', 'changed', 'kept', 'untouched'] as const
-/** What becomes of a graph's entities, in the groups in which people ask about them. */
+/** Groups in which the totals count entities of a graph. */
 export const entityGroups = ['person', 'personal', 'unknown', 'unreferenced', 'deleted', 'kept', 'untouched'] as const
 export type EntityGroup = (typeof entityGroups)[number]
 export const businessLabels = ['Company', 'Deal', 'Document', 'FinancialMetric', 'Finding', 'Risk'] as const
 export type BusinessLabel = (typeof businessLabels)[number]
 
-/** Its labels say nothing, so that it counts as a person. */
+/** The labels do not determine a type, so the entity counts as a person. */
 const isOfNoType = (evidence: string): boolean => evidence === 'label:none' || evidence.endsWith(' unknown')
 const isOfPerson = (evidence: string): boolean => /^(label|mapping|attribute):/.test(evidence) && !isOfNoType(evidence)
 
 type Judged = Pick<Verdict, 'kind' | 'verdict' | 'reason' | 'evidence'>
 export function entityGroupOf({ verdict, reason, evidence }: Omit<Judged, 'kind'>): EntityGroup {
   if (verdict === 'untouched') return 'untouched'
-  // What was told of it goes, the entity stays: because others mention it.
+  // Erased descriptions are removed, but the entity remains because other sources mention it.
   if (verdict !== 'deleted') return 'kept'
   if (reason === 'unreferenced') return 'unreferenced'
   if (reason !== 'pii') return 'deleted'
@@ -24,19 +24,19 @@ export function entityGroupOf({ verdict, reason, evidence }: Omit<Judged, 'kind'
 const labelOf = ({ evidence }: Pick<Judged, 'evidence'>): BusinessLabel | null =>
   businessLabels.find((label) => evidence.includes(`label:${label}`)) ?? null
 
-/** Of how many things the same becomes. */
+/** How many records of one kind have the same decision. */
 export interface Total {
   store: string
   kind: string
   verdict: Verdict['verdict']
-  /** Of entities alone. */
+  /** Null unless the records are entities. */
   group: EntityGroup | null
-  /** Of entities that stay. */
+  /** Null unless the records are entities that remain. */
   label: BusinessLabel | null
   count: number
 }
 
-/** In the order in which each first came. */
+/** In the order of first occurrence. */
 export function totalsOf(verdicts: readonly (Judged & Pick<Verdict, 'store'>)[]): Total[] {
   const totals = new Map<string, Total>()
   for (const one of verdicts) {

@@ -7,7 +7,7 @@ const beginner = `CASE WHEN starts_with(created_by, 'user:') THEN 'account' ELSE
   CASE WHEN starts_with(created_by, 'user:') THEN substr(created_by, 6) ELSE created_by END AS id`
 const wrote = 'SELECT author_kind AS kind, author_id AS id FROM'
 
-/** SQL: whose records are of a part, `$1`: who wrote something in it or made something from it, began it, or takes part in it. */
+/** SQL: the people and agents with records in a part ($1): authors, authors of documents made from it, its creator, its participants. */
 const ofPart: Record<PartKind, string> = {
   project: `${wrote} messages WHERE project_id = $1 UNION ${wrote} documents WHERE project_id = $1
     UNION SELECT ${beginner} FROM conversations WHERE project_id = $1 UNION SELECT kind, member_id FROM project_members WHERE project_id = $1`,
@@ -20,11 +20,11 @@ const ofPart: Record<PartKind, string> = {
 const ofSubject = `${wrote} documents WHERE made_from IN (
   SELECT m.id FROM unnest($1::text[], $2::text[]) AS w(kind, id) JOIN messages m ON m.author_kind = w.kind AND m.author_id = w.id)`
 
-/** SQL: the accounts that claimed the participations `$1`. */
+/** SQL: the accounts that claimed the participants $1. */
 const claimants =
   'SELECT DISTINCT account_id AS id FROM project_participants WHERE id = ANY($1::text[]) AND account_id IS NOT NULL'
 
-/** People and agents of whom records go with a part, or with a subject's own: an export of theirs may have them. */
+/** People and agents with records in the erasure scope. Their existing exports may contain these records. */
 export async function recordedOf(
   tx: Transaction,
   scope: { part: Part } | { subject: Subject },

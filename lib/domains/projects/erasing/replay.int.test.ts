@@ -20,7 +20,7 @@ import {
 import { type SideStore, sideHolder, sideStore } from '#lib/testing/side-store.ts'
 import { say, type Talk, talk } from '#lib/testing/talks.ts'
 
-/** The ledger is kept apart, as an operator should. */
+/** The ledger is stored outside the data folder, as recommended for operators. */
 let ledger: string
 let before: TestApp
 let side: SideStore
@@ -59,7 +59,7 @@ const isThere = async ({ db }: TestApp, ids: readonly string[]): Promise<string[
   return ids.filter((id) => found.some((row) => row.id === id))
 }
 
-it('takes a name out of what others wrote once more, where the erasure did', async () => {
+it('a replay redacts a name in texts of others again if the erasure did', async () => {
   const project = await madeProject(before)
   const member = await madeMember(before, project)
   const subject = { account: member.accountId, agents: [] }
@@ -87,8 +87,8 @@ it('takes a name out of what others wrote once more, where the erasure did', asy
   expect(await said(app)).toBe('[erased] signs.')
 })
 
-describe('a backup from before the erasure of a part', () => {
-  it('brings the message back, and the replay erases it again, with what came of it; its receipt and its id are kept', async () => {
+describe('replay of an erasure on a restored backup', () => {
+  it('erases a restored message and its derived data again, and keeps its receipt and id', async () => {
     const made = await talk({ test: before, side })
     const [message = '', other = ''] = made.messages
     const fromBackup = await backup()
@@ -106,7 +106,7 @@ describe('a backup from before the erasure of a part', () => {
     expect(await operator(app.app).replayErasures()).toMatchObject({ parts: 0, reinstated: 0 })
   })
 
-  it('and from before it was written: nobody writes under its id again, nor under those of its conversation and its documents', async () => {
+  it('rejects ids of an erased conversation, its messages and documents when the backup is older than they are', async () => {
     const project = await madeProject(before)
     const conversation = await madeConversation(before, project)
     const fromBackup = await backup()
@@ -134,7 +134,7 @@ describe('a backup from before the erasure of a part', () => {
     )
   })
 
-  it('erases again what had an id that another project has, too, and leaves the other', async () => {
+  it('erases a message again and keeps the message of another project with the same id', async () => {
     const [one, other] = [await madeProject(before), await madeProject(before)]
     const made: { path: string }[] = []
     for (const project of [one, other]) {
@@ -150,7 +150,7 @@ describe('a backup from before the erasure of a part', () => {
     expect((await read(1)).json.data).toMatchObject({ id: 'msg-of-both', conversation_id: 'conv-of-both' })
   })
 
-  it('leaves what was said since in a conversation that came back', async () => {
+  it('keeps new messages in a restored conversation', async () => {
     const made = await talk({ test: before, side })
     const old = [...made.messages]
     const fromBackup = await backup()
@@ -165,7 +165,7 @@ describe('a backup from before the erasure of a part', () => {
     expect(await app.db.prisma.conversation.count({ where: { id: made.conversation, erasingSince: null } })).toBe(1)
   })
 
-  it('whose project is held now keeps it, and says so', async () => {
+  it('keeps and reports the message of a project that is now under legal hold', async () => {
     const made = await talk({ test: before, side })
     const fromBackup = await backup()
     await erase(made, made.messages[0])

@@ -1,4 +1,4 @@
-// Stores that were restored by themselves, from before an erasure that the database remembers.
+// Stores restored from a backup that is older than an erasure, while the database still records the erasure.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ import { entryOf, talk } from '#lib/testing/talks.ts'
 
 const sentence = 'Jane Placeholder moved the lighthouse to the other side of the bay.'
 
-// Every one is an installation of its own, erased and searched several times.
+// Each test starts its own installation, which is erased and searched several times.
 
 let folder: string
 let test: TestApp
@@ -52,7 +52,7 @@ afterEach(async () => {
 const erased = (path: string, { cookie }: Person, by = test): Promise<string> => erasedWhole(by, path, { cookie })
 const replay = (app = test) => operator(app.app).replayErasures()
 
-describe('stores that were restored from before an erasure, the database not', () => {
+describe('stores restored from before an erasure, with a current database', () => {
   let project: MadeProject
   let conversation: MadeConversation
   let message: MadeMessage
@@ -69,7 +69,7 @@ describe('stores that were restored from before an erasure, the database not', (
     await written()
     cpSync(join(test.dataDir, 'objects'), join(folder, 'objects'), { recursive: true })
   })
-  /** What applications keep of it. */
+  /** Data that applications store about the message. */
   async function written() {
     for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store'])
       await test.app.db.query(undefined, `DELETE FROM langgraph.${table}`)
@@ -80,7 +80,7 @@ describe('stores that were restored from before an erasure, the database not', (
       episodes: [episode(`ep-${message.id}`, 1, { content: sentence })],
     })
   }
-  /** Where its words are. */
+  /** Names of the stores that contain the words. */
   async function found(): Promise<string[]> {
     const { cache, objects } = test.app.stored
     const count = async (sql: string) => (await test.app.db.query<{ n: number }>(undefined, sql, [sentence]))[0]?.n ?? 0
@@ -101,7 +101,7 @@ describe('stores that were restored from before an erasure, the database not', (
   const all = ['cache', 'objects', 'graph', 'threads']
 
   it.each(['the message', 'its conversation'])(
-    'everything of %s is erased there again; the receipt stays the only one',
+    'replay erases all data of %s there again, and no second receipt is issued',
     async (what) => {
       expect(await found()).toEqual(all)
       const receipt = await erased(what === 'the message' ? message.path : conversation.path, project.owner)
@@ -118,7 +118,7 @@ describe('stores that were restored from before an erasure, the database not', (
     },
   )
 
-  it('what uses a name again by now keeps what is there: a thread, a key', async () => {
+  it('replay keeps threads and keys that remaining records use again', async () => {
     await erased(conversation.path, project.owner)
     const other = await madeConversation(test, project, { threads })
     const said = await madeMessage(test, other, project.owner, { content: sentence })
@@ -127,7 +127,7 @@ describe('stores that were restored from before an erasure, the database not', (
     expect(await found()).toEqual(['threads'])
   })
 
-  it('a hold on the project keeps it there', async () => {
+  it('replay keeps data of a project under legal hold', async () => {
     await erased(message.path, project.owner)
     await restore()
     const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
@@ -138,10 +138,10 @@ describe('stores that were restored from before an erasure, the database not', (
   })
 })
 
-describe('a store of others that is younger than the restored database', () => {
-  it('is searched before a receipt is given back, and erased again; while it does not answer, no receipt is', async () => {
+describe('an external store that is newer than the restored database', () => {
+  it('is searched and erased again before the receipt is reinstated, and blocks the receipt while it does not answer', async () => {
     const made = await talk({ test, side })
-    // From before the message was written: no row of it will tell that it was there.
+    // The backup is older than the message, so no row names it.
     const message = made.messages[0] ?? ''
     const old = await backupOf({ ownerUrl: test.ownerUrl, env: test.app.env })
     const receipt = await erased(

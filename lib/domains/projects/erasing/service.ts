@@ -32,18 +32,18 @@ import { totalsOf } from './plan-totals.ts'
 
 export interface PartErasurePorts {
   erasures: Pick<SubjectErasures, 'begin' | 'byAudit' | 'cancel' | 'explain' | 'lock' | 'resume' | 'retry' | 'run'>
-  /** Brings a run as far as it comes without waiting. */
+  /** Advances a run as far as possible without waiting. */
   complete(runId: string): Promise<unknown>
-  /** Milliseconds of system time that the request itself waits for the stores; 10,000 unless told. */
+  /** How long the request waits for the stores, in milliseconds of system time; default 10,000. */
   patience?: number
-  /** How much of it this process does at once for those who ask, and how many wait for their turn. */
+  /** Concurrency limits of this process for erasures and dry runs, and how many callers may queue for each. */
   bounds?: { erasures: Bounds; dryRuns: Bounds }
 }
 type Bounds = Parameters<typeof turns>[0]
 
-/** Each holds connections of the database for as long as the slowest store takes: most of the ten stay free for everybody else. */
+/** Each one uses database connections for as long as the slowest store takes. Most of the ten connections must stay free for others. */
 const usual = { erasures: { atOnce: 3, waiting: 100 }, dryRuns: { atOnce: 2, waiting: 4 } }
-/** Verdicts that a dry run gives at most; of the rest it gives their number. */
+/** Maximum number of decisions that a dry run lists. The others are only counted. */
 const mostVerdicts = 5_000
 type Answer = PartErasure | { data: PartPlan }
 interface Wanted {
@@ -51,7 +51,7 @@ interface Wanted {
   reason: string
   query: { dry_run: boolean; redact: boolean }
 }
-/** The row of a part, locked. */
+/** The row of a part, locked by this transaction. */
 interface PartRow extends Authored {
   erasingSince: Date | null
 }
@@ -63,11 +63,11 @@ const nothing = (kind: Part['kind']): Problem =>
 const noErasure = (): Problem => new Problem('not_found', 'There is no such erasure, or it is not yours.')
 
 const ofRows = new Set<string>(['conversation', 'document', 'message'])
-/** Rows have the ids that clients know. */
+/** Ids of rows are returned without their scope prefix. */
 const shownVerdict = (verdict: Verdict): Verdict =>
   verdict.store === 'postgresql' && ofRows.has(verdict.kind) ? { ...verdict, id: shownId(verdict.id) } : verdict
 
-/** What a run came to, as the endpoint says it: 200 once it is done and verified, else 202. */
+/** The response for a run: 200 when it is done and verified, otherwise 202. */
 function answerOf(
   run: RunView,
   auditId: string,
@@ -81,11 +81,11 @@ function answerOf(
   }
 }
 
-/** It waits for nobody but who tries it again. */
+/** Whether the run makes no progress until someone retries it. */
 const doesStandStill = ({ state, steps }: RunView): boolean =>
   state === 'failed' || steps.some((step) => step.state === 'stuck')
 
-/** Resolves when the work is over, came to a fault, or took too long; the work goes on meanwhile, and the queue after it. */
+/** Resolves when the work ends, fails or exceeds the time limit. After the limit, it continues in this process and then in the queue. */
 async function inTime(work: Promise<unknown>, patience: number, runId: string): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((done) => {
@@ -95,32 +95,35 @@ async function inTime(work: Promise<unknown>, patience: number, runId: string): 
   await Promise.race([over, late]).finally(() => clearTimeout(timer))
 }
 
-/** The erasure of a message, a conversation, a document: marked and begun in one transaction, carried out after it by the engine. */
+/**
+ * Use cases that erase a message, a conversation or a document. One transaction marks the part and begins the run; the engine carries out
+ * the run after the commit.
+ */
 export function partErasures({ erasures, complete, patience = 10_000, bounds = usual }: PartErasurePorts) {
-  /** Of those who ask for the same part at once, one carries it out. */
+  /** One promise for each run in progress: concurrent requests for the same part share it. */
   const working = new Map<string, Promise<unknown>>()
   const erasing = turns(bounds.erasures)
   const explaining = turns(bounds.dryRuns)
-  /** Where too many wait, the queue does it, which comes half a minute later. */
+  /** Does nothing if the waiting list is full; the job queue then carries out the run about half a minute later. */
   function carriedOut(runId: string): Promise<unknown> {
     const work = working.get(runId) ?? erasing(() => complete(runId)).finally(() => working.delete(runId))
     working.set(runId, work)
     return work
   }
 
-  /** In the transaction's answer nothing is done yet: it is what a repetition under the same idempotency key is told. */
+  /** The transaction stores a response that reports nothing as done. A retry with the same idempotency key returns that stored response. */
   const finishing = (runId: string, auditId: string, standsStill: boolean) => async () => {
-    // Who asks again for what gave up has it tried again.
+    // A repeated request resumes a run that had given up.
     if (standsStill) await erasures.resume(runId)
     await inTime(carriedOut(runId), patience, runId)
     const run = await erasures.run(runId)
-    // The requester cancelled it before anything was erased.
+    // The requester cancelled the run before anything was erased.
     if (!run)
       throw new Problem('not_found', 'This erasure was cancelled before anything was erased. Nothing was changed.')
     return answerOf(run, auditId)
   }
 
-  /** Who it was erased by already, told to who takes part in its project. */
+  /** The problem for a missing part: it names the receipt if the part was erased, otherwise it is `not_found`. */
   async function gone({ tx }: MutationContext, { kind, id, project }: Part): Promise<Problem> {
     const [erased] = await tx.$queryRaw<{ receiptId: string }[]>`
       SELECT r.receipt_id AS "receiptId" FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
@@ -128,7 +131,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     return erased ? wasErased(erased.receiptId) : nothing(kind)
   }
 
-  /** The row, locked against whoever writes into it, if it lies where it is said to lie and nothing above it is being erased. */
+  /** The row of a part, locked against writers. Null if it is not at the given place or if its conversation is being erased. */
   async function rowOf({ tx }: MutationContext, { kind, id, project, conversation }: Part): Promise<PartRow | null> {
     const select = { authorKind: true, authorId: true, writtenBy: true, erasingSince: true }
     const withClaimant = async (row: Omit<PartRow, 'claimedBy'> | null): Promise<PartRow | null> => {
@@ -152,15 +155,15 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     }
   }
 
-  /** Throws `not_found`, `erased`, `forbidden`. */
+  /** Checks that the actor may erase the part and locks it. @throws {Problem} `not_found`, `erased`, `forbidden` */
   async function found(ctx: MutationContext, part: Part, { dry_run, redact }: Wanted['query']): Promise<PartRow> {
     const ask = askingWithin(ctx.tx)
     const written = part.kind === 'conversation' ? null : await rowOf(ctx, part)
-    // What somebody wrote stays theirs when they take part no more; a conversation has others' words in it.
+    // Authors may erase their own messages and documents after they leave. A conversation also contains messages of others.
     const enter = written && isMine(ctx.actor, written) ? projectOfAuthor : writableProject
     await enter(ask, readerOf(ctx), part.project)
     await lockPart(ctx.tx, part)
-    // Once more, for whoever marks the project may have been waited for.
+    // Check again: the lock may have waited for a transaction that marked the project.
     const project = await enter(ask, readerOf(ctx), part.project)
     const row = await rowOf(ctx, part)
     if (!row) throw await gone(ctx, part)
@@ -173,7 +176,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     return row
   }
 
-  /** What would become of it. The holders are asked after the transaction, for they read in several of their own. */
+  /** A dry run. The data sources plan after the commit, because each reads in its own transactions. */
   function explained(ctx: MutationContext, part: Part): Reply<Answer> {
     return {
       body: undefined,
@@ -190,7 +193,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
         const { planned, verdicts, unanswered } = taken.value
         const byOutcome = Object.groupBy(verdicts, ({ verdict }) => verdict)
         const counted = (wanted: Verdict['verdict']) => byOutcome[wanted]?.length ?? 0
-        // What nobody may touch is told whole, however much goes.
+        // Untouched records are listed first, so that the limit does not hide them.
         const { untouched = [], deleted = [], changed = [], kept = [] } = byOutcome
         const data: PartPlan = {
           planned: planned.map(({ held, ...holding }) => ({ ...holding, held: sum(held.map(({ count }) => count)) })),
@@ -211,8 +214,9 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /**
-   * The erasure, for its requester, for the author of what it is about, for the owners of its project and the managers of the organisation, and
-   * for admins. Throws `not_found` for everybody else.
+   * An erasure of a part, for its requester, the author of the part, the owners of its project, the managers of its organization and
+   * admins.
+   * @throws {Problem} `not_found` for everybody else
    */
   async function ofAsker(ctx: MutationContext, auditId: string): Promise<RunView> {
     const known = await erasures.byAudit(auditId, ctx.tx)
@@ -226,7 +230,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     return known
   }
 
-  /** The part with the ids under which it is stored. */
+  /** The part, with the ids under which it is stored. */
   async function storedPart(ctx: MutationContext, part: Part): Promise<Part> {
     const { kind, id, project: projectId, conversation } = part
     const { conversationId, messageId, documentId } = await storedPlace(askingWithin(ctx.tx), {
@@ -252,7 +256,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     })
     const run = await erasures.run(runId, ctx.tx)
     if (!run) throw new Error(`the run ${runId} is gone`)
-    // What a hold keeps is read until it ends; the run marks it then.
+    // A part under legal hold stays readable until the hold ends; the run marks it then.
     if (row.erasingSince === null && run.state !== 'held') await markPart(ctx.tx, part, ctx.now)
     return {
       ...answerOf(run, auditId),

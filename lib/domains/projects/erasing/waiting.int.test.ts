@@ -68,7 +68,7 @@ const secondsAhead = async (runId: string): Promise<number[]> =>
       [`%:${runId}%`],
     )
   ).map(({ seconds }) => seconds)
-/** An outage of 45 minutes: the queue retries all the while. */
+/** An outage of 45 minutes, during which the queue retries. */
 async function outage(each: () => Promise<void> = async () => {}): Promise<void> {
   for (let minutes = 0; minutes <= 45; minutes += 5) {
     await drain(test)
@@ -85,7 +85,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     ['erase', 'erasing'],
     ['residue', 'verifying'],
   ])(
-    'at "%s" it waits, notifies each admin once, and ends without help when the store returns',
+    'waits at "%s", notifies each admin once, and ends without a retry when the store returns',
     async (stage, state) => {
       const made = await talk()
       const before = alerts()
@@ -123,7 +123,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     },
   )
 
-  it('a day later, when late writes are searched, it waits and ends the same way', async () => {
+  it('waits during the second search a day later, and ends the same way', async () => {
     const made = await talk()
     const told = await erase(made)
     expect(told.json.success).toBe(true)
@@ -141,7 +141,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     expect(await view(told.json.auditId, made.owner)).toMatchObject({ waits_for: [], late_found: 1 })
   })
 
-  it('no admin is notified of an outage of fourteen minutes', async () => {
+  it('does not notify admins of an outage of fourteen minutes', async () => {
     const made = await talk()
     const before = alerts()
     stop('erase')
@@ -155,7 +155,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     await drain(test)
   })
 
-  it('the other stores are erased meanwhile, and compliance reports the wait after 15 minutes', async () => {
+  it('erases the other stores meanwhile, and compliance reports the wait after 15 minutes', async () => {
     const made = await talk()
     stop('erase')
     const { auditId } = (await erase(made)).json
@@ -173,7 +173,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
   })
 
   it.each<Stage>(['plan', 'erase', 'residue'])(
-    'at "%s" three of many erasures ask the store, and all end when it returns',
+    'asks the store for only three of many erasures at "%s", and all end when the store returns',
     async (stage) => {
       const made = await talk({ messages: 8 })
       stop(stage)
@@ -181,10 +181,10 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
       for (const message of made.messages) told.push((await erase(made, message)).json.auditId)
       let rounds = 0
       await drain(test, { until: () => rounds++ > 0 })
-      // Each asked once when it was requested.
+      // Each erasure asked the store once when it was requested.
       expect(await test.db.prisma.erasureWait.count({ where: { tries: { gt: 1 } } })).toBe(3)
       start()
-      // A store that answered is asked by all within a minute.
+      // After the store answers one erasure, all others ask it within a minute.
       for (let turns = 0; turns < 2; turns++) {
         test.clock.advance(minute / 2)
         await drain(test)
@@ -193,7 +193,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     },
   )
 
-  it('a failure that is no outage still counts, and the step is stuck after eight', async () => {
+  it('still counts failures that are not outages, and its step is stuck after eight', async () => {
     const made = await talk()
     stop('erase')
     const { auditId } = (await erase(made)).json
@@ -230,10 +230,10 @@ describe('an erasure whose store refuses', () => {
     ['plan', 'planning'],
     ['erase', 'erasing'],
     ['residue', 'verifying'],
-  ])('at "%s" it is stuck with the reason, notifies admins once, and ends after a retry', async (stage, state) => {
+  ])('is stuck at "%s" with the reason, notifies admins once, and ends after a retry', async (stage, state) => {
     const made = await talk()
     const before = refusals()
-    // An outage first: what it waited for does not hide the refusal.
+    // Begin with an outage: waiting must not hide the later refusal.
     stop(stage)
     const { auditId } = (await erase(made)).json
     await drain(test)
@@ -282,7 +282,7 @@ const fail = () => {
     if (asked === 'erase') throw new Error('the page is corrupt')
   }
 }
-/** A message of a member, whose erasure is stuck. */
+/** A message of a member with a stuck erasure. */
 async function stuck() {
   const made = await talk()
   const author = await memberOf(made)
@@ -293,7 +293,7 @@ async function stuck() {
   start()
   return { made, author, message, auditId: String(auditId) }
 }
-/** A message of a member, whose erasure waits before its first step. */
+/** A message of a member with an erasure that waits before its first step. */
 async function planning() {
   const made = await talk()
   const author = await memberOf(made)
@@ -327,7 +327,7 @@ describe.each(['retry', 'cancel'] as const)('POST /api/erasures/{id}/%s', (verb)
     await drain(test, { mayFail: true })
   })
 
-  it.each(['requester', 'owner', 'manager', 'admin'] as const)('works for the %s', async (who) => {
+  it.each(['requester', 'owner', 'manager', 'admin'] as const)('accepts the %s', async (who) => {
     const { made, author, auditId } = await prepared()
     const by =
       who === 'requester'
@@ -344,7 +344,7 @@ describe.each(['retry', 'cancel'] as const)('POST /api/erasures/{id}/%s', (verb)
     expect(await stateOf(auditId)).toBe(verb === 'retry' ? 'done' : undefined)
   })
 
-  it('has one effect when it is sent twice at once or replayed', async () => {
+  it('has one effect when it is sent twice concurrently or replayed', async () => {
     const { author, message, auditId } = await prepared()
     const other = await prepared()
     const twice = await Promise.all([post_(verb, auditId, author), post_(verb, auditId, author)])
@@ -366,7 +366,7 @@ describe.each(['retry', 'cancel'] as const)('POST /api/erasures/{id}/%s', (verb)
 })
 
 describe('POST /api/erasures/{id}/retry', () => {
-  it('works for the author of a message whose erasure the owner requested', async () => {
+  it('accepts the author of a message whose erasure the owner requested', async () => {
     const made = await talk()
     const author = await memberOf(made)
     const message = await say(made, author)
@@ -379,7 +379,7 @@ describe('POST /api/erasures/{id}/retry', () => {
     expect(await stateOf(auditId)).toBe('done')
   })
 
-  it('asks a store again at once when an erasure waits for it', async () => {
+  it('asks a store immediately when an erasure waits for it', async () => {
     const made = await talk()
     stop('erase')
     const { auditId } = (await erase(made)).json
@@ -394,7 +394,7 @@ describe('POST /api/erasures/{id}/retry', () => {
 })
 
 describe('POST /api/erasures/{id}/cancel', () => {
-  it('makes the message readable again, keeps everything, and lets it be erased later', async () => {
+  it('makes the message readable again, keeps all data, and allows a later erasure', async () => {
     const { made, author, message, auditId } = await planning()
     expect((await test.fetch('GET', at(made, message), author)).status).toBe(404)
     expect((await post_('cancel', auditId, author)).status).toBe(200)
@@ -408,7 +408,7 @@ describe('POST /api/erasures/{id}/cancel', () => {
     expect(again.json.auditId).not.toBe(auditId)
   })
 
-  it('returns 409 and changes nothing once a step may have begun', async () => {
+  it('returns 409 and changes nothing when a step may have begun', async () => {
     const made = await talk()
     stop('erase')
     const { auditId } = (await erase(made)).json
@@ -425,7 +425,7 @@ describe('POST /api/erasures/{id}/cancel', () => {
 })
 
 describe('an erasure that a larger one makes redundant', () => {
-  /** Its receipt is its own, and says that nothing is left. */
+  /** Checks that it has its own receipt, which reports no residue. */
   async function endsWithReceipt(auditId: string): Promise<void> {
     const run = await test.app.subjectErasures.byAudit(auditId)
     expect(run?.state).toBe('done')
@@ -434,7 +434,7 @@ describe('an erasure that a larger one makes redundant', () => {
     expect(receipt.stores.map(({ residue }: { residue: number }) => residue).filter((n: number) => n > 0)).toEqual([])
   }
 
-  it('ends when its author is erased; those of others stay stuck', async () => {
+  it('ends when its author is erased, while erasures of other authors stay stuck', async () => {
     const { made, author, message, auditId } = await stuck()
     fail()
     const other = (await erase(made, first(made), made.owner)).json.auditId

@@ -2,21 +2,21 @@ import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
 import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
 import type { Entity } from '#lib/stores/graph/graph.ts'
 
-/** What a project says of the labels of its graph. `Entity` is the label of those that have no other. */
+/** A project's mapping of graph labels. An entity without another label has the label `Entity`. */
 export type EntityKinds = Readonly<Record<string, 'person' | 'business'>>
 
 const personal = new Set(['Person', 'Contact'])
 const business = new Set(['Company', 'FinancialMetric', 'Deal', 'Document', 'Finding', 'Risk'])
 
-/** Why an entity counts as personal, or that it does not. Evidence: `label:Person`, `attribute:pii`, `pattern:email`, `mapping:Investor`, `label:none`. */
+/** Whether an entity is personal, and why. Evidence: `label:Person`, `attribute:pii`, `pattern:email`, `mapping:Investor`, `label:none`. */
 export interface Kind {
   isPersonal: boolean
-  /** It stands for a person, so its name is one's; a company with an address in its summary does not. */
+  /** The entity represents a person, so its name is a person's name. False for a company with an address in its summary. */
   isPerson: boolean
   evidence: string[]
 }
 
-/** Text in attributes, however deep. */
+/** All strings and numbers in attributes, at any depth. */
 function* textsIn(value: unknown): Iterable<string> {
   if (typeof value === 'string') yield value
   else if (typeof value === 'number') yield String(value)
@@ -28,9 +28,9 @@ function* textsIn(value: unknown): Iterable<string> {
 }
 
 /**
- * Whether an entity is personal data: by its label, by the attribute `pii`, by what stands in its name, summary or attributes; and where no
- * label is known, unless the project's mapping says otherwise (fail closed: Graphiti labels people plain `Entity` when no types are configured).
- * A mapping adds; that a Person is business it cannot say.
+ * Classifies an entity as personal by its label, by the attribute `pii`, or by personal data in its name, summary or attributes. An entity
+ * without a known label is personal unless the project's mapping says `business` (fail closed: Graphiti labels people plain `Entity` when
+ * no types are configured). A mapping cannot declare the label Person to be business.
  */
 export function kindOf({ name, labels, summary, attributes }: Entity, kinds: EntityKinds): Kind {
   const own = labels.filter((label) => label !== 'Entity')
@@ -42,7 +42,7 @@ export function kindOf({ name, labels, summary, attributes }: Entity, kinds: Ent
     ...(attributes.pii === true || attributes.pii === 'true' ? ['attribute:pii'] : []),
   ]
   const isKnown = named.some((label) => business.has(label) || mapped(label) === 'business')
-  // A model wrote the summary. Of a business entity, personal data there is emptied with the summary, and the entity is not personal.
+  // A model wrote the summary. If a business entity has personal data there, the summary is emptied and the entity is not personal.
   const generated = isKnown && person.length === 0 ? [] : [summary]
   const patterns = new Set(
     [name, ...generated, ...textsIn(attributes)].flatMap((text) =>

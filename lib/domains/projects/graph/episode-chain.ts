@@ -2,7 +2,7 @@ import type { Neighbourhood, Told } from '#lib/stores/graph/graph.ts'
 
 type Links = Neighbourhood['next']
 
-/** The first that stay, along the links from an episode that goes. */
+/** The nearest remaining episodes, followed along the links from an erased episode. */
 function survivors(from: string, links: Links, erased: ReadonlySet<string>, isBackwards: boolean): string[] {
   const [here, there] = isBackwards ? (['to', 'from'] as const) : (['from', 'to'] as const)
   const [seen, found, waiting] = [new Set([from]), new Set<string>(), [from]]
@@ -17,7 +17,7 @@ function survivors(from: string, links: Links, erased: ReadonlySet<string>, isBa
   return [...found].sort()
 }
 
-/** Links that close the gaps: from each that stays before an erased episode to the next that stays of the same saga. */
+/** Links that close the gaps: from each remaining episode before an erased one to the next remaining episode of the same saga. */
 export function linksAround({ next, sagas }: Neighbourhood, erased: ReadonlySet<string>): Links {
   const sagasOf = (episode: string) =>
     sagas.filter(({ episodes }) => episodes.includes(episode)).map(({ uuid }) => uuid)
@@ -34,7 +34,7 @@ export function linksAround({ next, sagas }: Neighbourhood, erased: ReadonlySet<
   return [...made.values()]
 }
 
-/** Where a saga begins and ends once the erased are gone: the nearest that stays, or nowhere that is known. */
+/** The first and last episode of a saga after erasure: the nearest remaining episodes, or null if none is known. */
 export function pointersOf(
   { firstEpisode, lastEpisode, episodes }: Told,
   next: Links,

@@ -1,12 +1,12 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 
-/** Shorter texts are said too often to tell one message by. */
+/** Minimum length in characters. Shorter texts are too common to identify one message. */
 const shortestText = 20
 
 const normal = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** Ids that stand in a text as words of their own or as parts of one: `message:msg_1`, `msg_1.md`. */
+/** Ids that occur in a text as separate words or as parts of a word: `message:msg_1`, `msg_1.md`. */
 export function idsIn(text: string, ids: ReadonlySet<string>): string[] {
   const found = new Set<string>()
   for (const [token] of text.matchAll(/[\w.:-]{1,400}/g)) {
@@ -17,7 +17,7 @@ export function idsIn(text: string, ids: ReadonlySet<string>): string[] {
       starts.push(index + 1)
     }
     ends.push(token.length)
-    // A token with many marks is no id of ours: it costs no more than its length.
+    // A token with many separators is not one of our ids. Checking only the whole token keeps the cost linear.
     const isPlain = ends.length <= 24
     for (const start of isPlain ? starts : [0])
       for (const end of isPlain ? ends : [token.length])
@@ -26,16 +26,16 @@ export function idsIn(text: string, ids: ReadonlySet<string>): string[] {
   return [...found]
 }
 
-/** Where an episode may name its sources. */
+/** The fields in which an episode may name its sources. */
 export const namingOf = ({ name, sourceDescription, metadata }: Episode): string =>
   `${name}\n${sourceDescription}\n${JSON.stringify(metadata)}`
 
-/** What is looked for: by id of a message or document, its texts. */
+/** What to search for: ids of messages and documents, and their texts. */
 export interface Sought {
   ids: ReadonlySet<string>
   texts: readonly { source: string; text: string }[]
 }
-/** By source, whether an episode names it or has its text. */
+/** Returns the sources that an episode names or whose text it contains. */
 function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'group' | 'text'> {
   const byBeginning = new Map<string, { source: string; text: string }[]>()
   for (const { source, text } of texts) {
@@ -58,7 +58,7 @@ function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'gro
   }
 }
 
-/** Episodes of a group that name what is looked for or have its text, with the sources that each came of and how it was found. */
+/** Episodes of a group that name a wanted source or contain its text, with these sources and how each was found. */
 export async function episodesOf(
   graph: GraphStore,
   group: string,

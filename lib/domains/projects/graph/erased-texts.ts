@@ -11,16 +11,16 @@ import { allOf, TextIndex } from '../words/text-index.ts'
 import { tokenize } from '../words/tokens.ts'
 import { idsIn, namingOf } from './episode-search.ts'
 
-/** How long what remains of a project is remembered, in milliseconds of system time. What is erased meanwhile is searched for by its own erasure. */
+/** Cache lifetime of a project's remaining texts, in milliseconds of system time. Texts erased meanwhile are found by their own erasure. */
 const rememberedFor = 30_000
 
-/** The sources of an episode. Another project has no say in it. */
+/** The sources of an episode. Only sources in the group's own project count. */
 interface EpisodeSources {
   /** Texts of erased sources. */
   erased: string[]
   /** Texts of remaining sources. */
   remaining: string[]
-  /** A remaining message or document names it. */
+  /** A remaining message or document names the episode. */
   isShared: boolean
 }
 const noSources: EpisodeSources = { erased: [], remaining: [], isShared: false }
@@ -28,7 +28,7 @@ const noSources: EpisodeSources = { erased: [], remaining: [], isShared: false }
 const textsOfMessages =
   'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)'
 const textsOfDocuments = 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)'
-/** $1: the group; $2 and $3: episodes and ids of sources that they name, side by side; $4: the present; $5: episodes. */
+/** $1: the group; $2 and $3: pairs of episodes and the source ids that they name; $4: the present; $5: episodes. */
 const sourcesOf = `WITH ${holdMembers('$4')},
   named AS MATERIALIZED (
     SELECT v.ref, v.source_kind AS kind, v.source_id AS id, v.project_id FROM provenance v JOIN projects p ON p.id = v.project_id
@@ -40,7 +40,7 @@ const sourcesOf = `WITH ${holdMembers('$4')},
   UNION ALL SELECT n.ref, x.id, ${textsOfDocuments}, ${staysSql('x')}
     FROM named n JOIN documents x ON n.kind = 'document' AND x.id = n.id AND x.project_id = n.project_id ${joinHolds('x')}`
 
-/** What a scope covers in a group, whether or not it is marked by now. */
+/** Ids of the records of a scope in a group, whether or not they are already marked as being erased. */
 const idsOf = (kind: Authored, where: string): string =>
   `SELECT x.id FROM ${kind} x JOIN projects p ON p.id = x.project_id WHERE ${where} AND p.group_id = $3`
 async function idsInScope(scope: Scope, group: string, tx: Transaction): Promise<Set<string>> {
@@ -55,22 +55,22 @@ async function idsInScope(scope: Scope, group: string, tx: Transaction): Promise
   return ids
 }
 
-/** What an erasure knows about texts of one group: which words are erased, and which of them remaining texts explain. */
+/** The erased words of one group, and which of them also occur in remaining texts ("explained"). */
 export interface ErasedTexts {
   readonly words: ErasedWords
-  /** Whether a text, or one of several in a row, has erased words or names; whoever else wrote them. */
+  /** Whether one text or several consecutive texts contain erased words or names, even if other authors also wrote them. */
   readonly mayMatter: (text: string) => boolean
-  /** Reads what remains of the project if one of the texts contains erased words. */
+  /** Reads the remaining texts of the project if one of the texts contains erased words. */
   prepare(texts: Iterable<string>, tx: Transaction): Promise<void>
-  /** Runs of erased words that no remaining text explains; before {@link prepare}, all runs. */
+  /** Runs of erased words that no remaining text contains; before {@link prepare}, all runs. */
   unexplained(text: string): RunMatch[]
-  /** Whether a generated text has erased words, or a name of the erased person. */
+  /** Whether a generated text contains erased words or a name of the erased person. */
   hasErased(text: string): boolean
-  /** What becomes of a generated text, or of a description of an episode; undefined where nothing does. */
+  /** How to change a generated text or the description of an episode; undefined if it remains as it is. */
   edit(text: GraphText): TextEdit | undefined
   /**
-   * Decides about episodes. `isPlanned`: the plan names it, so that it is looked at for the first time. `isFound`: it names an erased source,
-   * which may be deleted by now.
+   * Decides about episodes. `isPlanned`: the plan names the episode, so this is its first decision. `isFound`: the episode names an erased
+   * source, which may already be deleted.
    */
   decider(
     episodes: readonly Episode[],
@@ -80,14 +80,14 @@ export interface ErasedTexts {
 }
 export interface EpisodeDecider {
   decide(episode: Episode): DerivedTextDecision
-  /** Whether the episode has words of other authors, or a remaining source names it. */
+  /** Whether the episode contains words of other authors, or a remaining source names it. */
   isShared(uuid: string): boolean
 }
 
 const nothingRemains: RemainingTexts = { explained: new Set(), long: new TextIndex(), short: new TextIndex() }
 const known = new WeakMap<ErasedWords, Map<string, { until: number; texts: ErasedTexts }>>()
 
-/** Of one run and group, for a short time the same. */
+/** Cached for each erasure run and group. */
 export async function erasedTexts(
   group: string,
   scope: Scope,
@@ -202,7 +202,7 @@ async function makeErasedTexts(
           rest.explained,
         )
       }
-      // What remains of the project is read only where it matters: an episode that is wholly of erased texts is deleted in any case.
+      // Read the remaining texts only if they matter: an episode that consists only of erased texts is deleted in any case.
       for (const episode of episodes) {
         if (remaining) break
         const of = prepared.get(episode.uuid)
@@ -220,7 +220,7 @@ async function makeErasedTexts(
   }
 }
 
-/** Fields that are one text each: they become empty, other properties are removed. */
+/** Fields with a single text are emptied; other properties are removed. */
 const emptied = { name: true, summary: true, fact: true, content: true, sourceDescription: true }
 
 function withoutNames(text: string, names: readonly { start: number; end: number }[]): string {
@@ -233,7 +233,7 @@ function withoutNames(text: string, names: readonly { start: number; end: number
   return rest + text.slice(from)
 }
 
-/** Whether a text consists of names of the erased person. */
+/** Whether a text consists only of names of the erased person. */
 export const isOnlyNames = (words: ErasedWords, text: string): boolean => {
   const names = merged(words.namesIn(text))
   return (

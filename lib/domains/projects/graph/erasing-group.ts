@@ -9,7 +9,7 @@ import { judge, type Policy } from './rules.ts'
 import type { NamesOf } from './subject-names.ts'
 import { type FoundByWords, searchWords } from './word-search.ts'
 
-/** See {@link Erased}. */
+/** Collects the {@link Erased} result of one page. */
 export interface ErasedPage extends Erased {
   results: ReturnType<typeof noResults>
   tallies: ReturnType<typeof noTallies>
@@ -48,7 +48,7 @@ export const noTallies = () => ({
 const nothingFound: FoundByWords = { episodes: [], deleteEntities: [], edits: [] }
 const textId = ({ id, field }: Pick<GraphText, 'id' | 'field'>): string => idOfPart(id, field)
 
-/** Erases a page's items in one group, and adds to the page's counts. */
+/** Erases a page's items in one group and adds the counts to the page. */
 export async function eraseInGroup(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
   scope: Scope,
@@ -82,7 +82,7 @@ export async function eraseInGroup(
     exposed.map(({ text }) => text),
     tx,
   )
-  // Who asks for their own words to go has a say over their own name, and none over those of people that they wrote of.
+  // The erasure of a part may redact names: its author decides about their own name, but not about the names of people they mention.
   const redacts = manner.redacts && 'part' in scope
   const { ended, policy } = await policyOf(group, acting, scope, tx, { redacts, now })
   const outcome = await graph.change(
@@ -104,13 +104,13 @@ export async function eraseInGroup(
   await addOutcome(page, group, outcome, { scope, redacts, now }, tx)
 }
 
-/** How the rules ask about words. */
+/** The part of the policy that depends on words. */
 const policyBy = (erased: ErasedTexts, { decide }: EpisodeDecider): Pick<Policy, 'decide' | 'hasErased'> => ({
   decide,
   hasErased: (text) => erased.hasErased(text),
 })
 
-/** Episodes that other authors wrote: they remain, and are mentions where they contain erased words. */
+/** Episodes that other authors wrote remain. Those that contain erased words are reported as mentions. */
 function addRetained(change: GraphChange, retained: readonly Episode[], { words }: ErasedTexts): void {
   change.told.met.derivedRetained = retained.map(({ uuid }) => uuid)
   change.told.met.mentions = retained.flatMap(({ uuid, content }) => (words.runsIn(content).length > 0 ? [uuid] : []))
@@ -122,7 +122,7 @@ function addByWords(change: GraphChange, { deleteEntities, edits }: FoundByWords
   change.editTexts.push(...edits)
 }
 
-/** Generated texts that the model may have written with an erased episode before it. */
+/** Generated texts that the model may have written while it read an erased episode. */
 function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: ErasedTexts): void {
   const gone = new Set([...change.deleteEntities, ...change.deleteFacts])
   const blanked = new Set([
@@ -176,7 +176,7 @@ async function addOutcome(
   add('derivedRetained', told.met.derivedRetained ?? [], [])
   add('exposedUnmatched', told.met.exposedUnmatched ?? [], told.gone)
   page.count += outcome.episodesDeleted + outcome.episodesCut
-  // Where a later page takes the episode, no name stays.
+  // An episode that a later page erases is not reported as a mention.
   const isSaid = outcome.mentions.some(({ kind }) => kind === 'episode')
   const going = isSaid ? await goingOf(scope, group, tx, now) : new Set<string>()
   for (const place of outcome.mentions)

@@ -9,7 +9,7 @@ import { searched } from './planned-episodes.ts'
 import type { Policy } from './rules.ts'
 import { namedByOthers } from './shared-episodes.ts'
 
-/** What the project of a group says of its labels; a group that is no project's says nothing. */
+/** The label mapping of a group's project; empty if the group belongs to no project. */
 async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKinds> {
   const project = await tx.project.findUnique({ where: { groupId: group }, select: { entityKinds: true } })
   const told = project?.entityKinds
@@ -19,12 +19,12 @@ async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKind
   )
 }
 
-/** The words of messages and documents that still have their rows. */
+/** The texts of messages and documents whose rows still exist. */
 const textsOf = `SELECT id AS source, content AS text FROM messages WHERE id = ANY($1::text[])
     UNION ALL SELECT message_id, content FROM message_edits WHERE message_id = ANY($1::text[])
     UNION ALL SELECT document_id, content FROM document_chunks WHERE document_id = ANY($1::text[])`
 
-/** The episodes of a page: those that it names, and those that name what it is about, which may have come since (`found`). */
+/** Episodes of a page: `planned` ones, and those that name the page's sources and may be newer than the plan (`found`). */
 export async function episodesInGroup(
   { graph }: { graph: GraphStore },
   { group, episodes, told, about, unsearched }: GroupItems,
@@ -38,20 +38,20 @@ export async function episodesInGroup(
   return { planned: [...new Set([...episodes, ...told])].sort(), found: [...found.keys()].sort() }
 }
 
-/** What messages and documents of the group's own project say that episodes ended; another project has no say in it. */
+/** Facts that episodes ended, as reported by messages and documents of the group's own project. Reports of other projects are ignored. */
 const endings = `SELECT v.ref, v.ended FROM provenance v JOIN projects p ON p.id = v.project_id
   WHERE v.store = 'graph' AND v.ref = ANY($2::text[]) AND v.place IN ('', $1) AND p.group_id = $1 AND v.ended <> '{}'
     AND (EXISTS (SELECT FROM messages m WHERE v.source_kind = 'message' AND m.id = v.source_id AND m.project_id = p.id)
       OR EXISTS (SELECT FROM documents d WHERE v.source_kind = 'document' AND d.id = v.source_id AND d.project_id = p.id))
   ORDER BY v.ref, v.id`
 
-/** What of a scope in a group no hold keeps, with the episodes that it came to; `$3` is the present, `$4` the group. */
+/** Records of a scope in a group that are not under legal hold, with their episodes; `$3` is the present, `$4` the group. */
 const going = (kind: Authored, where: string): string => `WITH ${holdMembers('$3')}
   SELECT x.id AS source, v.ref FROM ${kind} x JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
     LEFT JOIN provenance v ON v.source_id = x.id AND v.store = 'graph' AND v.place IN ('', $4)
   WHERE ${where} AND p.group_id = $4 AND ${holdOf} IS NULL`
 
-/** All episodes of a group that go with a scope, on whichever page, as pointers name them. */
+/** All episodes of a group that pointers assign to a scope, on every page. */
 export async function goingOf(scope: Scope, group: string, tx: Transaction, now: Date): Promise<Set<string>> {
   const [sources, episodes] = [new Set<string>(), new Set<string>()]
   for (const kind of ['messages', 'documents'] as const) {
@@ -72,7 +72,7 @@ export async function goingOf(scope: Scope, group: string, tx: Transaction, now:
   return episodes
 }
 
-/** How these episodes are judged: what the project says of labels, and what who wrote them says that they ended. */
+/** The policy for these episodes: the project's label mapping, and the facts that their authors report as ended. */
 export async function policyOf(
   group: string,
   episodes: readonly string[],

@@ -10,7 +10,10 @@ import { searchWords } from './word-search.ts'
 
 const store = 'graph'
 
-/** What would become of everything that a scope has in the graph, and why. Judged as a whole, as all pages together come to; where the graph does not answer, what pointers name. Reads alone. */
+/**
+ * What an erasure would do to every graph record of a scope, and why. Decides about all pages together. If the graph does not answer, only
+ * the episodes that pointers name are returned. Read-only.
+ */
 export async function verdictsOf(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
   scope: Scope,
@@ -80,7 +83,7 @@ async function verdictsInGroup(
       found: verdict.kind === 'episode' ? (episodes.get(verdict.id) ?? 'text') : 'group',
     }
   })
-  // Texts that have erased words although no episode leads to them.
+  // Texts that contain erased words although no episode leads to them.
   const known = new Set(judged.map(({ id }) => id))
   const tell = (kind: string, id: string, verdict: Verdict['verdict'], evidence: string[]) => {
     if (!known.has(id))

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-it('gives a person the episodes that came of their words and their agents’ alone, and of none that is being erased', async () => {
+it('an export contains episodes derived only from the person and their agents, and none that is being erased', async () => {
   const project = await madeProject(test)
   const member = await madeMember(test, project)
   const conversation = await madeConversation(test, project)

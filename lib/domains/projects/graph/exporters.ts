@@ -6,7 +6,7 @@ import { writtenBy } from '../exporters.ts'
 import type { WriterKind } from '../rules.ts'
 import { lastingDocument, standingMessage } from '../standing.ts'
 
-/** Pointers of one page: about each of them its neighbourhood is read. */
+/** Pointers on one page. The neighbourhood of each is read. */
 const pageSize = 50
 
 interface Pointed extends Record<string, unknown> {
@@ -15,18 +15,18 @@ interface Pointed extends Record<string, unknown> {
   project: string
   sources: string[]
 }
-/** What was said and brought by those whom the condition names, without what is being erased. */
+/** Messages and documents of the authors that the condition selects, without those that are being erased. */
 const sourcesBy = (
   isTheirs: (alias: string) => string,
 ) => `SELECT m.id FROM messages m WHERE ${isTheirs('m')} AND ${standingMessage('m')}
     UNION ALL SELECT d.id FROM documents d WHERE ${isTheirs('d')} AND ${lastingDocument('d')}`
 /** $1: an author of that kind. */
 const ownSources = (kind: WriterKind) => sourcesBy((alias) => writtenBy(kind, alias))
-/** $5: agents whose words are theirs, too. */
+/** $5: agents of the same person. Their words do not count as words of others. */
 const theirAgents = sourcesBy((alias) => `${alias}.author_kind = 'agent' AND ${alias}.author_id = ANY($5::text[])`)
 /**
- * Episodes in the order of their groups and ids, after one, that came of what this author wrote, as far as pointers tell. One that came of
- * somebody else's words, too, is left out, for it may have them (GDPR art. 15(4)).
+ * Episodes after a cursor, ordered by group and id, whose pointers name only this author. An episode that is also derived from another
+ * author is left out because it may contain that author's personal data (GDPR art. 15(4)).
  */
 const pointed = (
   kind: WriterKind,
@@ -92,7 +92,7 @@ async function* pagesOf(
       for (const row of ofGroup) {
         const episode = found.episodes.find(({ uuid }) => uuid === row.ref)
         if (!episode) continue
-        // What came of it first: wordings that came of others' words are theirs.
+        // Only facts whose first source is this episode: the wording of other facts comes from other authors.
         const facts = found.facts.filter(({ episodes }) => episodes[0] === row.ref)
         lines.push(recordOf(row, episode, facts, found.entities))
       }
@@ -105,20 +105,20 @@ async function* pagesOf(
 
 const common = {
   part: 'graph_episodes',
-  // Derived from what the subject wrote: for access alone (GDPR art. 15).
+  // Derived from what the subject wrote: only for access (GDPR art. 15).
   bases: ['all'],
   tables: ['graph_episodes', 'graph_facts', 'graph_entities', 'graph_mentions'],
 } as const
 
-/** What the graph made of the words of an agent. */
+/** Exports of graph data derived from an agent's messages and documents. */
 export const graphExporters = (db: Database, graph: GraphStore): Exporter[] => [
   { ...common, pages: (agentId, reader) => pagesOf(db, graph, 'agent', agentId, reader) },
 ]
-/** What the graph made of the words of a person. */
+/** Exports of graph data derived from a person's messages and documents. */
 export const graphPersonExporters = (db: Database, graph: GraphStore): PersonExporter[] => [
   { ...common, pages: (accountId, reader) => pagesOf(db, graph, 'account', accountId, reader) },
 ]
-/** What the graph made of the words of a participant. */
+/** Exports of graph data derived from a participant's messages and documents. */
 export const graphParticipantExporters = (db: Database, graph: GraphStore): PersonExporter[] => [
   { ...common, pages: (participantId, reader) => pagesOf(db, graph, 'participant', participantId, reader) },
 ]

@@ -62,8 +62,8 @@ beforeEach(async () => {
   ).data.id
 })
 
-describe('the erasure of one message', () => {
-  it('takes what came of it out of the graph, and says how much', async () => {
+describe('DELETE of a message', () => {
+  it('erases its derived data in the graph and reports the counts', async () => {
     const deal = dealGraph(place.group)
     await planting.plant(deal)
     const message = await says(`${sentence}.`)
@@ -91,7 +91,7 @@ describe('the erasure of one message', () => {
     )
   })
 
-  it('takes the names of erased people out of what others said where that is asked', async () => {
+  it('with redact removes names of erased people from episodes of others', async () => {
     const deal = dealGraph(place.group)
     await planting.plant(deal)
     const message = await says(`${sentence}.`)
@@ -100,7 +100,7 @@ describe('the erasure of one message', () => {
     expect(JSON.stringify(await standing())).not.toMatch(/xanadu/i)
   })
 
-  it('a dry run shows every verdict with what it rests on, and changes nothing', async () => {
+  it('with dry_run returns every decision with its evidence and changes nothing', async () => {
     const deal = dealGraph(place.group)
     await planting.plant(deal)
     const before = await standing()
@@ -122,7 +122,7 @@ describe('the erasure of one message', () => {
     expect(await standing()).toEqual(before)
   })
 
-  it('the project says which of its labels are business', async () => {
+  it('uses the project’s mapping of labels to business', async () => {
     const deal = dealGraph(place.group)
     await planting.plant(deal)
     await ask('PATCH', `/api/projects/${place.project}`, { entity_kinds: { Entity: 'business' } })
@@ -135,13 +135,13 @@ describe('the erasure of one message', () => {
   })
 })
 
-describe('where no pointer exists', () => {
+describe('without a pointer', () => {
   it.each([
     ['its text', (text: string, _id: string) => ({ content: `user:  ${text.replaceAll(' ', '\n ')}` }), 'text'],
     ['its id in the name', (_: string, id: string) => ({ name: `message:${id}` }), 'group'],
     ['its id in the description', (_: string, id: string) => ({ sourceDescription: `chat (${id}).` }), 'group'],
     ['its id in the metadata', (_: string, id: string) => ({ metadata: { of: [{ message: id }] } }), 'group'],
-  ])('an episode with %s is found, and another is not', async (_, shape, found) => {
+  ])('DELETE of a message erases an episode with %s, and keeps another one', async (_, shape, found) => {
     const text = 'The vault opens at nine, said somebody to nobody.'
     const message = await says(text)
     const mine = `${place.group}-mine`
@@ -163,7 +163,7 @@ describe('where no pointer exists', () => {
     expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([theirs])
   })
 
-  it('a short text finds nothing, and an episode that a pointer gives to another message stays', async () => {
+  it('a short text finds no episode, and an episode with a pointer from another message remains', async () => {
     const reply = await says('I answer that now.')
     const message = await says('Thanks a lot.')
     const [replied, thanked] = [`${place.group}-replied`, `${place.group}-thanked`]
@@ -181,12 +181,12 @@ describe('where no pointer exists', () => {
   })
 })
 
-describe('where a pointer tells something else, or not all', () => {
+describe('with wrong or incomplete pointers', () => {
   const said = 'The vault opens at nine, said somebody to nobody.'
   const told = (uuid: string, more: Parameters<typeof episode>[2] = {}) =>
     planting.plant({ group: place.group, ...bare, episodes: [episode(uuid, 1, more)] })
   const standingIds = async () => (await standing()).episodes.map(({ uuid }) => uuid)
-  /** Erased and verified; gives its run. */
+  /** Erases a message, verifies the erasure, and returns its run. */
   const erased = async (message: string) => {
     const receiptId = await erasedWhole(test, messagePath(message), place.owner)
     return test.db.prisma.erasureRun.findUniqueOrThrow({ where: { receiptId }, include: { steps: true } })
@@ -197,7 +197,7 @@ describe('where a pointer tells something else, or not all', () => {
   it.each([
     ['nothing', {}],
     ['something in another group', { place: 'a-group-of-nobody' }],
-  ])('a pointer to %s hides no episode that has the words', async (_, more) => {
+  ])('erasure finds an episode with the words when a pointer names %s', async (_, more) => {
     await told(`${place.group}-mine`, { content: `user: ${said}` })
     const message = await says(said)
     await points(message, 'x', more)
@@ -205,7 +205,7 @@ describe('where a pointer tells something else, or not all', () => {
     expect(await standingIds()).toEqual([])
   })
 
-  it('of several episodes of which one is told all go', async () => {
+  it('erasure finds all episodes of a message when only one is reported', async () => {
     const [before, after] = [`${place.group}-before`, `${place.group}-after`]
     const later = 'The vault opens at ten, said somebody to nobody.'
     await told(before, { content: said })
@@ -217,7 +217,7 @@ describe('where a pointer tells something else, or not all', () => {
     expect(await standingIds()).toEqual([])
   })
 
-  it('an episode with the same words that a pointer gives to what stays is left', async () => {
+  it('erasure keeps an episode with the same words when a pointer assigns it to a remaining message', async () => {
     const [mine, theirs] = [`${place.group}-mine`, `${place.group}-theirs`]
     await told(mine, { content: said })
     await told(theirs, { content: said })
@@ -228,7 +228,7 @@ describe('where a pointer tells something else, or not all', () => {
     expect(await standingIds()).toEqual([theirs])
   })
 
-  it('what is no episode is looked for as an id alone, and keeps no erasure from its end', async () => {
+  it('erasure ends, and searches for a reported id only as an id, when it is not an episode', async () => {
     const deal = '0b5a3c1e-4d2f-4a6b-8c7d-9e0f1a2b3c4d'
     const who = '7d1f0c2e-9b3a-4e5d-8f6c-1a2b3c4d5e6f'
     const kept = `${place.group}-kept`
@@ -246,7 +246,7 @@ describe('where a pointer tells something else, or not all', () => {
     expect([left.episodes, left.entities, left.mentions].map(({ length }) => length)).toEqual([1, 1, 1])
   })
 
-  it('an episode whose id may be a word is erased and verified by its id alone', async () => {
+  it('erasure of an episode whose id may be a word searches for the id only as an id', async () => {
     await told('the')
     await told(`${place.group}-kept`, { content: 'All of the deal.' })
     const message = await says('Something that points at words.')
@@ -255,7 +255,7 @@ describe('where a pointer tells something else, or not all', () => {
     expect(await standingIds()).toEqual([`${place.group}-kept`])
   })
 
-  it('an episode that is told before it is there is found a day later by its id', async () => {
+  it('the second search finds an episode by its id when it was reported before it existed', async () => {
     const late = '3f8e2d1c-6b5a-4f4e-9d3c-2b1a0f9e8d7c'
     const message = await says('Somebody tells of it before it is there.')
     await points(message, late)
@@ -268,8 +268,8 @@ describe('where a pointer tells something else, or not all', () => {
   })
 })
 
-describe('what is of others', () => {
-  it('a pointer that names another group touches nothing there, and the plan says why', async () => {
+describe('data of other projects', () => {
+  it('is unchanged when a pointer names another group, and the plan gives the reason', async () => {
     const others = newId('grp').toLowerCase()
     const theirs = dealGraph(others)
     const message = await says('Something that points elsewhere.')
@@ -288,7 +288,7 @@ describe('what is of others', () => {
   })
 
   it.each(['*0000000', 'about:x', 'text:x', '../x', ''])(
-    'a pointer %j that stands for something else is nothing',
+    'is unchanged when a pointer is %j, which has a meaning in items',
     async (ref) => {
       const kept = `${place.group}-kept`
       await planting.plant({ group: place.group, ...bare, episodes: [episode(kept, 1)] })
@@ -306,7 +306,7 @@ describe('what is of others', () => {
   )
 })
 
-describe('what several pointers name', () => {
+describe('an episode of several sources', () => {
   const of = (found: Verdict[], id: string) => found.find((one) => one.id === id)
 
   const own = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
@@ -325,7 +325,7 @@ describe('what several pointers name', () => {
     ['reported for the erased one', true, false],
     ['reported for the other one', false, true],
     ['not reported', false, false],
-  ])('a turn is cut, its provenance %s, and stays so in a repetition', async (_, isOwnReported, isOtherReported) => {
+  ])('is cut when its provenance is %s, and not cut again later', async (_, isOwnReported, isOtherReported) => {
     const both = `${place.group}-both`
     const thing = `${place.group}-thing`
     await planting.plant({
@@ -349,7 +349,7 @@ describe('what several pointers name', () => {
     expect(await contents()).toEqual([])
   })
 
-  it('an episode that no exact words lead to is deleted although another message remains', async () => {
+  it('is deleted when it contains no exact words of its sources, although another message remains', async () => {
     const both = `${place.group}-both`
     await planting.plant({
       group: place.group,
@@ -363,7 +363,7 @@ describe('what several pointers name', () => {
     expect(await contents()).toEqual([])
   })
 
-  it('another author’s episode stays byte for byte, whatever a pointer says, and is a mention where it quotes', async () => {
+  it('remains unchanged when another author wrote it, despite a wrong pointer, and is a mention if it quotes erased words', async () => {
     const [wrong, quoting] = [`${place.group}-wrong`, `${place.group}-quoting`]
     const quote = `As she wrote: “${own}” That is all.`
     await planting.plant({
@@ -391,7 +391,7 @@ describe('what several pointers name', () => {
     ])
   })
 
-  it('words in summaries and facts that no episode leads to are blanked, and those of others stay', async () => {
+  it('words in summaries and facts are blanked when no episode leads to them, and words of others remain', async () => {
     const [thing, other, link, untouched] = ['thing', 'other', 'link', 'untouched'].map(
       (name) => `${place.group}-${name}`,
     )
@@ -428,7 +428,7 @@ describe('what several pointers name', () => {
     expect(results).toMatchObject({ textsEdited: 3 })
   })
 
-  it('texts that were generated while the episode was in the context are checked and counted', async () => {
+  it('texts generated while the episode was in the context are checked and counted', async () => {
     const ids = ['own', 'next', 'later'].map((name) => `${place.group}-${name}`)
     const who = ['a', 'b', 'c'].map((name) => `${place.group}-w-${name}`)
     await planting.plant({
@@ -457,7 +457,7 @@ describe('what several pointers name', () => {
     for (const [n, text] of [answer, 'Nothing of it is said in here.'].entries())
       await points(await says(text), ids[n + 1] ?? '')
     const { results, receipt } = await resultsOf(one)
-    // Texts, and not records: of one entity a text matches and two do not.
+    // Counts texts, not records: one text of an entity matches and two do not.
     expect(results).toMatchObject({ exposedMatched: 2, exposedUnmatched: 2 })
     expect(receipt.exposed).toEqual({ matched: 2, unmatched: 2 })
     expect((await standing()).entities.map(({ summary }) => summary).sort()).toEqual([
@@ -466,7 +466,7 @@ describe('what several pointers name', () => {
     ])
   })
 
-  it('entities of a partial ingestion go by their words', async () => {
+  it('entities of a partial ingestion are erased by their words', async () => {
     const [named, told, others] = ['named', 'told', 'others'].map((name) => `${place.group}-${name}`)
     await planting.plant({
       ...{ group: place.group, ...bare, episodes: [] },
@@ -480,7 +480,7 @@ describe('what several pointers name', () => {
     expect((await standing()).entities.map(({ uuid }) => uuid)).toEqual([others])
   })
 
-  it('goes where all of it goes at once', async () => {
+  it('is deleted when all its sources are erased together', async () => {
     const both = `${place.group}-both`
     await planting.plant({ group: place.group, ...bare, episodes: [episode(both, 1)] })
     for (const words of ['One half of it is this.', 'The other half is that.']) await points(await says(words), both)
@@ -488,7 +488,7 @@ describe('what several pointers name', () => {
     expect((await standing()).episodes).toEqual([])
   })
 
-  it('what another project says of the group neither keeps an episode nor brings validity back', async () => {
+  it('pointers of another project neither retain an episode nor restore validity', async () => {
     const deal = dealGraph(place.group)
     const message = await says(`${sentence}.`)
     const mine = { ...place }
@@ -515,8 +515,8 @@ describe('what several pointers name', () => {
   })
 })
 
-describe('a conversation of more episodes than a page has', () => {
-  it('counts an entity once that several of its pages meet, and not as kept where a later one takes it', async () => {
+describe('a conversation with more episodes than a page', () => {
+  it('counts an entity of several pages once, and not as orphaned when a later page deletes it', async () => {
     const other = (await ask('POST', `/api/projects/${place.project}/conversations`, { title: 'Stays' }, 201)).data.id
     const author = { kind: 'account' as const, id: place.owner.accountId }
     const each = 700
@@ -554,8 +554,8 @@ describe('a conversation of more episodes than a page has', () => {
   }, 300_000)
 })
 
-describe('a group that has episodes already', () => {
-  it('is given to managers of the organisation alone', async () => {
+describe('a group with existing episodes', () => {
+  it('can be claimed only by managers of the organization', async () => {
     const group = newId('grp').toLowerCase()
     await planting.plant({ group, ...bare, episodes: [episode(`${group}-1`, 1)] })
     const refused = await ask('POST', '/api/projects', { name: 'Taken', group_id: group }, 422)
@@ -568,7 +568,7 @@ describe('a group that has episodes already', () => {
   })
 })
 
-it('names in what others wrote are taken out for owners alone', async () => {
+it('redact is allowed only for owners of the project', async () => {
   const member = await signedIn(test, 'person', place.owner.organisationId)
   await ask(
     'POST',
@@ -585,7 +585,7 @@ it('names in what others wrote are taken out for owners alone', async () => {
   expect((await erased('')).status).toBe(200)
 })
 
-it('the first episode of an empty group, come late, is found a day later', async () => {
+it('the second search finds the first episode of a group that was empty', async () => {
   const message = await says('Somebody processes the very first much too late.')
   const told = await ask('DELETE', messagePath(message), {})
   expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
@@ -600,7 +600,7 @@ it('the first episode of an empty group, come late, is found a day later', async
   expect((await ask('GET', `/api/erasures/${told.auditId}`)).data.late_found).toBe(1)
 })
 
-it('the first episode of a project that was closed with an empty group is found a day later', async () => {
+it('the second search finds the first episode of a closed project whose group was empty', async () => {
   await says('Graphiti is at its very first.')
   await ask('POST', `/api/projects/${place.project}/close`, {})
   test.clock.advance(31 * 24 * 3_600_000)
@@ -618,7 +618,7 @@ it('the first episode of a project that was closed with an empty group is found 
   expect(await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { id } })).toMatchObject({ lateFound: 1 })
 })
 
-it('an episode that comes late is found a day later, and erased', async () => {
+it('the second search finds and erases a late episode', async () => {
   await planting.plant({ group: place.group, ...bare, episodes: [episode(`${place.group}-first`, 1)] })
   const message = await says('Somebody processes this much too late.')
   const { auditId } = await ask('DELETE', messagePath(message), {})
@@ -642,7 +642,7 @@ it('an episode that comes late is found a day later, and erased', async () => {
   expect((await ask('GET', `/api/erasures/${auditId}`)).data.late_found).toBe(1)
 })
 
-it('a conversation goes with the episodes of all its messages, whatever pages they come in', async () => {
+it('erasure of a conversation deletes the episodes of all its messages, in any division into pages', async () => {
   const deal = dealGraph(place.group)
   await planting.plant(deal)
   for (const name of ['e1', 'e2', 'e3']) await points(await says(`Message for ${name} is said here.`), deal.id(name))
@@ -653,7 +653,7 @@ it('a conversation goes with the episodes of all its messages, whatever pages th
   expect(left.entities.map(({ uuid }) => uuid)).toEqual([deal.id('theirs')])
 })
 
-describe('asked for itself', () => {
+describe('the graph data source', () => {
   const holder = () => {
     const found = test.app.holders.find(({ name }) => name === 'graph.episodes')
     if (!found) throw new Error('the holder is not there')
@@ -661,7 +661,7 @@ describe('asked for itself', () => {
   }
   const within: TestApp['db']['transaction'] = (run) => test.db.transaction(run)
 
-  it('a project goes whole, in portions, whatever it has', async () => {
+  it('erases the group of a project completely, in portions', async () => {
     const deal = dealGraph(place.group)
     await planting.plant(deal)
     const others = dealGraph(`${place.group}-other`)
@@ -675,7 +675,7 @@ describe('asked for itself', () => {
     expect((await planting.standing(others.group)).episodes).toHaveLength(5)
   })
 
-  it('an episode that a later page of the same erasure takes is no place where a name stays', async () => {
+  it('does not report a mention in an episode that a later page erases', async () => {
     const deal = dealGraph(place.group)
     await planting.plant(deal)
     const messages = [await says(`${sentence}.`), await says('Somebody came back.')]
@@ -689,7 +689,7 @@ describe('asked for itself', () => {
     expect(places).not.toContain(`episode ${deal.id('e2')}`)
   })
 
-  it('while a graph that kept data is switched off, it plans what pointers say, and neither erases nor finds it gone', async () => {
+  it('plans from pointers and rejects erase and residue while a graph with stored data is switched off', async () => {
     const message = await says('Something that lies where nobody gets to.')
     await points(message, 'somewhere-else')
     const now = test.clock.now()
@@ -723,9 +723,9 @@ describe('asked for itself', () => {
   })
 })
 
-describe('a project in which a person alone takes part', () => {
+describe('erasure of the only member of a project', () => {
   const other = episode('', 1, { content: '{"a record": "that no message or document brought"}', source: 'json' })
-  /** An episode that came of what its person said, and one that an application put into the group by itself. */
+  /** An episode derived from the person's message, and one that an application wrote without a source. */
   async function planted() {
     const message = await says(sentence)
     const [told, untold] = [`${place.group}-told`, `${place.group}-untold`]
@@ -746,7 +746,7 @@ describe('a project in which a person alone takes part', () => {
       }),
     )
 
-  it('goes with all of its group, whatever put it there', async () => {
+  it('deletes the whole group, including data without a source', async () => {
     await planted()
     const { runId } = await begun()
     await drain(test)
@@ -754,7 +754,7 @@ describe('a project in which a person alone takes part', () => {
     expect(await standing()).toMatchObject({ episodes: [], ...bare })
   })
 
-  it('keeps what is others’ where somebody joins before its turn comes', async () => {
+  it('keeps data without a source when somebody joins before the graph step', async () => {
     const { untold } = await planted()
     const { runId } = await begun()
     await drain(test, { except: ['erasure.step'] })

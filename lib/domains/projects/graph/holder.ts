@@ -48,7 +48,7 @@ const authors = (subject: Subject): [string[], string[]] => {
   return [kinds, ids]
 }
 
-/** Another author wrote all of it. */
+/** Another author wrote the whole episode. */
 const isKept = (decision: DerivedTextDecision['decision'] | undefined): boolean =>
   decision === 'retained' || decision === 'untouched'
 
@@ -56,15 +56,21 @@ const wholeOf = (groups: readonly GroupItems[]): string[] =>
   groups.flatMap(({ group, portions }) => (portions > 0 ? [group] : []))
 
 /**
- * Episodes of the knowledge graph that came of messages and documents, with all that follows from them by the hybrid policy. Items:
- * `<group>/<episode>`; `<group>/*…` of a group that goes whole. Watched: `<group>/about:<source>` and `<group>/told:<episode>`, by which an
- * episode that comes late is found; `<group>/words:`, by which the erased words are searched in every text of the group; `<group>/names:`,
- * that a person's name is looked for in what stays. An episode that another author wrote is watched, too.
+ * Personal data source for episodes of the knowledge graph derived from messages and documents, and for records derived from them (see the
+ * hybrid policy in `judge`).
+ *
+ * Items: `<group>/<episode>`; `<group>/*…` for a group that is erased completely.
+ *
+ * Watched:
+ * - `<group>/about:<source>` and `<group>/told:<episode>` find late writes.
+ * - `<group>/words:` searches for erased words in every text of the group.
+ * - `<group>/names:` searches for a person's name in remaining records.
+ * - An episode that another author wrote is also watched.
  */
 export function graphHolder(parts: GraphHolderParts): DataHolder {
   const { db, graph, sources, whatIsMissing } = parts
 
-  /** Throws while a graph that kept data is switched off: what lies there counts as held. */
+  /** @throws {Problem} `unavailable` while a graph with stored data is switched off. Its data counts as still stored. */
   async function mustBeWhole(tx?: Transaction): Promise<void> {
     const missing = await whatIsMissing(tx)
     if (missing.length > 0)
@@ -73,7 +79,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
         `A store that kept data is switched off: ${missing.map(({ shown }) => shown).join(', ')}. Nothing there is lost or erased. Connect it again, or have an admin retire it.`,
       )
   }
-  // Of our own database no second connection is asked for inside a transaction: that it answers is known.
+  // The internal graph is in our own PostgreSQL, which is known to answer: a transaction needs no second connection for this check.
   const isUp = async () => graph.provider === 'postgresql' || (await graph.state()).state === 'ok'
 
   async function plan(scope: Scope, tx: Transaction, now: Date): Promise<{ items: ItemId[]; watched: ItemId[] }> {
@@ -84,10 +90,10 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     for (const group of wholes) {
       const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
       for (let n = 0; n < portions; n++) items.add(portionItem(group, n))
-      // A group that is empty is no sign that nobody writes: Graphiti may be at its first episode.
+      // An empty group may still get data: Graphiti may be writing its first episode.
       if (portions === 0) watched.add(portionItem(group, 0))
     }
-    // Others may come to take part in it before its turn comes: then what came of these goes, and is looked for.
+    // Others may join the project before it is erased. Then only the data derived from this subject is erased, so watch for it.
     if ('subject' in scope && wholes.length > 0)
       for await (const batch of sources.of(scope, tx, now))
         for (const { group, id } of batch)
@@ -105,7 +111,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     return { items: [...items].sort(), watched: [...watched].sort() }
   }
 
-  /** Of a run, or of a caller that passes no words. */
+  /** The words of the run, or of the scope if the caller passes none. */
   async function wordsOf(scope: Scope, tx: Transaction, { words, now }: Pick<Manner, 'words' | 'now'>) {
     if (words) return words
     const found = new Fingerprints()
@@ -131,7 +137,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
         continue
       }
       for (const own of planned) if (own.group === group) of.episodes = [...of.episodes, ...own.episodes.keys()]
-      // Words first: a name that is taken out of a text would hide them.
+      // Search for words first: redacting a name would hide them.
       if (of.words || of.episodes.length + of.told.length + of.about.length + of.unsearched.length > 0)
         await eraseInGroup(parts, scope, of, { ...manner, words }, erased, tx)
       if (of.names) erased.mentions.push(...(await namesLeft(parts, scope, group, tx, manner)))

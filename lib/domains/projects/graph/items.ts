@@ -1,32 +1,32 @@
 import type { ItemId } from '#lib/kernel/holder.ts'
 
-/** What a page erases in one group: ids alone, so that a search a day later needs nothing else. */
+/** What a page erases in one group. Contains only ids, so that a search days later needs no other data. */
 export interface GroupItems {
   group: string
   /** Uuids of episodes. */
   episodes: string[]
-  /** What pointers call episodes, and was none when it was planned, or nobody could look: it may be any word. */
+  /** Ids that only pointers name: no such episode existed at planning, or the graph did not answer. Such an id may be any word. */
   told: string[]
-  /** Messages and documents whose episodes are looked for by the ids that they name. */
+  /** Messages and documents. Their episodes are found by the ids that the episodes name. */
   about: string[]
-  /** Those whose episodes are looked for by their texts, too, because the graph did not answer when it was planned. */
+  /** Sources whose episodes are also found by text, because the graph did not answer when it was planned. */
   unsearched: string[]
-  /** Portions of a group that goes whole. */
+  /** Number of portions, for a group that is erased completely. */
   portions: number
-  /** The name of the person is looked for in what stays. */
+  /** Search for the person's name in remaining records. */
   names: boolean
-  /** The erased words are searched in every text. */
+  /** Search for the erased words in every text. */
   words: boolean
 }
 
-/** Rows of a group that one portion stands for. */
+/** Rows of a group in one portion. */
 export const portionSize = 100
 
-/** What can be an episode's uuid in an item: nothing that stands for something else there. */
+/** Whether a pointer can be an episode's uuid in an item. It must not contain characters that have a meaning in items. */
 export const isEpisodeId = (ref: string): boolean => /^[\w.-]{1,200}$/.test(ref)
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** What names an episode where it stands in a text: its id, unless that may be a word. The rest is compared with ids alone. */
+/** How to find episodes: UUIDs are searched for in any text; other ids may be ordinary words and are only compared with ids. */
 export function soughtAs({ episodes, told }: Pick<GroupItems, 'episodes' | 'told'>): {
   anywhere: string[]
   asIds: string[]
@@ -47,7 +47,7 @@ export const portionItem = (group: string, number: number): ItemId => `${group}/
 
 export const isPortionOf = (item: ItemId, group: string): boolean => item.startsWith(`${group}/*`)
 
-/** Items by their groups, in the order of the groups' names. */
+/** Groups the items and sorts the groups by name. */
 export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
   const groups = new Map<string, GroupItems>()
   for (const item of items) {

@@ -9,7 +9,7 @@ test.each([
   ['王', false],
   ['Contract', false],
   ['', false],
-])('%s may be taken out of what others wrote: %s', (name, may) => {
+])('mayBeTakenOut(%j) returns %s', (name, may) => {
   expect(mayBeTakenOut(name)).toBe(may)
 })
 
@@ -18,6 +18,6 @@ test.each([
   ['  Dr. Ida ', '(^|[^[:alnum:]])Dr\\.\\s+Ida($|[^[:alnum:]])'],
   ['王小明', '王小明'],
   ['ida+x@example.org', '(^|[^[:alnum:]])ida\\+x@example\\.org($|[^[:alnum:]])'],
-])('%s is looked for as whole words', (name, pattern) => {
+])('namePattern returns a pattern of whole words for %s', (name, pattern) => {
   expect(namePattern(name)).toBe(pattern)
 })

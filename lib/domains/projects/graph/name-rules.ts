@@ -1,8 +1,8 @@
 const isWordless = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g
 
 /**
- * Whether a name may be taken out of what others wrote, on the word of whoever bears it: an address, a name of two words, or of two signs
- * in a script without spaces. People choose what they are called, and one word may be any word.
+ * Whether a reported name may be redacted in the texts of other authors: an email address, a name of at least two words, or of at least two
+ * characters in a script without spaces. People choose their names, and a single word may be any word.
  */
 export const mayBeTakenOut = (name: string): boolean =>
   name.includes('@') || name.trim().split(/\s+/).length > 1 || (name.match(isWordless)?.length ?? 0) > 1
@@ -10,7 +10,7 @@ export const mayBeTakenOut = (name: string): boolean =>
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 const standsAlone = (sign: string | undefined): boolean => sign !== undefined && /[\p{L}\p{N}]/u.test(sign)
 
-/** A name as PostgreSQL looks for it: whole words, whatever the space between them; in scripts without spaces, anywhere. */
+/** A name as a PostgreSQL pattern: matches whole words with any white space between them; in scripts without spaces, matches anywhere. */
 export function namePattern(name: string): string {
   const words = name.trim()
   const bound = (sign: string | undefined, edge: string): string =>

@@ -13,7 +13,7 @@ import { neo4jServer } from '#lib/testing/services/shared.ts'
 const answer = 'Thank you for telling us. We will book another room for you.'
 const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
 
-describe.each(['PostgreSQL', 'Neo4j'] as const)('odd texts in the graph of %s', (provider) => {
+describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a graph in %s', (provider) => {
   const isThere = provider === 'PostgreSQL' || isInstalled('neo4j')
   let test: TestApp
   let planting: GraphPlanting
@@ -68,7 +68,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('odd texts in the graph of %s', 
   }
 
   it.skipIf(!isThere)(
-    'cuts a message of one word, a URL, code and four scripts, and keeps the other author’s words byte for byte',
+    'cuts a message of one word, a URL, code and four scripts, and keeps the other author’s words unchanged',
     async () => {
       const cases = [
         'yes',
@@ -105,7 +105,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('odd texts in the graph of %s', 
   )
 
   it.skipIf(!isThere)(
-    'cuts a message that an episode contains twice, wherever it stands',
+    'cuts a message that an episode contains twice, at both places',
     async () => {
       const place = await newPlace()
       const own = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
@@ -124,7 +124,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('odd texts in the graph of %s', 
   )
 
   it.skipIf(!isThere)(
-    'keeps a message of emoji alone: it has no words that could be searched',
+    'keeps a message that consists of emoji, because it has no words to search for',
     async () => {
       const place = await newPlace()
       const ref = `${place.group}-emoji`
@@ -140,7 +140,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('odd texts in the graph of %s', 
   )
 
   it.skipIf(!isThere)(
-    'cuts one of 10,000 messages out of the episode that all of them are reported for',
+    'cuts one of 10,000 messages from an episode that is reported for all of them',
     async () => {
       const place = await newPlace()
       const said = await manyMessages(test, {

@@ -10,29 +10,29 @@ import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-tex
 import { isEpisodeId } from './items.ts'
 import { namedByOthers } from './shared-episodes.ts'
 
-/** What came of a scope in one group. */
+/** The episodes of a scope in one group. */
 export interface GroupPlan {
   group: string
-  /** By uuid, how it was found. */
+  /** By uuid: how the episode was found. */
   episodes: Map<string, 'pointer' | 'group' | 'text'>
-  /** Those of them that pointers alone name: there is no such episode now, or the graph did not answer. */
+  /** Episodes that only pointers name: no such episode exists, or the graph did not answer. */
   told: Set<string>
-  /** The sources whose episodes are here. */
+  /** The sources of these episodes. */
   sources: string[]
-  /** Named by pointers, and another group's: they are not touched. By uuid, the group. */
+  /** Episodes that pointers name but that belong to another group. They are not changed. Maps uuid to group. */
   foreign: Map<string, string>
-  /** What would become of those that exist; empty where the graph did not answer. */
+  /** Decisions about the existing episodes; empty if the graph did not answer. */
   decisions: ReadonlyMap<string, DerivedTextDecision['decision']>
-  /** By uuid, how many remaining messages and documents name it. */
+  /** By uuid: how many remaining messages and documents name the episode. */
   shared: ReadonlyMap<string, number>
-  /** What the erasure knows of texts of the group; absent where the graph did not answer. */
+  /** The erased texts of the group; absent if the graph did not answer. */
   erased?: ErasedTexts
   decider?: EpisodeDecider
-  /** The graph did not answer, so nothing was looked for but what pointers say. */
+  /** The graph did not answer, so only pointers were used. */
   isUnsearched: boolean
 }
 
-/** Episodes that name or contain what is looked for, and how each was found. */
+/** Episodes that name a wanted source or contain its text, and how each was found. */
 export async function searched(
   graph: GraphStore,
   tx: Transaction,
@@ -76,7 +76,7 @@ async function addSources(
   try {
     const there = refs.size > 0 ? await graph.groupsOf([...refs], tx) : new Map<string, string>()
     const elsewhere = new Map([...there].filter(([, group]) => group !== plan.group))
-    // Another group may have one of the same id beside ours.
+    // This group may have an episode with the same id as another group.
     if (elsewhere.size > 0)
       for (const { uuid } of (await graph.read(plan.group, [...elsewhere.keys()], tx)).episodes) elsewhere.delete(uuid)
     for (const uuid of there.keys()) plan.told.delete(uuid)
@@ -96,7 +96,7 @@ async function addSources(
   }
 }
 
-/** Episodes that are decided about at once. */
+/** Episodes per batch of decisions. */
 const decidedAtOnce = 500
 
 /** Decides about the planned episodes that exist, by the words of the scope. */
@@ -127,9 +127,9 @@ async function decideAll(
 }
 
 /**
- * What came of a scope in the graph, by group: what pointers name, and what a search finds by ids and words, whatever pointers say: one may
- * name nothing, or one episode of several. Groups that go whole are left out. A graph that does not answer is no reason to plan nothing.
- * `isLate`: the erasure is under way, and an episode that it has cut is not a new one.
+ * The episodes of a scope by group: those that pointers name, and those that a search finds by ids and words. The search is needed because
+ * pointers may be missing or incomplete. Groups that are erased completely are left out. If the graph does not answer, the plan uses only
+ * pointers. `isLate`: the erasure is in progress, so an episode that it has cut is not a late write.
  */
 export async function plannedEpisodes(
   { graph, sources, isReachable }: { graph: GraphStore; sources: Sources; isReachable: boolean },
@@ -156,7 +156,7 @@ export async function plannedEpisodes(
       await addSources(graph, tx, of.plan, ofGroup, isReachable)
     }
   }
-  // Once all that goes is known: what several of it came to is shared with nobody else.
+  // Only now are all sources known: an episode derived from several of them is not shared.
   for (const { plan, words } of plans.values()) {
     plan.shared = await namedByOthers(tx, plan.group, [...plan.episodes.keys()], new Set(plan.sources), now)
     if (!plan.isUnsearched) await decideAll(graph, tx, plan, { scope, words, now, isLate })

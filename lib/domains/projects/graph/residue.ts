@@ -5,12 +5,12 @@ import { erasedTexts } from './erased-texts.ts'
 import { type GroupItems, soughtAs } from './items.ts'
 import { searched } from './planned-episodes.ts'
 
-/** Ids that one transaction looks for. */
+/** Ids that one query searches for. */
 const soughtAtOnce = 1_000
 
 /**
- * What is left of a plan in one group: ids of episodes, and erased words in any text. The words are searched by reading every record, which
- * erasing does not rely on. An episode that another author wrote, or that was cut, is not left over.
+ * Counts the residue of a plan in one group: ids of episodes, and erased words in any text. The word search reads every record and does not
+ * depend on the indexes that erasing uses. An episode that another author wrote, or that was cut, is not residue.
  */
 export async function residueInGroup(
   { db, graph }: { db: Database; graph: GraphStore },

@@ -15,15 +15,15 @@ const policy = (more: Partial<Omit<Policy, 'provenance'>> & Partial<Policy['prov
 const erase = (graph: PlantedGraph, ids: readonly string[], how: Policy = policy()): PlantedGraph =>
   changed(graph, judge(neighbourhoodIn(graph, ids, [...how.provenance.endedBy.keys()]), how).change)
 
-describe('what counts as a person', () => {
+describe('kindOf', () => {
   const bare = (labels: string[], more: Partial<Entity> = {}) =>
     entity('n', 'Something', labels, { summary: '', ...more })
   test.each<[string, Entity, Policy['entityKinds'], string[]]>([
     ['a person', bare(['Person']), {}, ['label:Person']],
     ['a contact', bare(['Contact', 'Company']), {}, ['label:Contact']],
-    ['a person, whatever a mapping says', bare(['Person']), { Person: 'business' }, ['label:Person']],
-    ['marked', bare(['Company'], { attributes: { pii: true } }), {}, ['attribute:pii']],
-    ['an address in the name', bare(['Company'], { name: 'a@example.org' }), {}, ['pattern:email']],
+    ['a person, despite a mapping to business', bare(['Person']), { Person: 'business' }, ['label:Person']],
+    ['an entity with the attribute pii', bare(['Company'], { attributes: { pii: true } }), {}, ['attribute:pii']],
+    ['an email address in the name', bare(['Company'], { name: 'a@example.org' }), {}, ['pattern:email']],
     [
       'a number in the summary of a person',
       bare(['Person'], { summary: 'Call +49 30 1234567.' }),
@@ -31,7 +31,7 @@ describe('what counts as a person', () => {
       ['label:Person', 'pattern:phone'],
     ],
     [
-      'deep in attributes',
+      'a titled person deep in the attributes',
       bare(['Risk'], { attributes: { by: [{ who: 'Dr. Beispiel' }] } }),
       {},
       ['pattern:titled_person'],
@@ -42,34 +42,34 @@ describe('what counts as a person', () => {
       {},
       ['pattern:role'],
     ],
-    ['no label', bare([]), {}, ['label:none']],
-    ['Graphiti’s own label alone', bare(['Entity']), {}, ['label:none']],
-    ['a label that nobody knows', bare(['Gadget']), {}, ['label:Gadget unknown']],
-    ['a label of objects’ own', bare(['constructor']), {}, ['label:constructor unknown']],
-    ['mapped to a person', bare(['Gadget']), { Gadget: 'person' }, ['mapping:Gadget']],
-    ['business mapped to a person', bare(['Company']), { Company: 'person' }, ['mapping:Company']],
-  ])('%s', (_, of, kinds, evidence) => {
+    ['an entity without a label', bare([]), {}, ['label:none']],
+    ['only Graphiti’s own label', bare(['Entity']), {}, ['label:none']],
+    ['an unknown label', bare(['Gadget']), {}, ['label:Gadget unknown']],
+    ['a label that is a property of all objects', bare(['constructor']), {}, ['label:constructor unknown']],
+    ['a label mapped to person', bare(['Gadget']), { Gadget: 'person' }, ['mapping:Gadget']],
+    ['a business label mapped to person', bare(['Company']), { Company: 'person' }, ['mapping:Company']],
+  ])('returns personal and its evidence for %s', (_, of, kinds, evidence) => {
     expect(kindOf(of, kinds)).toMatchObject({ isPersonal: true, evidence })
   })
   test.each<[string, Entity, Policy['entityKinds']]>([
     ...['Company', 'FinancialMetric', 'Deal', 'Document', 'Finding', 'Risk'].map(
       (label): [string, Entity, Policy['entityKinds']] => [label, bare([label]), {}],
     ),
-    ['mapped', bare(['Gadget']), { Gadget: 'business' }],
-    ['plain, mapped', bare([]), { Entity: 'business' }],
-    ['known beside unknown', bare(['Gadget', 'Company']), {}],
+    ['a label mapped to business', bare(['Gadget']), { Gadget: 'business' }],
+    ['an entity without a label, mapped to business', bare([]), { Entity: 'business' }],
+    ['a known business label besides an unknown one', bare(['Gadget', 'Company']), {}],
     [
       'personal data that occurs only in the generated summary',
       bare(['Deal'], { summary: 'Call +49 30 1234567.' }),
       {},
     ],
-    ['said not to be', bare(['Company'], { attributes: { pii: false } }), {}],
-  ])('not %s', (_, of, kinds) => {
+    ['the attribute pii with the value false', bare(['Company'], { attributes: { pii: false } }), {}],
+  ])('returns not personal for %s', (_, of, kinds) => {
     expect(kindOf(of, kinds)).toEqual({ isPersonal: false, isPerson: false, evidence: [] })
   })
 })
 
-describe('verdicts', () => {
+describe('judge', () => {
   const deal = dealGraph('g')
   const { verdicts, change } = judge(neighbourhoodIn(deal, [deal.id('e1')]), policy())
   const of = (name: string) => {
@@ -95,21 +95,21 @@ describe('verdicts', () => {
     ['c-empty', ['deleted', 'unreferenced']],
     ['s-all', ['changed', 'built_on_source']],
     ['s-first', ['deleted', 'unreferenced']],
-  ])('%s: %j', (name, expected) => {
+  ])('decides about %s: %j', (name, expected) => {
     expect(of(name)).toEqual(expected)
   })
-  it('says of what stays what it is, and how many mention it', () => {
+  it('returns the labels and the number of mentions of entities that remain', () => {
     expect(verdicts.find(({ id }) => id === deal.id('company'))?.evidence).toEqual(['label:Company', 'mentions:1'])
   })
-  it('looks for the names of people, and not for what an address happened to stand in', () => {
+  it('returns the names of people, and no names of entities that only contain an address', () => {
     expect(change.names).toEqual(['Marked Finding', 'Quokka Nobody', 'Xanadu Beispielfrau'])
   })
-  it('names each thing once', () => {
+  it('returns one decision for each record', () => {
     expect(new Set(verdicts.map(({ id }) => id)).size).toBe(verdicts.length)
   })
 })
 
-describe('validity', () => {
+describe('validity of a fact that an erased episode ended', () => {
   const graph = (successor: string[]): PlantedGraph => ({
     group: 'g',
     episodes: [episode('e1', 1), episode('e2', 2)],
@@ -127,17 +127,17 @@ describe('validity', () => {
   const reason = (successor: string[], how: Policy) =>
     judge(neighbourhoodIn(graph(successor), ['e1'], ['old']), how).verdicts.find(({ id }) => id === 'old')?.reason
 
-  it('comes back where the writer says so', () => {
+  it('is restored when the author reports it', () => {
     expect(reason(['e1'], policy({ endedBy }))).toBe('validity_restored')
     expect(erase(graph(['e1']), ['e1'], policy({ endedBy })).facts).toMatchObject([
       { invalidAt: null, expiredAt: null },
     ])
   })
-  it('does not come back while a fact that others tell took its place', () => {
+  it('is not restored while a remaining fact has replaced it', () => {
     expect(reason(['e1', 'e2'], policy({ endedBy }))).toBe('superseded')
     expect(reason(['e1', 'e2'], policy({ endedBy, goes: new Set(['e1', 'e2']) }))).toBe('validity_restored')
   })
-  it('is a candidate alone where nobody says so, or who says so names another episode', () => {
+  it('is only a candidate when nobody reports it, or when the report names another episode', () => {
     expect(reason(['e1'], policy())).toBe('may_have_been_ended')
     expect(reason(['e1'], policy({ endedBy: new Map([['old', ['e9']]]) }))).toBe('may_have_been_ended')
   })
@@ -171,7 +171,7 @@ describe('an episode that is cut', () => {
       judge(neighbourhoodIn(found, ['turn']), { ...policy(), decide: () => ({ decision: 'cut', text }) }).change,
     )
 
-  it('keeps the other person and what the rest supports, without generated texts', () => {
+  it('keeps the other person and everything that its remaining text supports, without generated texts', () => {
     const left = cut(graph)
     expect(left.episodes.map(({ content }) => content)).toEqual([rest])
     expect(left.entities.map(({ uuid, summary }) => [uuid, summary])).toEqual([
@@ -183,7 +183,7 @@ describe('an episode that is cut', () => {
     ])
     expect(left.mentions.map(({ entity: one }) => one)).toEqual(['bert', 'works'])
   })
-  it('loses a fact with erased words to its other source, without the wording', () => {
+  it('loses a fact with erased words to the fact’s other source, without the wording', () => {
     const facts = graph.facts.map((one) => ({ ...one, episodes: ['turn', 'other'] }))
     const left = cut({ ...graph, facts, episodes: [...graph.episodes, episode('other', 2)] })
     expect(left.facts.map(({ uuid, episodes, fact: wording }) => [uuid, episodes, wording])).toEqual([
@@ -191,10 +191,10 @@ describe('an episode that is cut', () => {
       ['of-both', ['other'], ''],
     ])
   })
-  it('a second time changes nothing', () => {
+  it('does not change when it is cut again', () => {
     expect(cut(cut(graph))).toEqual(cut(graph))
   })
-  it('has no effect when another author wrote it', () => {
+  it('remains when another author wrote it', () => {
     const found = neighbourhoodIn(graph, ['turn'])
     const { change, verdicts } = judge(found, { ...policy(), decide: () => ({ decision: 'retained' }) })
     expect(changed(graph, change)).toEqual(graph)
@@ -202,7 +202,7 @@ describe('an episode that is cut', () => {
   })
 })
 
-/** A graph of few things that share much, whose texts name the episodes that they came of. */
+/** A small graph with many shared records. Its texts name the episodes from which they are derived. */
 const graphs: fc.Arbitrary<PlantedGraph> = fc
   .record({
     labels: fc.array(fc.constantFrom<string[]>(['Company'], ['Deal'], ['Person'], []), { minLength: 2, maxLength: 6 }),
@@ -276,8 +276,8 @@ const graphs: fc.Arbitrary<PlantedGraph> = fc
 const erasures = fc.record({ graph: graphs, gone: fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 5 }) })
 const ids = (gone: readonly number[]) => gone.map((one) => `e${one}`)
 
-describe('after an erasure, whatever the graph', () => {
-  it('no id and no text of an erased episode is left anywhere', () => {
+describe('erasure in any graph', () => {
+  it('leaves no id and no text of an erased episode', () => {
     fc.assert(
       fc.property(erasures, ({ graph, gone }) => {
         const left = JSON.stringify(erase(graph, ids(gone)))
@@ -290,7 +290,7 @@ describe('after an erasure, whatever the graph', () => {
     )
   })
 
-  it('nothing leads to what is not there', () => {
+  it('leaves no reference to a deleted record', () => {
     fc.assert(
       fc.property(erasures, ({ graph, gone }) => {
         const left = erase(graph, ids(gone))
@@ -312,7 +312,7 @@ describe('after an erasure, whatever the graph', () => {
     )
   })
 
-  it('in whichever order and portions they go, the end is that of all together', () => {
+  it('has the same result in any order and any division into pages', () => {
     fc.assert(
       fc.property(erasures, fc.infiniteStream(fc.boolean()), ({ graph, gone }, cuts) => {
         const pages: string[][] = []
@@ -329,7 +329,7 @@ describe('after an erasure, whatever the graph', () => {
     )
   })
 
-  it('what no erased episode touches is as it was', () => {
+  it('keeps records unchanged that no erased episode touches', () => {
     fc.assert(
       fc.property(erasures, ({ graph, gone }) => {
         const erased = new Set(ids(gone))
@@ -348,7 +348,7 @@ describe('after an erasure, whatever the graph', () => {
     )
   })
 
-  it('a second time changes nothing', () => {
+  it('changes nothing when it is repeated', () => {
     fc.assert(
       fc.property(erasures, ({ graph, gone }) => {
         const once = erase(graph, ids(gone))

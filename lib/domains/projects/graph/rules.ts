@@ -6,20 +6,20 @@ import { tokenize } from '../words/tokens.ts'
 import { type EntityKinds, kindOf } from './entity-kinds.ts'
 import { linksAround, pointersOf } from './episode-chain.ts'
 
-/** What of a graph's judgement does not stand in the graph. */
+/** The inputs of a decision that are not stored in the graph. */
 export interface Policy {
   entityKinds: EntityKinds
-  /** Names of erased people are taken out of what stays. */
+  /** Redact names of erased people in remaining records. */
   redacts: boolean
   provenance: {
-    /** By fact: the episodes that ended it, as who wrote them tells; of the erasure alone. */
+    /** By fact: the erased episodes that ended it, as reported by their authors. */
     endedBy: ReadonlyMap<string, readonly string[]>
-    /** All episodes of the group that this erasure takes, on this page or another. */
+    /** All episodes of the group that this erasure deletes, on any page. */
     goes: ReadonlySet<string>
   }
-  /** What becomes of an episode that was found; without it, all are deleted. */
+  /** The decision about an episode. Without it, all episodes are deleted. */
   decide?(episode: Episode): DerivedTextDecision
-  /** Whether a text has erased words that no remaining text explains. */
+  /** Whether a text contains erased words that no remaining text contains. */
   hasErased?(text: string): boolean
 }
 export type Judged = Omit<Verdict, 'store' | 'found'>
@@ -32,7 +32,7 @@ const times = (one: Date | null, other: Date | null) =>
   one !== null && other !== null && one.getTime() === other.getTime()
 const wordsOf = (text: string) => new Set(tokenize(text).map(({ word }) => word))
 
-/** An episode that keeps the words of other authors: what remains of its content, and the words that only the erased part has. */
+/** An episode that retains the words of other authors: its remaining content, and the words that only the erased part contains. */
 interface Cut {
   rest: string
   erasedWords: ReadonlySet<string>
@@ -44,7 +44,7 @@ function cutOf({ content }: Episode, rest: string): Cut {
 const isNamedIn = (text: string, name: string): boolean =>
   occurrences(text, name).length > 0 || (tokenize(name).length === 0 && name !== '' && text.includes(name))
 
-/** A change that changes nothing. */
+/** An empty change. */
 export const noChange = (): GraphChange => ({
   deleteEpisodes: [],
   deleteEntities: [],
@@ -66,13 +66,17 @@ export const noChange = (): GraphChange => ({
 })
 
 /**
- * The hybrid policy. An entity that an erased episode mentions: personal, it goes, always; else mentioned by an episode that stays, it stays
- * without what was told of it; else it goes. A fact goes with its last source or with either end; else the source comes off, and the
- * wording if it came from it. What was built on an erased episode cannot be told from what was not, so summaries, attributes, communities
- * and sagas that may have been are emptied. Pure: the same neighbourhood, the same end, in whichever order pages come.
+ * The hybrid policy for the neighbourhood of erased episodes:
+ * - A personal entity that an erased episode mentions is deleted.
+ * - Another entity remains, without its generated texts, if a remaining episode mentions it. Otherwise it is deleted.
+ * - A fact is deleted with its last source or with one of its endpoints. Otherwise the source is removed from it, and the wording too if it
+ *   came from that source.
+ * - Summaries, attributes, communities and sagas that may contain erased data are emptied, because their parts cannot be separated.
  *
- * An episode that is cut counts as erased for what its rest does not support: a mention stays when the rest contains the entity's name, and a
- * fact stays when the rest contains every word that it shares with the erased part.
+ * An episode that is cut counts as erased for everything that its remaining text does not support. A mention remains if that text contains
+ * the entity's name. A fact remains if that text contains every word that the fact shares with the erased part.
+ *
+ * Pure function: the same neighbourhood gives the same result, in any order of pages.
  */
 export function judge(
   found: Neighbourhood,
@@ -112,7 +116,7 @@ export function judge(
   for (const entity of found.entities) {
     const { uuid, name } = entity
     const own = mentions.get(uuid)?.map(({ episode }) => episode) ?? []
-    // A partial ingestion leaves entities without mentions: the sources of their facts take their place.
+    // After a partial ingestion, entities may have no mentions. Then the sources of their facts count as mentions.
     const by = own.length > 0 ? own : [...new Set(factsAt(uuid).flatMap(({ episodes }) => episodes))]
     const inRest = by.filter((episode) => isNamedIn(cut.get(episode)?.rest ?? '', name))
     const outOfRest = by.filter((episode) => cut.has(episode) && !inRest.includes(episode))
@@ -209,7 +213,7 @@ export function judge(
   return { change, verdicts }
 }
 
-/** Whether what remains of its cut sources contains every word that the fact shares with what was cut. */
+/** Whether the remaining text of the cut sources contains every word that the fact shares with the erased text. */
 function isSupportedBy({ fact, name }: Fact, cuts: readonly Cut[]): boolean {
   const kept = wordsOf(cuts.map(({ rest }) => rest).join('\n'))
   const shared = [...wordsOf(`${name} ${fact}`)].filter((word) => cuts.some(({ erasedWords }) => erasedWords.has(word)))
@@ -217,8 +221,8 @@ function isSupportedBy({ fact, name }: Fact, cuts: readonly Cut[]): boolean {
 }
 
 /**
- * Validity that an erased episode ended comes back where its writer says that it did, and nothing that stays took the place of the fact.
- * What may have been ended by it, by its time or by what Graphiti noted, is told and left.
+ * Restores the validity of a fact that an erased episode ended, if the episode's author reported this and no remaining fact replaced it.
+ * If only timestamps or Graphiti's notes suggest that an erased episode ended a fact, the fact is reported and not changed.
  */
 function restore(
   { episodes: all, facts, ended }: Neighbourhood,

@@ -3,8 +3,8 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { holdMembers, joinHolds, staysSql } from '../held.ts'
 
 /**
- * $1: a group; $2: episodes; $3: the present. Who names one of them: messages and documents of the group's own project, which stand and are
- * not being erased, or are and a hold keeps them. What others say of a foreign group counts for nothing.
+ * The remaining sources of episodes. $1: a group; $2: episodes; $3: the present. Sources are messages and documents of the group's own
+ * project that are not being erased or that a legal hold retains. Pointers of other projects are ignored.
  */
 const naming = `WITH ${holdMembers('$3')},
   named AS MATERIALIZED (SELECT DISTINCT v.ref, v.source_kind, v.source_id, v.project_id FROM provenance v JOIN projects p ON p.id = v.project_id
@@ -15,8 +15,8 @@ const naming = `WITH ${holdMembers('$3')},
     ${joinHolds('x')} WHERE ${staysSql('x')}`
 
 /**
- * Of these episodes those that came of something that stays, too, as a pointer says; by uuid, of how many things. They go when the last of
- * these does. `going`: ids of what goes.
+ * Episodes that pointers also assign to remaining sources: by uuid, the number of these sources. Such an episode is deleted with its last
+ * source. `going`: ids of the sources that are being erased.
  */
 export async function namedByOthers(
   tx: Transaction,

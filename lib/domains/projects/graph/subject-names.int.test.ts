@@ -17,7 +17,7 @@ afterAll(() => test?.close())
 const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
 const name = 'Anne-Marie Beispiel'
 
-/** A member of a project in whose graph others wrote of them, and in another one of which they are no member. */
+/** A person whom others name in the graph of their project, and in a group of which they are not a member. */
 async function written({ called = name }: { called?: string } = {}) {
   const project = await madeProject(test)
   const conversation = await madeConversation(test, project)
@@ -57,7 +57,7 @@ async function erased(accountId: string, redacts: boolean) {
 const places = (run: Awaited<ReturnType<typeof erased>>) =>
   (run?.mentions ?? []).map(({ store, kind, field, isRedacted }) => `${store} ${kind} ${field} ${isRedacted}`).sort()
 
-it('lists where the name of a person stands in what others wrote, and leaves it', async () => {
+it('erasure lists where a person’s name occurs in texts of others, and keeps these texts', async () => {
   const { member, planting, groupId, said } = await written()
   const before = await planting.standing(groupId)
   const run = await erased(member.accountId, false)
@@ -73,7 +73,7 @@ it('lists where the name of a person stands in what others wrote, and leaves it'
   expect(said).toContain('Beispiel')
 })
 
-it('takes it out of the graph where the erasure says so, and nowhere else', async () => {
+it('erasure with redacts removes the name from the graph and nowhere else', async () => {
   const { member, planting, groupId, other, said, message } = await written()
   const elsewhere = await planting.standing(other)
   const run = await erased(member.accountId, true)
@@ -91,7 +91,7 @@ it('takes it out of the graph where the erasure says so, and nowhere else', asyn
   expect(await test.db.prisma.message.findUniqueOrThrow({ where: { id: message.id } })).toMatchObject({ content: said })
 })
 
-it('leaves a word that somebody took for their name', async () => {
+it('erasure keeps a single word that somebody uses as their name', async () => {
   const { member, planting, groupId } = await written({ called: 'Contract' })
   const before = await planting.standing(groupId)
   const run = await erased(member.accountId, true)
@@ -99,7 +99,7 @@ it('leaves a word that somebody took for their name', async () => {
   expect(await planting.standing(groupId)).toEqual(before)
 })
 
-it('leaves a project that a legal hold keeps as it is', async () => {
+it('erasure keeps a project under legal hold unchanged', async () => {
   const { member, planting, groupId, project } = await written()
   const admin = await signedIn(test, 'admin')
   await dataOf(test, 'POST', '/v1/holds', admin, {

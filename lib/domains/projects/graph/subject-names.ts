@@ -6,10 +6,10 @@ import { holdMembers, subjectOf, writersOf } from '../held.ts'
 import { mayBeTakenOut, namePattern } from './name-rules.ts'
 import { noChange } from './rules.ts'
 
-/** What a person is called: name and address; nothing once they are erased. */
+/** The names and email addresses of an account; empty after its erasure. */
 export type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 
-/** Rows of one kind in one project that are listed at most. */
+/** Maximum number of rows listed for each kind and project. */
 const mostListed = 200
 
 const byThem = '(SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w (kind, id))'
@@ -19,7 +19,7 @@ const theirs = `WITH ${holdMembers('$3')} SELECT p.group_id AS group FROM projec
       UNION SELECT project_id FROM documents WHERE (author_kind, author_id) IN ${byThem})
     AND p.status <> 'closed' AND NOT EXISTS (SELECT FROM held_projects h WHERE h.id = p.id) ORDER BY 1`
 
-/** Groups of the projects in which a person takes part or wrote. What a legal hold keeps is left as it is. */
+/** Groups of the projects in which a person participates or wrote. Projects under legal hold are left out. */
 export async function groupsOfPerson(scope: Scope, tx: Transaction, now: Date): Promise<string[]> {
   const subject = subjectOf(scope)
   if (!subject || (subject.account === null && (subject.participants ?? []).length === 0)) return []
@@ -28,7 +28,7 @@ export async function groupsOfPerson(scope: Scope, tx: Transaction, now: Date): 
   return rows.map(({ group }) => group)
 }
 
-/** What others wrote in a project; `$1` is its group, `$2` the pattern, `$3` and `$4` who goes. */
+/** Texts of other authors in a project that match a name; `$1`: its group, `$2`: the pattern, `$3` and `$4`: the erased authors. */
 const inRows = (() => {
   const ofOthers = (x: string) =>
     `(${x}.author_kind, ${x}.author_id) NOT IN (SELECT w.kind, w.id FROM unnest($3::text[], $4::text[]) AS w (kind, id))`
@@ -60,7 +60,7 @@ const inRows = (() => {
   ].join(' UNION ALL ')
 })()
 
-/** Names and addresses that applications reported of the participants of a subject. */
+/** Names and email addresses that applications reported for the participants of a subject. */
 async function reportedNames(tx: Transaction, { participants = [] }: Subject): Promise<string[]> {
   if (participants.length === 0) return []
   const rows = await tx.projectParticipant.findMany({
@@ -70,7 +70,7 @@ async function reportedNames(tx: Transaction, { participants = [] }: Subject): P
   return rows.flatMap(({ name, email }) => [name ?? [], email ?? []].flat())
 }
 
-/** What a subject is called, by the account and by the applications; nothing once they are erased. */
+/** Names of a subject from the account and from applications; empty after their erasure. */
 export async function namesOfSubject(namesOf: NamesOf, subject: Subject, tx: Transaction): Promise<string[]> {
   const ofAccount = subject.account === null ? [] : await namesOf(tx, subject.account)
   const names = new Set([...ofAccount, ...(await reportedNames(tx, subject))])
@@ -78,8 +78,8 @@ export async function namesOfSubject(namesOf: NamesOf, subject: Subject, tx: Tra
 }
 
 /**
- * Where the name of a person stands in what others wrote in a project. In its graph it is taken out where the erasure says so; what others
- * wrote in messages and documents is listed and stays as they wrote it. Nothing once the person is erased.
+ * Places where a person's name occurs in texts of other authors in a project. In the graph, names are redacted if the erasure requests it.
+ * Messages and documents of other authors are listed and not changed. Empty after the person's erasure.
  */
 export async function namesLeft(
   { graph, namesOf }: { graph: GraphStore; namesOf: NamesOf },
@@ -94,7 +94,7 @@ export async function namesLeft(
   const found = new Map<string, Mention>()
   const keep = (mention: Mention) =>
     found.set(JSON.stringify([mention.store, mention.kind, mention.id, mention.field]), mention)
-  // What stays comes last: a place where one of two names is left is no place that is clean.
+  // Names that remain are processed last: a text that still contains one name must not be reported as redacted.
   for (const isTaken of [true, false]) {
     const some = names.filter((name) => (redacts && mayBeTakenOut(name)) === isTaken)
     if (some.length === 0) continue

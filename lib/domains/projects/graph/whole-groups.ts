@@ -6,7 +6,10 @@ import type { Sources } from '../sources.ts'
 const standing = `SELECT p.group_id AS group FROM projects p WHERE p.group_id = ANY($1::text[]) AND p.status <> 'closed' AND p.erasing_since IS NULL
   ORDER BY p.id FOR UPDATE`
 
-/** Of groups that were to go whole those in whose project others take part by now. Nobody joins one until the transaction ends. */
+/**
+ * Of the groups planned for complete erasure, those whose projects now have other participants. Locks the projects: nobody can join one
+ * until the transaction ends.
+ */
 export async function groupsOfOthers(
   sources: Sources,
   scope: Scope,

@@ -8,21 +8,21 @@ import { halfRuns } from '../words/tokens.ts'
 import { type ErasedTexts, isOnlyNames } from './erased-texts.ts'
 import { type NamesOf, namesOfSubject } from './subject-names.ts'
 
-/** What a search for erased words found in a group. */
+/** Result of a search for erased words in a group. */
 export interface FoundByWords {
-  /** Episodes whose content has erased words. */
+  /** Episodes with erased words in their content. */
   episodes: string[]
-  /** Entities that are called by erased words, and those of a partial ingestion. */
+  /** Entities whose names are erased words, including entities of a partial ingestion. */
   deleteEntities: string[]
   edits: TextEdit[]
 }
 
-/** Phrases from which on reading every text costs less than asking an index for each. */
+/** Above this number of phrases, reading every text is cheaper than an index search for each phrase. */
 const mostPhrases = 400
 
 /**
- * Everything in a group that has erased words, by full-text indexes; every text is read where the erased texts are gone, where there are many
- * of them, or where verification found something that the indexes had not (`isThorough`).
+ * Finds all texts of a group that contain erased words, by full-text indexes. Reads every text instead if the erased texts no longer exist,
+ * if there are many of them, or if verification found residue that the indexes had missed (`isThorough`).
  */
 export async function searchWords(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
@@ -84,7 +84,7 @@ export async function searchWords(
 const isErasedName = (erased: ErasedTexts, name: string): boolean =>
   erased.unexplained(name).length > 0 || isOnlyNames(erased.words, name)
 
-/** Texts from which on they identify their author, as in `Fingerprints`. */
+/** Minimum length in characters at which a text identifies its author, as in `Fingerprints`. */
 const leastCharacters = 20
 function phrasesOf(text: string): string[] {
   if (text.trim().length < leastCharacters) return []

@@ -24,7 +24,7 @@ const imported = async (project: MadeProject, lines: readonly Sent[]) => {
   if (status !== 200) throw new Error(`the import answered ${status}: ${text}`)
   return json.data
 }
-/** Files of documents in the object store. */
+/** Number of document files in the object store. */
 const objectsOf = async (project: MadeProject): Promise<number> =>
   (await test.app.stored.objects.list(`projects/${project.id}/documents/`, '', 1_000)).length
 let made = 0
@@ -41,7 +41,7 @@ const document = (id: string, more: object = {}) => ({
 const nothing = { conversations: 0, participants: 0, messages: 0, documents: 0 }
 
 describe('POST /api/projects/{id}/import', () => {
-  it('stores conversations, authors, times and provenance of a history, and skips what is stored when it comes again', async () => {
+  it('stores conversations, authors, times and provenance, and skips lines that are already stored', async () => {
     const project = await madeProject(test)
     const [conv, one, two] = [idOf('conv'), idOf('m'), idOf('m')]
     const at = '2024-05-06T07:08:09.000Z'
@@ -94,7 +94,7 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await test.db.prisma.auditEntry.count({ where: audited })).toBe(2)
   })
 
-  it('refuses a duplicate with other content, a foreign and an erased id, malformed and huge lines, each by its number, and stores the others', async () => {
+  it('rejects duplicates with other content, foreign or erased ids and invalid lines by number, and stores the others', async () => {
     const [project, other] = [await madeProject(test), await madeProject(test)]
     const [conv, theirs, taken, foreign, gone] = [idOf('conv'), idOf('conv'), idOf('m'), idOf('m'), idOf('m')]
     await imported(project, [conversation(conv), message(taken, conv), message(gone, conv)])
@@ -107,7 +107,7 @@ describe('POST /api/projects/{id}/import', () => {
       message(taken, conv, { content: secret }), // 2
       message(gone, conv), // 3
       message(idOf('m'), theirs), // 4: a conversation of another project
-      message(foreign, conv), // 5: another project has it, too
+      message(foreign, conv), // 5: another project also has it
       `{"type":"message","content":"${secret}`, // 6
       `{"type":"message","content":"${'x'.repeat(importBounds.lineBytes)}"}`, // 7
       message(idOf('m'), conv, { role: secret }), // 8
@@ -118,7 +118,7 @@ describe('POST /api/projects/{id}/import', () => {
       message(idOf('m'), conv, { author: { external_id: '' } }), // 13
       message(idOf('m'), conv, { provenance: [{ store: 'cache', ref: `of ${other.id}` }] }), // 14
       conversation(conv, { title: 'Another title' }), // 15
-      conversation(theirs), // 16: another project has it, too
+      conversation(theirs), // 16: another project also has it
       message(idOf('m'), conv, { content: 'y'.repeat(256 * 1024 + 1) }), // 17
       message(last, conv), // 18
     ])
@@ -152,11 +152,11 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await test.db.prisma.message.findUnique({ where: { id: `${project.id}~${taken}` } })).toMatchObject({
       content: `Words of ${taken}.`,
     })
-    // Nothing of a refused line is left.
+    // Rejected lines leave nothing behind.
     expect(await test.db.prisma.provenance.count({ where: { projectId: project.id } })).toBe(4)
   })
 
-  it('refuses the lines of a participant that was erased', async () => {
+  it('rejects lines of an erased participant', async () => {
     const project = await madeProject(test)
     const conv = idOf('conv')
     await imported(project, [conversation(conv), message(idOf('m'), conv, { author: { external_id: 'p' } })])
@@ -189,7 +189,7 @@ describe('POST /api/projects/{id}/import', () => {
     })
   })
 
-  it('stores documents with author, time, source message and provenance, and skips them when they come again', async () => {
+  it('stores documents with author, time, source message and provenance, and skips them when they are sent again', async () => {
     const project = await madeProject(test)
     const [conv, one, text, scan] = [idOf('conv'), idOf('m'), idOf('d'), idOf('d')]
     const at = '2024-05-06T07:08:09.000Z'
@@ -223,7 +223,7 @@ describe('POST /api/projects/{id}/import', () => {
     const again = await Promise.all([imported(project, [...lines, added]), imported(project, lines)])
     for (const report of again) expect(report).toMatchObject({ failed: 0, stored: nothing })
     expect(await test.db.prisma.provenance.count({ where: { sourceId: `${project.id}~${text}` } })).toBe(3)
-    // Erasing the message erases what was made from it.
+    // Erasing the message also erases documents made from it.
     await erasedWhole(test, `${project.path}/conversations/${conv}/messages/${one}`, project.agent)
     expect((await test.fetch('GET', `${path}/${text}`, project.owner)).status).toBe(404)
     expect((await imported(project, lines)).faults).toMatchObject([
@@ -232,7 +232,7 @@ describe('POST /api/projects/{id}/import', () => {
     ])
   })
 
-  it('stores a document once when two imports send it at the same time', async () => {
+  it('stores a document once when two imports send it concurrently', async () => {
     const project = await madeProject(test)
     const lines = Array.from({ length: 6 }, () => document(idOf('d'), { author: { external_id: 'p' } }))
     const reports = await Promise.all([imported(project, lines), imported(project, lines)])
@@ -241,7 +241,7 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await objectsOf(project)).toBe(6)
   })
 
-  it('refuses documents of another author, of foreign and erased ids and with invalid content, and stores nothing of them', async () => {
+  it('rejects documents with another author, foreign or erased ids or invalid content, and stores nothing of them', async () => {
     const [project, other] = [await madeProject(test), await madeProject(test)]
     const [conv, theirs, foreign] = [idOf('conv'), idOf('conv'), idOf('m')]
     const [taken, gone, kept] = [idOf('d'), idOf('d'), idOf('d')]
@@ -255,13 +255,13 @@ describe('POST /api/projects/{id}/import', () => {
     const before = await objectsOf(project)
     const secret = 'a sentence that no answer repeats'
     const report = await imported(project, [
-      document(taken, { author: { external_id: 'q' } }), // 1: q claims the words of p
-      document(taken), // 2: so does the agent
+      document(taken, { author: { external_id: 'q' } }), // 1: q claims the document of p
+      document(taken), // 2: the agent claims it too
       document(taken, { author: { external_id: 'p' }, content: secret }), // 3
       document(gone), // 4
       document(idOf('d'), { made_from: foreign }), // 5
       document(idOf('d'), { author: { external_id: 'new' }, provenance: [{ store: 'cache', ref: `of ${other.id}` }] }), // 6
-      document(idOf('d'), { content_base64: 'AA==' }), // 7: both
+      document(idOf('d'), { content_base64: 'AA==' }), // 7: content and content_base64
       document(idOf('d'), { content: undefined, content_base64: '*' }), // 8
       document(idOf('d'), { content: 'y'.repeat(1024 * 1024 + 1) }), // 9
       document(idOf('d'), { name: '../up' }), // 10
@@ -295,7 +295,7 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await test.db.prisma.projectParticipant.count({ where: { projectId: project.id } })).toBe(1)
   })
 
-  it('imports hundreds of lines in batches, twice at the same time, and stores each once', async () => {
+  it('imports hundreds of lines in batches, twice concurrently, and stores each once', async () => {
     const project = await madeProject(test)
     const conv = idOf('conv')
     const ids = Array.from({ length: 600 }, () => idOf('m'))
@@ -311,7 +311,7 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await test.db.prisma.projectParticipant.count({ where: { projectId: project.id } })).toBe(7)
   }, 300_000)
 
-  it('keeps the lines before a transfer that breaks off', async () => {
+  it('keeps the lines that arrived before a transfer was interrupted', async () => {
     const project = await madeProject(test)
     const conv = idOf('conv')
     const lines = [conversation(conv), ...Array.from({ length: 120 }, () => message(idOf('m'), conv))]

@@ -1,11 +1,11 @@
-/** A line of NDJSON with its number, from 1; `bytes` is missing where the line is too long. */
+/** A line of NDJSON with its number, from 1. `bytes` is absent if the line is too long. */
 export interface Line {
   number: number
   bytes?: Uint8Array
 }
 const newline = 10
 
-/** The lines of a stream, blank ones left out. Holds one line, and of a line that is too long nothing. */
+/** Yields the lines of a stream without blank ones. Buffers at most `longest` bytes; a longer line is not buffered. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>, longest: number): AsyncGenerator<Line> {
   let kept: Uint8Array[] = []
   let size = 0

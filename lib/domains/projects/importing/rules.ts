@@ -6,13 +6,13 @@ import { addDocument } from '../documents-contract.ts'
 import { Author } from '../participants/rules.ts'
 import { fileTypes } from '../rules.ts'
 
-/** Bounds of one import, and of one line of it. */
+/** Limits of one import and of one line. */
 export const importBounds = {
   bytes: 512 * 1024 * 1024,
   lines: 200_000,
-  /** A message of 256 KiB in JSON, with its provenance. */
+  /** Fits a message of 256 KiB in JSON with its provenance. */
   lineBytes: 2 * 1024 * 1024,
-  /** Faults that the answer lists; it counts the others. */
+  /** Maximum number of faults in the response. The others are only counted. */
   faults: 100,
 } as const
 
@@ -34,7 +34,7 @@ const MessageLine = z.strictObject({
 const maxDocument = 1024 * 1024
 const base64Of = (text: string): Uint8Array | undefined => {
   const bytes = Buffer.from(text, 'base64')
-  // Node skips what is no base64.
+  // Node ignores invalid Base64 characters, so compare the re-encoded text.
   return bytes.toString('base64').replaceAll('=', '') === text.replaceAll('=', '') ? bytes : undefined
 }
 const DocumentLine = z
@@ -67,7 +67,7 @@ const DocumentLine = z
     message: 'give `content` or `content_base64`',
   })
 
-/** A line of an import. Ids are the application's own, so that a line that was stored is recognized when it comes again. */
+/** A line of an import. The application chooses the ids, so a repeated line is recognized. */
 export const ImportLine = z.discriminatedUnion('type', [ConversationLine, ParticipantLine, MessageLine, DocumentLine])
 export type ImportLine = z.output<typeof ImportLine>
 export type ConversationLine = z.output<typeof ConversationLine>
@@ -77,7 +77,7 @@ export type MessageLine = z.output<typeof MessageLine>
 const fieldNames = new Set(
   [ConversationLine, ParticipantLine, MessageLine, DocumentLine].flatMap(({ shape }) => [...Object.keys(shape)]),
 )
-/** The field of a line that an issue is about, if it is one that we know: another name is the client's own words. */
+/** The field of a line to which an issue refers. Null for unknown names, because they are input of the client. */
 export const knownField = (path: readonly unknown[]): string | null => {
   const [first] = path
   return typeof first === 'string' && fieldNames.has(first) ? first : null

@@ -27,15 +27,15 @@ import {
 
 type ImportPorts = DocumentPorts
 
-/** Lines of one transaction at most, and their bytes. */
+/** Maximum number of lines and bytes in one transaction. */
 const batchLimits = { lines: 50, bytes: 4 * 1024 * 1024 }
 
 type Stored = 'conversations' | 'participants' | 'messages' | 'documents'
 interface Outcome {
   line: number
-  /** What was stored; null where the line was skipped. */
+  /** What was stored; null if the line was skipped. */
   stored: Stored | null
-  /** Of what was stored. */
+  /** Id of the stored record. */
   id?: string
 }
 type Result = Outcome | { line: number; fault: Problem }
@@ -47,7 +47,7 @@ interface ParsedLine {
   data: ImportLine | Problem
 }
 
-/** A line as data, or why it is none: `malformed_json`, `too_large`, `invalid`. */
+/** Parses a line. Returns the problem of an invalid line: `malformed_json`, `too_large`, `invalid`. */
 function parsed({ bytes }: Line): ImportLine | Problem {
   if (!bytes) return new Problem('too_large', 'The line is too long.')
   let value: unknown
@@ -59,7 +59,7 @@ function parsed({ bytes }: Line): ImportLine | Problem {
   }
   const found = ImportLine.safeParse(value)
   if (found.success) return found.data
-  // The message of an issue may quote the line.
+  // Omit the message of the issue: it may quote the line.
   const path = (found.error.issues[0]?.path ?? []).filter((step) => typeof step !== 'symbol')
   return new Problem('invalid', { issues: [{ path, message: 'is not valid' }] })
 }
@@ -71,7 +71,7 @@ interface Work {
   project: SeenProject
 }
 
-/** Whether a line names what is stored in the project already, with the same content. Throws `id_in_use` for other content. */
+/** Whether the project already has this conversation with the same content. @throws {Problem} `id_in_use` for other content, `fenced` */
 async function isStoredConversation({ tx, project }: Work, { id: given, title, threads = [] }: ConversationLine) {
   const id = (await storedIds(askingWithin(tx), 'conversation', project.id, [given])).get(given)
   const found = id === undefined ? null : await tx.conversation.findUnique({ where: { id } })
@@ -81,13 +81,13 @@ async function isStoredConversation({ tx, project }: Work, { id: given, title, t
   return true
 }
 
-/** The `external_id` of a stored author; undefined for other authors. */
+/** The `external_id` of an author who is a participant; undefined for other authors. */
 const externalIdOf = async (tx: Transaction, { authorKind, authorId }: { authorKind: string; authorId: string }) =>
   authorKind === 'participant'
     ? (await tx.projectParticipant.findUnique({ where: { id: authorId } }))?.externalId
     : undefined
 
-/** The stored id of the message of a line that is stored already. */
+/** The id of the message if it is already stored identically. @throws {Problem} `id_in_use`, `fenced` */
 async function storedMessage({ tx, actor, project }: Work, line: MessageLine): Promise<string | undefined> {
   const id = (await storedIds(askingWithin(tx), 'message', project.id, [line.id])).get(line.id)
   const found = id === undefined ? null : await tx.message.findUnique({ where: { id } })
@@ -104,7 +104,7 @@ async function storedMessage({ tx, actor, project }: Work, line: MessageLine): P
   return found.id
 }
 
-/** The stored id of the document of a line that is stored already. */
+/** The id of the document if it is already stored identically. @throws {Problem} `id_in_use`, `fenced` */
 async function storedDocument(
   { tx, actor, project }: Work,
   line: DocumentLine,
@@ -174,12 +174,12 @@ const types: Record<Stored, string> = {
   documents: 'document',
 }
 
-/** Refusals that are about the line. Whatever else goes wrong ends the import. */
+/** Whether a problem concerns only this line. Any other error ends the import. */
 const isOfLine = (error: unknown): error is Problem => Problem.is(error) && error.status < 500
 
 /**
- * What a line came to, behind a savepoint: it is stored whole or not at all, and the lines before stay. A line that somebody else stored
- * at the same time is looked at once more.
+ * Stores a line inside a savepoint: completely or not at all, without affecting earlier lines. Retries once after `id_in_use`, because a
+ * concurrent request may have stored the same line.
  */
 async function storedWhole<T>(tx: Transaction, run: () => Promise<T>): Promise<T | Problem> {
   for (let tries = 1; ; tries++) {
@@ -198,7 +198,7 @@ async function storedWhole<T>(tx: Transaction, run: () => Promise<T>): Promise<T
 }
 
 export const historyImport = (ports: ImportPorts) => {
-  /** Runs again where the database gave the transaction up. */
+  /** Stores a batch in one transaction, which is retried if the database aborts it. */
   async function storeBatch(ctx: Context, projectId: string, lines: readonly ParsedLine[]): Promise<Result[]> {
     return ctx.gate.transaction(async (tx) => {
       const { actor, ip } = ctx
@@ -231,7 +231,7 @@ export const historyImport = (ports: ImportPorts) => {
     })
   }
 
-  /** Outside the transactions of batches: a slow object store keeps no connection of the database. */
+  /** Stores a document outside the batch transactions, so that a slow object store does not occupy a database connection. */
   async function storeDocumentLine(ctx: Context, projectId: string, line: DocumentLine): Promise<Stored | null> {
     const bytes = line.content_base64 ?? Buffer.from(line.content ?? '')
     const isStored = () =>
@@ -252,7 +252,7 @@ export const historyImport = (ports: ImportPorts) => {
       })
       return 'documents'
     } catch (error) {
-      // Somebody else may have stored the same document at the same time.
+      // A concurrent request may have stored the same document.
       if (Problem.is(error, 'id_in_use') && (await isStored())) return null
       throw error
     }
@@ -263,7 +263,7 @@ export const historyImport = (ports: ImportPorts) => {
     } catch (error) {
       const problem = asProblem(error)
       if (!isOfLine(problem)) throw error
-      // A project that the token may no longer write into is no fault of the line.
+      // If the token may no longer write to the project, end the import instead of failing only this line.
       await ctx.gate.transaction((tx) => writableProject(askingWithin(tx), readerOf(ctx), projectId))
       return { line, fault: problem }
     }
@@ -311,7 +311,7 @@ export const historyImport = (ports: ImportPorts) => {
             report.received++
             const data = parsed(line)
             if (!Problem.is(data) && data.type === 'document') {
-              // After the lines before it, one of which may be the message that it was made from.
+              // Store the preceding lines first: the document may have been made from one of these messages.
               await flush()
               count(await documentResult(ctx, projectId, line.number, data))
               continue
@@ -323,7 +323,7 @@ export const historyImport = (ports: ImportPorts) => {
           }
           await flush()
         } catch (error) {
-          // What arrived before it broke off is stored, unless storing is what failed.
+          // Store the lines that arrived before the error. Ignore failures: storing may be the cause of the error.
           await flush().catch(() => undefined)
           throw withCounts(error, report)
         }
@@ -339,7 +339,7 @@ export const historyImport = (ports: ImportPorts) => {
   }
 }
 
-/** The bytes, until they are too many. */
+/** The bytes of the upload. @throws {Problem} `too_large` above the limit, `bad_request` if the upload is interrupted */
 async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let size = 0
   try {
@@ -355,7 +355,7 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** The same refusal, with what was stored before and stays. */
+/** Adds the counts of stored lines to a problem. Lines stored before it remain. */
 function withCounts(error: unknown, { received, stored, skipped, failed }: ProjectImport): unknown {
   if (!Problem.is(error)) return error
   const { code, detail, issues, headers, extensions, cause } = error

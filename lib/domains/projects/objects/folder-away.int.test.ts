@@ -26,7 +26,7 @@ const own = (person: Person, method: string, path: string, body?: unknown) =>
   app.fetch(method, path, { ...person, ...(body !== undefined && { body }) })
 const listed = async () => (await app.fetch('GET', '/api/stores', { cookie: admin.cookie })).json.data.stores
 const off = async () => (await listed()).filter(({ state }: { state: string }) => state === 'off')
-/** As much as a worker tries at once: jobs may fail, and wait then. */
+/** Runs jobs for two rounds, like a worker. Jobs may fail and then wait. */
 const tried = () => {
   let rounds = 0
   return drain(app, { mayFail: true, until: () => rounds++ > 1 })
@@ -39,7 +39,7 @@ const begun = (owner: Person) =>
     }),
   )
 const stateOf = async (runId: string) => (await app.app.subjectErasures.run(runId))?.state
-/** A person's project with a file and a document. */
+/** A project of a person with an attachment and a document. */
 async function dealt() {
   const project = await madeProject(app)
   const { owner } = project
@@ -53,13 +53,13 @@ type Dealt = Awaited<ReturnType<typeof dealt>>
 const download = ({ owner, project, document }: Dealt) =>
   own(owner, 'GET', `${project.path}/documents/${document.id}/content`)
 
-/** What is done about the folder while its disk is away: it is not there at all, or another disk, empty or with a folder of its own. */
+/** The folder while its disk is missing: it does not exist, or there is another, empty folder. */
 test.each(['no folder', 'an empty folder'])(
-  '%s in its place is not taken for a store that has nothing',
+  'an objects store with %s in its place is reported as down and not as empty',
   async (kind) => {
     const one = await dealt()
     expect((await download(one)).status).toBe(200)
-    // The state that a former test read is used for another second.
+    // The state that an earlier test read is cached for a second.
     await expect.poll(listed, { timeout: 120_000, interval: 100 }).toContainEqual(
       expect.objectContaining({
         ...{ name: 'objects', state: 'ok', is_connected: true },
@@ -75,7 +75,7 @@ test.each(['no folder', 'an empty folder'])(
     expect((await download(one)).json).toMatchObject({ status: 503, code: 'unavailable' })
     await expect(madeDocument(app, one.project, one.owner)).rejects.toThrow(/503/)
     expect(await off()).toMatchObject([{ name: 'objects', address: `file:${folder()}`, is_connected: false }])
-    // An answer of a moment ago is used again.
+    // The response is cached for a moment.
     await vi.waitFor(
       async () => expect((await app.fetch('GET', '/ready')).json.stores.objects).toMatchObject({ state: 'down' }),
       { timeout: 120_000, interval: 200 },
@@ -95,7 +95,7 @@ test.each(['no folder', 'an empty folder'])(
   },
 )
 
-test('another folder in its place, where another worker of this installation put things, is neither read nor written', async () => {
+test('another folder with files of another worker in its place is neither read nor written', async () => {
   const one = await dealt()
   const env = readEnv({
     ...{ NODE_ENV: 'test', DATABASE_URL: app.app.env.DATABASE_URL, KP_DATA_DIR: app.dataDir, KP_LIMITS: 'memory' },
@@ -105,7 +105,7 @@ test('another folder in its place, where another worker of this installation put
   cpSync(folder(), elsewhere, { recursive: true })
   rmSync(join(elsewhere, 'folder.mark'))
   const put = async (key: string) => {
-    // A process that starts now: it remembers nothing of the folder.
+    // A new process, which knows nothing about the folder.
     const other = createApp({ env, clock: app.clock })
     try {
       const bytes = (async function* () {
@@ -127,7 +127,7 @@ test('another folder in its place, where another worker of this installation put
   expect((await download(one)).status).toBe(200)
 })
 
-test('where the folder is lost, an admin’s statement that nothing is left there lets it go on', async () => {
+test('erasure continues after an admin states that the lost folder contains no data', async () => {
   const one = await dealt()
   renameSync(folder(), `${folder()}-lost`)
   const { runId } = await begun(one.owner)
@@ -139,14 +139,14 @@ test('where the folder is lost, an admin’s statement that nothing is left ther
   await drain(app, { mayFail: true })
   expect(await stateOf(runId)).toBe('done')
 
-  // Files go into another folder from now on.
+  // From now on, files are stored in another folder.
   app.clock.advance(60_000)
   const next = await dealt()
   expect((await download(next)).status).toBe(200)
   expect(await off()).toEqual([])
 })
 
-test('a folder that was used before it had a mark gets one, and is the same store', async () => {
+test('a folder from before marks gets a mark and stays the same store', async () => {
   const one = await dealt()
   rmSync(join(folder(), 'folder.mark'))
   const [row, ...more] = await app.db.prisma.knownStore.findMany({ where: { port: 'objects', retiredAt: null } })
@@ -155,7 +155,7 @@ test('a folder that was used before it had a mark gets one, and is the same stor
     where: { id: row?.id ?? '' },
     data: { address: addressHash('files', 'own') },
   })
-  // With nothing in it, it is not the one in which rows say that something lies.
+  // An empty folder without a mark is not the folder that rows refer to.
   renameSync(folder(), `${folder()}-elsewhere`)
   app.clock.advance(60_000)
   expect((await download(one)).status).toBe(503)
@@ -171,7 +171,7 @@ test('a folder that was used before it had a mark gets one, and is the same stor
   expect(await off()).toEqual([])
 })
 
-test('a second machine with an objects folder of its own stores nothing there, and /ready reports it', async () => {
+test('a second machine with its own objects folder stores nothing there, and /ready reports it', async () => {
   const one = await dealt()
   const database = { ownerUrl: app.ownerUrl, appUrl: app.app.env.DATABASE_URL ?? '', drop: async () => {} }
   const second = await testApp({}, database)

@@ -8,14 +8,14 @@ import type { Naming } from '../values/judge.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { mayGo } from './rules.ts'
 
-/** What the rows of a scope say about objects, while they are there. */
+/** Search terms for objects from the rows of a scope. Read while these rows exist. */
 export interface Gathered {
   /** Keys of attachments and documents. */
   rows: Set<string>
-  /** Keys that provenance names, with the texts that may be in them. */
+  /** Keys that provenance names, with the texts that they may contain. */
   names: Map<string, Naming>
   foreign: Set<string>
-  /** The first sources, whose prefixes are listed. */
+  /** The first sources. Their key prefixes are listed. */
   listed: Source[]
   count: number
   ids: Set<string>
@@ -23,7 +23,7 @@ export interface Gathered {
   anchors: Set<string>
   projects: Set<string>
   sources: Set<string>
-  /** Projects that go whole. */
+  /** Projects that are erased completely. */
   whole: string[]
   words: Fingerprints
 }

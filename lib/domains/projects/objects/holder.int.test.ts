@@ -41,7 +41,7 @@ const erased = (scope: Scope, items: readonly string[], of = test) =>
   )
 const left = (scope: Scope, items: readonly string[], of = test) => holderOf(of).residue(scope, items, of.clock.now())
 
-/** Two messages with a file each, and a document; what a message's erasure must and must not touch. */
+/** Two messages with a file each, and a document, to check what the erasure of one message deletes and keeps. */
 async function deal(of = test) {
   const project = await madeProject(of)
   const conversation = await madeConversation(of, project)
@@ -65,8 +65,8 @@ async function deal(of = test) {
   }
 }
 
-describe('the bytes of a project', () => {
-  it('a message takes its files, what lies under it without a row, and what a pointer names; nothing of another', async () => {
+describe('the object data source', () => {
+  it('erases the files of a message, objects under its prefix without a row, and keys that a pointer names, and keeps others', async () => {
     const { objects } = test.app.stored
     const { project, message, file, otherFile, document, part } = await deal()
     const [orphan, outside] = [
@@ -99,7 +99,7 @@ describe('the bytes of a project', () => {
     expect(stays && (await buffer(stays)).toString()).toBe('Some bytes.')
   })
 
-  it('cuts an object that a remaining message names too, deletes it with the last, and looks for absent keys', async () => {
+  it('cuts an object that a remaining message also names, deletes it with the last message, and searches for missing keys', async () => {
     const { objects } = test.app.stored
     const { project, conversation, other, file, otherFile, part } = await deal()
     const [mine, theirs] = ['The cellar of the house is flooded every spring.', 'Something was said.']
@@ -126,7 +126,7 @@ describe('the bytes of a project', () => {
     expect(await objects.list(file, '', 1)).toEqual([file])
   })
 
-  it('a pointer that somebody wrote into the table reaches no object of another', async () => {
+  it('erases no object of others when a pointer in the table names it', async () => {
     const [mine, theirs] = [await deal(), await deal()]
     await test.db.query(
       undefined,
@@ -142,7 +142,7 @@ describe('the bytes of a project', () => {
     )
   })
 
-  it('a project takes all that lies under it, and a person what they wrote', async () => {
+  it('erases all objects under a project’s prefix, and the objects of a person', async () => {
     const { project, file, otherFile, document } = await deal()
     const orphan = `projects/${project.id}/documents/doc_of_nobody`
     await test.app.stored.objects.put(orphan, bytes('x'), text)
@@ -157,7 +157,7 @@ describe('the bytes of a project', () => {
     })
   })
 
-  it('what comes later under an erased key is found by the item alone, and erased', async () => {
+  it('finds a late object by its item, and erases it', async () => {
     const { file, part } = await deal()
     const { items } = await planOf({ part })
     await erased({ part }, items)
@@ -169,8 +169,8 @@ describe('the bytes of a project', () => {
   })
 })
 
-describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () => {
-  it('a message is erased through the API to its last version; a bucket that is switched off is never done', async () => {
+describe.skipIf(!isInstalled('s3'))('an S3 bucket with versions', () => {
+  it('is erased to the last version of a message; a bucket that is switched off blocks the erasure', async () => {
     const { endpoint, port } = await s3Server()
     const Bucket = `holder-${Date.now().toString(36)}`
     const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
@@ -189,7 +189,7 @@ describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () =>
     const answer = await connected.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
     const erasure = async () =>
       (await connected.fetch('GET', `/api/erasures/${answer.json.auditId}`, { cookie: project.owner.cookie })).json.data
-    // On a busy machine it goes on after the answer.
+    // On a slow machine, the erasure continues after the response.
     await vi.waitUntil(async () => (await erasure()).success, { timeout: 120_000, interval: 200 })
     expect(await erasure()).toMatchObject({ deleted_from: { objects: 1 } })
     expect(await connected.app.stored.objects.versions(file)).toEqual([])
@@ -197,7 +197,7 @@ describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () =>
     expect(await objects.list(`projects/${project.id}/`, '', 10)).toEqual([document, otherFile].sort())
     await connected.close()
 
-    // The same installation without its bucket: what was kept there still counts.
+    // The same installation without its bucket: its objects still count as stored.
     const without = await testApp({}, database)
     const { items } = await planOf({ part: { ...part, kind: 'project', id: project.id, conversation: null } }, without)
     expect(items).toEqual([document, otherFile].sort())
@@ -209,7 +209,7 @@ describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () =>
   })
 })
 
-it('a store that is down stops the step, and a plan is made all the same', async () => {
+it('erase rejects and plan returns items while the store is down', async () => {
   const { file, part } = await deal()
   const folder = join(test.dataDir, 'objects')
   const { items } = await planOf({ part })

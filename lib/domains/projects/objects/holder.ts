@@ -42,25 +42,25 @@ export interface ObjectsHolderPorts {
   objects: Pick<ObjectStore, 'erase' | 'list' | 'versions' | 'read' | 'replace' | 'eraseVersions' | 'put'>
   sources: Sources
   whatIsMissing: WhatIsMissing
-  /** Beginnings of keys that belong to this installation alone. */
+  /** Key prefixes that only this installation uses. */
   pointerPrefixes: readonly string[]
 }
-/** Of more sources their prefixes are not listed one by one: rows and pointers name what they have, and the sweep takes what no row names. */
+/** Above this number of sources, prefixes are not listed: rows and pointers name the keys, and the sweep deletes orphaned objects. */
 const mostListed = 50
 const mostAsked = 500
 const listed = 1000
 const asked = 8
 const mostTries = 8
-/** Objects that cannot be searched are counted up to here. */
+/** Maximum count of objects that cannot be searched. */
 const mostUnsearched = 1_000
 
-/** How a key was found; the first of these that it was. */
+/** How a key was found. If several apply, the first one. */
 type Found = 'row' | 'pointer' | 'prefix' | 'text'
 interface Surveyed extends Gathered {
-  /** What goes whole because rows or their prefixes name it. */
+  /** Keys to delete completely, because rows or their prefixes name them. */
   keys: Map<string, Found>
   findings: Map<string, Finding>
-  /** The store did not answer, so that only rows and pointers were read. */
+  /** The store did not answer, so only rows and pointers were read. */
   isUnsearched: boolean
 }
 const ids = z.array(z.string())
@@ -70,14 +70,14 @@ const labelOf = (key: string, bytes?: Buffer): string => {
   if (bytes) hash.update('\0').update(bytes)
   return hash.digest('base64url').slice(0, 22)
 }
-/** Under these keys an erasure remembers what it left of an object, until its run is over: a repetition after a crash then does the same. */
+/** Key prefix for notes of a run about the objects it changed. A repeated attempt after a crash then gives the same result. */
 const notesOf = (run: string): string => `knowledgepulse-erasing/${run}/`
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /**
- * The bytes of attachments and documents, and what applications put into the same bucket: every version. An item is a key, or one to look
- * for where nothing is yet. Read from rows, from pointers, from the store by where the keys of a part begin, and by a list of all keys of
- * applications.
+ * Personal data source for files: attachments, documents, and objects that applications store in the same bucket, in every version. An item
+ * is a key, or a search term for late writes. Keys come from rows, from pointers, from the key prefixes of a part, and from a list of all
+ * keys of applications.
  */
 export function objectsHolder({
   db,
@@ -95,7 +95,7 @@ export function objectsHolder({
       after = last
     }
   }
-  /** Of a message or document, in every version. */
+  /** Keys of a message or document, in every version. */
   async function* keysOf(source: Pick<Source, 'project' | 'kind' | 'id'>): AsyncGenerator<string> {
     const own = objectsOf(source)
     if ((await objects.versions(own)).length > 0) yield own
@@ -116,7 +116,7 @@ export function objectsHolder({
     ...{ ids, chosen: chosen.values(), anchors, names, judge, prefixes: pointerPrefixes },
   })
 
-  /** Judges all keys of applications, and hands over what is found. Pointers of other projects protect their objects. */
+  /** Decides about all keys of applications and passes each finding to `visit`. Pointers of other projects protect their objects. */
   async function searchAll(
     tx: Transaction,
     sought: Sought,
@@ -133,7 +133,7 @@ export function objectsHolder({
     return work.unsearched
   }
 
-  /** Finds what would become of every object, and changes nothing. */
+  /** Returns what an erasure would do to every object. Read-only. */
   async function surveyed(scope: Scope, tx: Transaction, now: Date): Promise<Surveyed> {
     const gathered = await gatherObjects(sources, scope, tx, now, mostListed + 1)
     const keys = new Map<string, Found>([...gathered.rows].map((key) => [key, 'row']))
@@ -153,14 +153,14 @@ export function objectsHolder({
         })
       }
     } catch (error) {
-      // A plan is made while the store is down, too: its step waits, and the search for what is left finds the rest.
+      // Plan even if the store does not answer: the step waits, and verification finds the rest.
       if (!Problem.is(error, 'unavailable')) throw error
       isUnsearched = true
     }
     return { ...gathered, keys, findings, isUnsearched }
   }
 
-  /** Those of the keys under which there is nothing; of very many none is asked. */
+  /** The keys without an object. Empty for more than `mostAsked` keys, because each key needs a request. */
   async function absentOf(keys: readonly string[]): Promise<Set<string>> {
     const absent = new Set<string>()
     if (keys.length > mostAsked) return absent
@@ -177,7 +177,7 @@ export function objectsHolder({
     return absent
   }
 
-  /** One that kept data and is not connected may still have them. */
+  /** @throws {Problem} `unavailable` while a store with stored data is switched off */
   async function checkMissing(tx?: Transaction): Promise<void> {
     const missing = await whatIsMissing(tx)
     if (missing.length > 0)
@@ -199,7 +199,7 @@ export function objectsHolder({
     retained: { verdict: 'kept', reason: 'other_author' },
   }
 
-  /** Carries out what is found; remembers what it left. */
+  /** Erases what is found, and stores notes about changed objects. */
   function eraser(judge: () => ReturnType<typeof objectJudge>, run: string, notes: Set<string>) {
     const done = { cut: new Set<string>(), deleted: new Set<string>(), retained: new Set<string>() }
     async function visit(finding: Finding, tries = 0): Promise<void> {
@@ -217,7 +217,7 @@ export function objectsHolder({
         }
         if (await objects.replace(key, cut, cut.bytes)) done.cut.add(label)
         else if (tries < mostTries) {
-          // An application wrote it meanwhile: it is read and judged again.
+          // The object was changed concurrently: read it and decide again.
           const again = await judge().judged(key)
           if (again) await visit(again, tries + 1)
         }
@@ -321,7 +321,7 @@ export function objectsHolder({
           if (isCut) keptBefore.add(key)
           return isCut
         },
-        // Without its row nothing says which texts were in a key: what has another author's words is theirs by now.
+        // Without rows, the texts of these objects are unknown. An object that contains words of another author now belongs to that author.
         ...(!isThere && { names: new Map(others.map((key) => [key, unknown])) }),
       }
       const work = eraser(() => objectJudge(objects, sought), run, notes)
@@ -340,7 +340,7 @@ export function objectsHolder({
       )
       const lateRows = own.some((key) => counted.has(key)) ? 0 : rows
       const count = rows + cut.size + deleted.size
-      // A planned object that does not exist was deleted: now, or before a crash.
+      // A planned object that does not exist was deleted, now or before a crash.
       for (const key of others) {
         const label = labelOf(key)
         if (keptBefore.has(key)) cut.add(label)
@@ -349,7 +349,7 @@ export function objectsHolder({
       const tally = (met: Iterable<string>) => ({ met: [...met], gone: [] })
       return {
         count,
-        // What was planned was there: whatever a crash had erased before it was counted is counted with its page.
+        // Planned objects existed: those erased before a crash are counted with their page.
         results: { objects: planned + lateRows + late.length },
         tallies: {
           derivedCut: tally(cut),
@@ -367,7 +367,7 @@ export function objectsHolder({
       const others = await othersOf(tx, 'objects', keysAmong(items), new Set(), now)
       return items.filter((item) => others.has(keyOf(item)))
     },
-    /** Lists the versions of every key, of whatever begins as the keys of the part do, and of all applications' keys, and reads each version. */
+    /** Reads every version of every planned key, of all keys with a prefix of the part, and of all keys of applications. */
     async residue(scope, items, now, words) {
       const part = partOf(scope)
       if (items.length === 0 && !part) return 0
@@ -377,7 +377,7 @@ export function objectsHolder({
       const projects = [...wanted.projects, ...(part ? [part.project] : [])]
       const judge = judgeWithin(undefined, words ?? noWords, { projects, now })
       const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
-      // Keys that were found by words are read below.
+      // Keys found by words are read below.
       const keys = keysAmong(items.filter((item) => !isByWords(item))).values()
       await Promise.all(
         Array.from({ length: asked }, async () => {
@@ -417,7 +417,7 @@ export function objectsHolder({
     },
   }
 
-  /** Whether nothing is left of what an erasure deleted or cut. */
+  /** Whether no residue remains of an object that an erasure deleted or cut. */
   async function isGone(key: string, judge: ValueJudge, isNamed: boolean): Promise<boolean> {
     const versions = await objects.versions(key)
     if (versions.length === 0) return true
@@ -433,7 +433,7 @@ export function objectsHolder({
     }
     return isTheirs
   }
-  /** Keys of applications that name what was erased, and within the project those with erased words in any version. */
+  /** Keys of applications that contain erased ids, and keys of the project with erased words in any version. */
   async function wordsLeft(
     { ids, chosen, anchors }: ReturnType<typeof soughtIn>,
     projects: readonly string[],

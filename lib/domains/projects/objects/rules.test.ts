@@ -17,7 +17,7 @@ const source = (kind: Source['kind'], id: string): Source => ({
   ...{ author: { kind: 'account', id: 'usr_1', name: null }, texts: [], objects: [], pointers: [] },
 })
 
-it('lets a pointer reach an application’s objects and its own source’s, and no other of ours', () => {
+it('mayGo accepts objects of applications and of the pointer’s source, and rejects our other objects', () => {
   const message = source('message', 'm1')
   expect(objectsOf(message)).toBe('projects/prj_1/messages/m1')
   for (const key of ['uploads/report.pdf', 'projects/prj_1/messages/m1/att_1', 'projectsx'])
@@ -32,7 +32,7 @@ it('lets a pointer reach an application’s objects and its own source’s, and 
   expect(mayGo(source('document', 'd1'), 'projects/prj_1/documents/d1')).toBe(true)
 })
 
-it('takes items apart again, whatever the key is', () => {
+it('keyOf returns the key of an item, whatever characters it contains', () => {
   const keys = ['a', 'late:a', 'late:', 'ids:x', '["a"]']
   for (const key of keys)
     for (const item of [itemOf(key, { isThere: true }), itemOf(key, { isThere: false }), wordsItemOf(key)])

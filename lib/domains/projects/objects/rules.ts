@@ -1,27 +1,28 @@
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Source } from '../sources.ts'
 
-/** Under which the objects of all projects lie; no pointer that somebody reported reaches there but to its own source. */
+/** Key prefix of the objects of all projects. A reported pointer is used under this prefix only for its own source. */
 const ours = 'projects/'
 export const isOurObject = (key: string): boolean => key.startsWith(ours)
 
-/** The key of a document's object, and where those of a message's attachments begin, without the slash. */
+/** The key of a document's object, or the prefix of a message's attachments without the slash. */
 export const objectsOf = ({ project, kind, id }: Pick<Source, 'project' | 'kind' | 'id'>): string =>
   `${ours}${project}/${kind}s/${shownId(id)}`
 
-/** Whether a key that a pointer names may go with its source: an application's object may, of ours the source's own alone. */
+/** Whether a key that a pointer names may be deleted with its source: an object of an application, or the source's own object. */
 export const mayGo = (source: Source, key: string): boolean => {
   const own = objectsOf(source)
   return !key.startsWith(ours) || key === own || key.startsWith(`${own}/`)
 }
 
-/** Where all objects of a project lie. */
+/** The key prefix of all objects of a project. */
 export const objectsOfProject = (project: string): string => `${ours}${project}/`
 
 /**
- * Of an item that is looked for though nothing was there when it was planned: it counts nothing. Beside keys there are `late:` items that
- * say what to look for: no key contains the character after the colon. `ids`: erased ids that this installation made, as JSON; `chosen`:
- * those that a client chose, with their anchors; `within`: projects and conversations whose objects are searched for the erased words.
+ * Prefix of items that are only searched for: no object existed at planning, and they are not counted. Besides keys, there are `late:`
+ * items with search terms; the control character after the colon distinguishes them from keys. `ids`: erased generated ids, as JSON;
+ * `chosen`: ids that clients chose, with their anchors; `within`: projects and conversations whose objects are searched for the erased
+ * words.
  */
 const late = 'late:'
 const mark = '\u001f'
@@ -31,7 +32,7 @@ const perItem = 500
 
 export const itemOf = (key: string, { isThere }: { isThere: boolean }): string =>
   isThere && !key.startsWith(late) ? key : late + key
-/** A counted item for a key that was found by words: later only its words are looked for. */
+/** Prefix of counted items for keys found by words. Verification searches them only for words. */
 const byWords = `${mark}words${mark}`
 export const wordsItemOf = (key: string): string => byWords + key
 export const isByWords = (item: string): boolean => item.startsWith(byWords)
@@ -41,7 +42,7 @@ export const keyOf = (item: string): string => {
 }
 export const isCounted = (item: string): boolean => !item.startsWith(late)
 
-/** Items for values of one kind, many in each. */
+/** Items for search terms of one kind, with up to `perItem` values each. */
 export function soughtItems(kind: SoughtKind, values: Iterable<unknown>): string[] {
   const all = [...values]
   const items: string[] = []
@@ -51,7 +52,7 @@ export function soughtItems(kind: SoughtKind, values: Iterable<unknown>): string
 }
 const isSought = (item: string): boolean => item.startsWith(late + mark)
 export const keysAmong = (items: readonly string[]): string[] => items.filter((item) => !isSought(item)).map(keyOf)
-/** The values of one kind. */
+/** The search terms of one kind. */
 export function soughtAmong(items: readonly string[], kind: SoughtKind): unknown[] {
   const lead = late + mark + kind + mark
   return items.flatMap((item): unknown[] => {

@@ -5,26 +5,26 @@ import type { Naming, ValueJudge } from '../values/judge.ts'
 import { readable } from '../values/readable.ts'
 import { isOurObject } from './rules.ts'
 
-/** What is sought among the objects of applications, and who judges their words. */
+/** What to search for in objects of applications, and the judge of words. */
 export interface Sought {
   ids: Iterable<string>
   chosen: Iterable<Chosen>
-  /** Projects and conversations: objects whose keys have one of these ids are searched for words. */
+  /** Projects and conversations: objects with one of these ids in their keys are searched for words. */
   anchors: Iterable<string>
   names: ReadonlyMap<string, Naming>
-  /** Beginnings of keys that the operator declares as this installation's (KP_POINTER_PREFIXES). */
+  /** Key prefixes that the operator declares as this installation's (KP_POINTER_PREFIXES). */
   prefixes: readonly string[]
   judge: ValueJudge
-  /** Whether this is what an erasure left in an earlier try. */
+  /** Whether the content is the result of an earlier attempt of this erasure. */
   isNoted?(key: string, bytes: Buffer): boolean
 }
 export interface Finding {
   key: string
   found: 'pointer' | 'text'
   verdict: 'deleted' | 'cut' | 'retained'
-  /** Of `cut`: what remains, and the version that was read. */
+  /** For `cut`: the new content, and the version that was read. */
   cut?: { state: string; bytes: Buffer }
-  /** Former versions with erased words, where the newest one stays as it is. */
+  /** Former versions with erased words. The newest version remains as it is. */
   former?: string[]
 }
 export interface Unsearched {
@@ -37,12 +37,12 @@ export const noneUnsearched = (): Unsearched => ({
   ...{ binary: new Set(), large: new Set(), isOutside: false, isBeyond: false },
 })
 
-/** Bytes of an object that are read. */
+/** Maximum size of an object to read, in bytes. */
 export const mostRead = 8 * 1024 * 1024
-/** Keys of applications that are listed. */
+/** Maximum number of application keys to list. */
 const mostKeys = 1_000_000
 const perPage = 1_000
-/** Beginnings under which this installation keeps its own objects: rows name them, and no application writes there. */
+/** Key prefixes of this installation's own objects. Rows name them, and applications do not write there. */
 const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
 
 /** All keys of applications in a bucket or folder. */
@@ -61,7 +61,7 @@ export async function* applicationKeys(
       unsearched.isBeyond = true
       return
     }
-    // Below these folders keys begin with letters.
+    // Skip the folder: its keys continue with letters, which sort before `~`.
     const folder = own < 0 ? undefined : ownFolders.find((one) => page[own]?.startsWith(one))
     const last = folder === undefined ? page.at(-1) : `${folder}~`
     if (last === undefined || (folder === undefined && page.length < perPage)) return
@@ -69,7 +69,7 @@ export async function* applicationKeys(
   }
 }
 
-/** Judges objects one by one, by their keys, metadata, tags and content. */
+/** Decides about objects one by one, by their keys, metadata, tags and content. */
 export function objectJudge(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
   { ids: given, chosen: client, anchors: near, names, prefixes, judge, isNoted }: Sought,
@@ -82,7 +82,7 @@ export function objectJudge(
 
   const isInside = (key: string): boolean =>
     names.has(key) || anchors.standIn(key) || prefixes.some((prefix) => key.startsWith(prefix))
-  /** Whether a text names what is erased. */
+  /** Whether a text contains an erased id. */
   const namesErased = (text: string): boolean => ids.standIn(text) || chosen.standIn(text)
 
   async function formerOf(key: string, newest: string | undefined): Promise<string[]> {
@@ -107,7 +107,7 @@ export function objectJudge(
   return {
     unsearched,
     isInside,
-    /** Whether the key itself names what is erased. */
+    /** Whether the key contains an erased id. */
     hasErasedId: (key: string): boolean => ids.standIn(key) || (isInside(key) && chosen.standIn(key)),
     async judged(key: string): Promise<Finding | undefined> {
       const naming = names.get(key)

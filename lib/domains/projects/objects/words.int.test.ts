@@ -39,13 +39,13 @@ interface Described {
   type?: string
   metadata?: Record<string, string>
 }
-/** A bucket that keeps versions, used by a client of its own. */
+/** A bucket with versions, accessed by an independent client. */
 interface Bed {
   url: string
   put(key: string, bytes: string | Buffer, about?: Described): Promise<void>
-  /** Removes the newest version as an application does. */
+  /** Deletes the newest version, as an application does. */
   remove(key: string): Promise<void>
-  /** Everything that can be read, of all versions: `key version`, bytes and metadata. */
+  /** All readable data of all versions: `key version`, bytes and metadata. */
   dump(): Promise<{ key: string; bytes: Buffer; type: string; metadata: Record<string, string> }[]>
 }
 const run = Date.now().toString(36)
@@ -124,7 +124,7 @@ async function gcsBed(): Promise<Bed> {
 describe.each([
   ['S3', 's3', s3Bed],
   ['Google Cloud Storage', 'gcs', gcsBed],
-] as const)('words of a message among objects in %s', (_name, service, open) => {
+] as const)('erasure of words in objects in %s', (_name, service, open) => {
   describe.skipIf(!isInstalled(service))('with versions', () => {
     let bed: Bed
     let test: TestApp
@@ -181,7 +181,7 @@ describe.each([
         runId,
       }
     }
-    /** What is stored for this project, by key: all versions. */
+    /** The stored objects of this project, by key, in all versions. */
     async function stored(): Promise<Record<string, string[]>> {
       const found: Record<string, string[]> = {}
       for (const { key, bytes } of await bed.dump())
@@ -241,7 +241,7 @@ describe.each([
       expect((await bed.dump()).filter(({ key }) => key.includes(runId))).toEqual([])
     })
 
-    it('cuts once, and counts the same when a crash repeats the page', async () => {
+    it('cuts once, and reports the same count when a page is repeated after a crash', async () => {
       const [key, runId] = [at('glue'), newId('run')]
       await bed.put(key, `Summary by a model. ${turn} End of the summary.`)
       for (const source_id of [message, other])
@@ -257,7 +257,7 @@ describe.each([
       expect(first.results).toEqual(again.results)
     })
 
-    it('deletes what cannot be cut: a quote, a compressed object, a shared binary one', async () => {
+    it('deletes objects that cannot be cut: a quotation, a compressed object, a shared binary object', async () => {
       await bed.put(at('quote.csv'), `a,b\n1,${quote}\n`)
       await bed.put(at('backup.gz'), gzipSync(turn))
       await bed.put(at('image'), Buffer.from([0x89, 0x50, 0xff, 0x00]))
@@ -268,7 +268,7 @@ describe.each([
       expect(await residue()).toBe(0)
     })
 
-    it('removes a former version with erased words, and keeps the newest', async () => {
+    it('deletes a former version with erased words, and keeps the newest', async () => {
       await bed.put(at('notes'), quote)
       await bed.put(at('notes'), 'Nothing of that.')
       const { residue } = await erase()
@@ -276,7 +276,7 @@ describe.each([
       expect(await residue()).toBe(0)
     })
 
-    it('keeps another author’s words byte for byte, also if provenance of an erased message names the key', async () => {
+    it('keeps words of another author unchanged, even if an erased message names the key', async () => {
       await bed.put(at('wrong'), half)
       await reported(test, project, project.owner, [{ source_id: message, store: 'objects', ref: at('wrong') }])
       await bed.put(`elsewhere/${run}`, quote)
@@ -302,7 +302,7 @@ describe.each([
       expect(source().notSearched?.({})).toEqual([])
     })
 
-    it('finds words by verification that the erasure did not meet', async () => {
+    it('residue counts a late object, and a repeated erasure deletes it', async () => {
       const { residue, all } = await erase()
       await bed.put(at('late'), quote)
       expect([await residue(), await residue(nobody)]).toEqual([1, 1])

@@ -10,8 +10,8 @@ interface ActedFor {
   actsAs: 'owner' | 'manager' | 'admin'
 }
 /**
- * The participant, for those who act for the participants of its project: owners, managers of its organization, admins. Throws `not_found`,
- * `forbidden` for other members.
+ * Returns the participant to callers who act for the project's participants: owners, managers of its organization, admins.
+ * @throws {Problem} `not_found`; `forbidden` for other members
  */
 export const actedFor =
   (db: Database) =>
@@ -37,7 +37,7 @@ export const actedFor =
 export const projectOfParticipant = async (tx: Transaction, participantId: string): Promise<string | undefined> =>
   (await tx.projectParticipant.findUnique({ where: { id: participantId }, select: { projectId: true } }))?.projectId
 
-/** Corrects what was reported about a participant whom no account claimed. Returns the names of the changed fields. */
+/** Corrects the reported name or email address of an unclaimed participant. Returns the names of the changed fields. */
 export async function rectifyParticipant(
   tx: Transaction,
   participantId: string,
@@ -57,7 +57,7 @@ const owned = `SELECT 1 AS found FROM project_members o JOIN projects p ON p.id 
   JOIN project_members m ON m.project_id = p.id AND m.kind = 'account' AND m.member_id = $2
   WHERE o.kind = 'account' AND o.member_id = $1 AND o.role = 'owner' AND p.status <> 'closed' LIMIT 1`
 
-/** Whether the first owns a project in which the second, another person, is a member. Also outside a transaction. */
+/** Whether the first account owns a project of which the second account is a member. Accepts a client without a transaction. */
 export const ownsProjectOf = async (
   tx: Pick<Transaction, '$queryRawUnsafe'>,
   ownerId: string,

@@ -12,7 +12,7 @@ import { participantKey } from './seizing.ts'
 export interface RowAuthor {
   kind: WriterKind
   id: string
-  /** The agent that wrote on behalf of the author; null where the author wrote. */
+  /** The agent that wrote on behalf of the author; null if the author wrote. */
   writtenBy: string | null
 }
 
@@ -36,9 +36,10 @@ const wasErased = (): Problem =>
   )
 
 /**
- * The participant of a project with this `external_id`, made at the first use. A given name replaces the stored one. Throws `fenced` while
- * the participant is being erased, `erased` afterwards, `restricted` while their processing is, `conflict` for another email address than the stored one: whoever could change it
- * could hand the participation to somebody else.
+ * The participant of a project with this `external_id`, created at first use. A given name replaces the stored one. The email address
+ * cannot be changed here, because its owner can claim the participation.
+ * @throws {Problem} `fenced` while the participant is being erased, `erased` afterwards, `restricted` while the processing of their data is
+ * restricted, `conflict` if another email address is stored
  */
 export async function participantFor(
   ports: Pick<ProjectPorts, 'isSuppressed'>,
@@ -59,7 +60,7 @@ export async function participantFor(
       actor.id,
       now,
     ])
-    // After the insert: it waits for an erasure that removes the row, whose hash is visible from then on.
+    // Check after the insert: it waits for an erasure that deletes the row, and then sees the suppression hash.
     if ((await ports.isSuppressed(tx, 'participant', [participantKey(projectId, external_id)])).length > 0)
       throw wasErased()
     if (fresh) return fresh.id
@@ -88,8 +89,8 @@ export async function participantFor(
 }
 
 /**
- * The author of what an actor writes: the actor, or the participant that it names. People write for themselves only. Throws `forbidden`,
- * and as {@link participantFor}.
+ * The author of a new message or document: the actor, or the participant that an agent names. People can only write for themselves.
+ * @throws {Problem} `forbidden`, and those of {@link participantFor}
  */
 export async function authorFor(
   ports: Pick<ProjectPorts, 'isSuppressed'>,

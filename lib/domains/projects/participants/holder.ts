@@ -19,7 +19,7 @@ async function planned(scope: Scope, tx: Transaction, now: Date): Promise<Planne
     return queryWithin<PlannedRow>(tx, 'plan-participants-project', ofProjects, [[part.id], now])
   if (!subject) return []
   const own = await queryWithin<PlannedRow>(tx, 'plan-participants', ofIds, [subject.participants ?? [], now])
-  // A project that goes with its only member takes all its participants along.
+  // If a project is erased with its only member, all its participants are erased too.
   const projects = (await wholeProjects(scope, tx, now)).map(({ id }) => id)
   const others =
     projects.length === 0
@@ -28,7 +28,7 @@ async function planned(scope: Scope, tx: Transaction, now: Date): Promise<Planne
   return [...new Map([...own, ...others].map((row) => [row.id, row])).values()]
 }
 
-/** Participants of projects: the ids, names and addresses that applications reported. */
+/** Personal data source for participants: the ids, names and email addresses that applications reported. */
 export const participantHolder = (db: Database): DataHolder => ({
   name: 'projects.participants',
   store: 'postgresql',
@@ -66,7 +66,7 @@ export const participantHolder = (db: Database): DataHolder => ({
       const count = (text: string, values: readonly unknown[]) =>
         ask(`SELECT count(*)::int AS n FROM (${text}) AS f WHERE hold IS NULL`, values)
       if (subject?.participants) await count(ofIds, [subject.participants, now])
-      // By the account's own name, and not by the ids that the plan had.
+      // Search by account too, so that the check does not depend on the planned ids.
       if (subject && subject.account !== null) await count(planOf('x.account_id = $1'), [subject.account, now])
       if (part?.kind === 'project') await count(ofProjects, [[part.id], now])
       for (const chunk of chunked(items))

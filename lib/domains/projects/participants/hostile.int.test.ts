@@ -1,4 +1,4 @@
-// Whoever tries to claim, restrict or erase a participant of others, floods, repeats, or crashes in between.
+// Hostile requests: claims, restrictions and erasures of participants of others, floods, repetition, and crashes.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { filingsPerDay } from '#lib/domains/privacy-requests/rules.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
@@ -34,7 +34,7 @@ async function verified(): Promise<Person & { email: string }> {
   })
   return { ...person, email }
 }
-/** All that a refused request could have changed. */
+/** All data that a rejected request could have changed. */
 const stored = async (id: string) => ({
   participant: await test.db.prisma.projectParticipant.findUnique({ where: { id } }),
   requests: await test.db.prisma.privacyRequest.count({ where: { participantId: id } }),
@@ -71,7 +71,7 @@ describe('the requests and the restriction of a participant', () => {
         expect(statuses, `${who}: ${method} ${to}`).toContain(status)
         expect(text).not.toContain('hostile-')
       }
-    // The participant of one project under the path of another that the asker owns.
+    // The participant of one project, in the path of another project of the requester.
     for (const [method, to, body] of calls) {
       const swapped = to.replace(project.path, elsewhere.path)
       expect((await test.fetch(method, swapped, { ...elsewhere.owner, ...(body && { body }) })).status).toBe(404)
@@ -79,7 +79,7 @@ describe('the requests and the restriction of a participant', () => {
     expect(await stored(id)).toEqual(before)
   }, 60_000)
 
-  it('have one effect when they are replayed or sent at the same time', async () => {
+  it('have one effect when they are replayed or sent concurrently', async () => {
     const { id, path } = await participant()
     const file = (key?: string) =>
       test.fetch('POST', `${path}/requests`, {
@@ -95,7 +95,7 @@ describe('the requests and the restriction of a participant', () => {
     expect((await stored(id)).requests).toBe(1)
   })
 
-  it('return 429 to a flood and leave the participant as it is', async () => {
+  it('return 429 when there are too many, and keep the participant unchanged', async () => {
     const { id, path } = await participant()
     const file = () => test.fetch('POST', `${path}/requests`, { ...project.owner, body: { kinds: ['restriction'] } })
     for (let n = 0; n < filingsPerDay; n++) expect((await file()).status).toBe(201)
@@ -117,7 +117,7 @@ describe('POST /api/participations/{id}/claim', () => {
       ...(key !== undefined && { headers: { 'Idempotency-Key': key } }),
     })
 
-  it('changes nothing when the connection to the database breaks in between, and works when it is repeated', async () => {
+  it('changes nothing when the database connection breaks, and works when it is repeated', async () => {
     const person = await verified()
     const { id } = await participant(person.email)
     const before = await stored(id)
@@ -155,7 +155,7 @@ describe('POST /api/participations/{id}/claim', () => {
     expect((await stored(id)).participant).toBeNull()
   })
 
-  it('gives the participation to one account when two ask at the same time', async () => {
+  it('gives the participation to one account when two claim it concurrently', async () => {
     const [person, thief] = [await verified(), await verified()]
     const { id } = await participant(person.email)
     const answers = await Promise.all([claim(id, person), claim(id, thief), claim(id, person), claim(id, thief)])
@@ -164,10 +164,10 @@ describe('POST /api/participations/{id}/claim', () => {
   })
 })
 
-it('a token that reports the address of a victim for its own participant hands the victim nothing of others and takes nothing', async () => {
+it('reporting a victim’s address for a participant gives neither the victim nor the attacker data of others', async () => {
   const victim = await verified()
   const own = await participant(victim.email)
-  // Another participant cannot be renamed to that address, nor can words be moved to it.
+  // Another participant cannot be changed to that address, and its messages cannot be moved.
   const other = await participant('other@example.org')
   const stolen = await test.fetch('POST', `${project.path}/participants`, {
     ...project.agent,
@@ -176,6 +176,6 @@ it('a token that reports the address of a victim for its own participant hands t
   expect([stolen.status, stolen.json.code]).toEqual([409, 'conflict'])
   const listed = await test.fetch('GET', '/api/participations', victim)
   expect(listed.json.data.map(({ id }: { id: string }) => id)).toEqual([own.id])
-  // Until the person claims it, their account's export and rights do not change.
+  // Until the person claims it, their export and rights do not change.
   expect((await stored(own.id)).participant).toMatchObject({ accountId: null })
 })

@@ -45,7 +45,7 @@ const linesOf = (text: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-describe('POST a message with an author', () => {
+describe('POST of a message with an author', () => {
   it('stores the participant as the author and the agent as the writer', async () => {
     const { path } = await said(project, { external_id: 'u-1', name: 'Ada', email: 'Ada@Example.org' })
     const message = await dataOf(test, 'GET', path, project.owner)
@@ -60,7 +60,7 @@ describe('POST a message with an author', () => {
     expect(await dataOf(test, 'GET', own.path, project.owner)).toMatchObject({ written_by: null })
   })
 
-  it('uses the same participant for the same external_id, and another one in another project', async () => {
+  it('uses the same participant for the same external_id, and a different one in another project', async () => {
     const other = await madeProject(test)
     await said(project, { external_id: 'u-2' })
     await said(project, { external_id: 'u-2', name: 'Second' })
@@ -71,7 +71,7 @@ describe('POST a message with an author', () => {
     expect(await test.db.prisma.projectParticipant.count({ where: { externalId: 'u-2' } })).toBe(2)
   })
 
-  it('makes one participant when requests arrive at the same time', async () => {
+  it('creates one participant when requests are concurrent', async () => {
     const conversation = await madeConversation(test, project, {}, project.agent)
     await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -82,7 +82,7 @@ describe('POST a message with an author', () => {
     expect(await test.db.prisma.message.count({ where: { authorKind: 'participant', authorId: id } })).toBe(8)
   })
 
-  it('returns 403 to a person, 409 for another address of a known participant, 422 for a malformed author; nothing is stored', async () => {
+  it('returns 403 to a person, 409 for another address of a participant, 422 for a malformed author, and stores nothing', async () => {
     const conversation = await madeConversation(test, project)
     const send = (asker: { cookie: string } | { token: string }, author: unknown) =>
       test.fetch('POST', `${conversation.path}/messages`, {
@@ -109,7 +109,7 @@ describe('POST a message with an author', () => {
     expect(await participantOf(project, 'u-3')).toMatchObject({ email: 'third@example.org' })
   })
 
-  it('does not make a message that of the account whose id or address the author names', async () => {
+  it('does not assign the message to an account whose id or address the author names', async () => {
     const victim = await madeMember(test, project)
     const address = await addressOf(victim)
     const { path } = await said(project, { external_id: victim.accountId, email: address })
@@ -119,7 +119,7 @@ describe('POST a message with an author', () => {
     expect(await participantOf(project, victim.accountId)).toMatchObject({ claimed: false })
   })
 
-  it('returns 404 to a stranger and 401 to a revoked token; a repetition under one key has one effect', async () => {
+  it('returns 404 to a stranger and 401 to a revoked token; a retry with the same key has one effect', async () => {
     const conversation = await madeConversation(test, project, {}, project.agent)
     const stranger = await issuedAgent(test, ['read', 'write'])
     const body = { role: 'user', content: 'Words.', author: { external_id: 'u-4' } }
@@ -155,7 +155,7 @@ describe('POST a message with an author', () => {
 })
 
 describe('participants of a project', () => {
-  it('show addresses to owners, managers and admins only; strangers get 404', async () => {
+  it('show email addresses only to owners, managers and admins; strangers get 404', async () => {
     await said(project, { external_id: 'u-6', email: 'sixth@example.org' })
     const path = `${project.path}/participants?external_id=u-6`
     const member = await madeMember(test, project)
@@ -169,7 +169,7 @@ describe('participants of a project', () => {
     expect((await test.fetch('GET', path, await signedIn(test, 'manager'))).status).toBe(404)
   })
 
-  it('are corrected by owners, never by members or by the agent', async () => {
+  it('can be corrected by owners, but not by members or the agent', async () => {
     await said(project, { external_id: 'u-7', name: 'Wrong' })
     const { id } = await participantOf(project, 'u-7')
     const edit = (asker: object, body: object) =>
@@ -187,7 +187,7 @@ describe('participants of a project', () => {
 })
 
 describe('POST /api/participations/{id}/claim', () => {
-  it('needs the verified address that the participation names, and belongs to one account from then on', async () => {
+  it('requires the verified address that the participation names, and assigns it to one account permanently', async () => {
     const person = await signedIn(test)
     const address = await addressOf(person)
     const { id } = await (async () => {
@@ -206,7 +206,7 @@ describe('POST /api/participations/{id}/claim', () => {
     expect((await claim(id, person)).status).toBe(200)
     expect((await claim(id, person)).status).toBe(200)
     expect(await participantOf(project, 'c-1')).toMatchObject({ claimed: true })
-    // Its address and account stay, whoever asks.
+    // Its address and account cannot be changed by anybody.
     const edit = (body: object) => test.fetch('PATCH', `${project.path}/participants/${id}`, { ...project.owner, body })
     expect((await edit({ email: await addressOf(thief) })).status).toBe(409)
     const member = await madeMember(test, project)
@@ -218,7 +218,7 @@ describe('POST /api/participations/{id}/claim', () => {
     expect((await test.fetch('POST', `/api/participations/${id}/claim`)).status).toBe(401)
   })
 
-  it('accepts an address that a link in an email verified', async () => {
+  it('accepts an address that was verified by a link in an email', async () => {
     const person = await signedIn(test)
     const email = await addressOf(person)
     await said(project, { external_id: 'c-2', email })
@@ -237,7 +237,7 @@ describe('POST /api/participations/{id}/claim', () => {
   })
 })
 
-describe('a person behind the token of a backend with 200 conversations', () => {
+describe('a person for whom a backend with one token writes in 200 conversations', () => {
   it('finds, exports and erases everything that was written on their behalf, and nothing of others', async () => {
     const backend = await madeProject(test)
     const person = await signedIn(test)
@@ -348,7 +348,7 @@ describe('a person behind the token of a backend with 200 conversations', () => 
       deleted: 200,
       residue: 0,
     })
-    // The pair of project and external_id stays suppressed.
+    // The project and external_id stay on the suppression list.
     const conversation = await madeConversation(test, backend, {}, backend.agent)
     const again = await test.fetch('POST', `${conversation.path}/messages`, {
       ...backend.agent,
@@ -363,7 +363,7 @@ describe('a participant without an account', () => {
   const filed = (on: MadeProject, id: string, asker: object, body: object) =>
     test.fetch('POST', requestsOf(on, id), { ...asker, body })
 
-  it('is erased on the request of an owner, a manager or an admin, with a receipt; nobody else can file', async () => {
+  it('is erased on request of an owner, a manager or an admin, with a receipt; others cannot file the request', async () => {
     for (const who of ['owner', 'manager', 'admin'] as const) {
       const on = await madeProject(test)
       const { id: message, conversation } = await said(
@@ -410,12 +410,12 @@ describe('a participant without an account', () => {
     }
   }, 300_000)
 
-  it('gets no more words while the erasure runs', async () => {
+  it('gets no new messages while the erasure runs', async () => {
     const on = await madeProject(test)
     const { conversation } = await said(on, { external_id: 'p' })
     const { id } = await participantOf(on, 'p')
     await filed(on, id, on.owner, { kinds: ['erasure'], grace: 'now' })
-    // Up to the fence.
+    // Run the jobs until the fence is raised.
     const started = test.app.jobs.find(({ name }) => name === 'erasure.start')
     const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { participants: { has: id } } })
     await started?.execute(test.app.gate, { runId: run.id })
@@ -427,7 +427,7 @@ describe('a participant without an account', () => {
       })
     const refused = await send()
     expect([refused.status, refused.json.code]).toEqual([409, 'fenced'])
-    // Past the check of the application the database refuses it.
+    // The database rejects a write that bypasses the check of the application.
     await expect(
       test.db.prisma.message.create({
         data: {
@@ -446,7 +446,7 @@ describe('a participant without an account', () => {
     expect([after.status, after.json.code]).toEqual([410, 'erased'])
   })
 
-  it('has a cancellable grace; a repeated request joins the open one', async () => {
+  it('has a grace period in which the request can be cancelled; a repeated request joins the open one', async () => {
     const on = await madeProject(test)
     await said(on, { external_id: 'p' })
     const { id } = await participantOf(on, 'p')
@@ -469,7 +469,7 @@ describe('a participant without an account', () => {
     expect(await dataOf(test, 'GET', requestsOf(on, id), on.owner)).toHaveLength(1)
   })
 
-  it('has a copy: owners export it, managers and admins after a request for it was filed', async () => {
+  it('can be exported by owners, and by managers and admins after a request for a copy was filed', async () => {
     const on = await madeProject(test)
     const { path } = await said(on, { external_id: 'p', name: 'Pat' }, 'Words of Pat.')
     await test.fetch('PATCH', path, { ...on.agent, body: { content: 'Better words of Pat.' } })
@@ -501,7 +501,7 @@ describe('a participant without an account', () => {
     expect((await test.fetch('GET', exported, manager)).status).toBe(403)
   })
 
-  it('whose participation a person claimed is confirmed by that person', async () => {
+  it('needs confirmation by the person who claimed the participation', async () => {
     const on = await madeProject(test)
     const person = await signedIn(test)
     const email = await addressOf(person)
@@ -517,7 +517,7 @@ describe('a participant without an account', () => {
     expect(await participantOf(on, 'p')).toBeDefined()
   })
 
-  it('stays under a hold on the project, and on the account that claimed the participation', async () => {
+  it('is retained under a legal hold on the project, or on the account that claimed the participation', async () => {
     const on = await madeProject(test)
     const person = await signedIn(test)
     await verify(person)
@@ -569,7 +569,7 @@ describe('the restriction of a participant', () => {
     ]
     return { on, first, other, paths, ...(await participantOf(on, 'p')) }
   }
-  /** What the agent is served: each path, the lists, and the export. */
+  /** What the agent can read: the status of each path, the lists, and the export. */
   const served = async ({ on, first, paths }: Awaited<ReturnType<typeof spoken>>, asker: object) => {
     const states: number[] = []
     for (const path of paths) states.push((await test.fetch('GET', path, asker)).status)
@@ -586,7 +586,7 @@ describe('the restriction of a participant', () => {
   const all = { states: [200], messages: 2, newest: 2, documents: 1, isExported: true }
   const none = { states: [403], messages: 1, newest: 1, documents: 0, isExported: false }
 
-  it('keeps what the participant wrote from agents and stops writes on their behalf, until it is lifted', async () => {
+  it('hides the participant’s messages from agents and blocks writes on their behalf, until it is lifted', async () => {
     const given = await spoken()
     const { on, first, id } = given
     expect(await served(given, on.agent)).toEqual(all)
@@ -615,7 +615,7 @@ describe('the restriction of a participant', () => {
     })
     expect(imported.json.data.faults).toMatchObject([{ line: 1, code: 'restricted' }])
     expect(await test.db.prisma.message.count({ where: { projectId: on.id } })).toBe(2)
-    // A copy and the erasure go on.
+    // Exports and erasure still work.
     expect((await test.fetch('GET', `${on.path}/participants/${id}/export`, on.owner)).text).toContain('Words of Pat.')
 
     expect((await lift(on, id, on.agent)).status).toBe(403)
@@ -629,7 +629,7 @@ describe('the restriction of a participant', () => {
     expect(await served(given, on.agent)).toEqual(all)
   }, 60_000)
 
-  it('by an objection ends when an admin refuses the objection, and stays when the admin upholds it', async () => {
+  it('by an objection ends when an admin refuses the objection, and remains when the admin upholds it', async () => {
     const decide = (request: string, act: string, body: object) =>
       dataOf(test, 'POST', `/api/admin/privacy/requests/${request}/${act}`, stage.admin, { body })
     for (const isUpheld of [false, true]) {
@@ -645,7 +645,7 @@ describe('the restriction of a participant', () => {
     }
   }, 60_000)
 
-  it('follows the account that claimed the participation, and only its person lifts it', async () => {
+  it('applies with the account that claimed the participation, and only that person can lift it', async () => {
     const given = await spoken()
     const { on, id } = given
     await file(on, id, on.owner, { kinds: ['restriction'] })
@@ -663,7 +663,7 @@ describe('the restriction of a participant', () => {
     expect(await served(given, on.agent)).toEqual(all)
   }, 60_000)
 
-  it('does not keep the participant from being erased', async () => {
+  it('does not block the erasure of the participant', async () => {
     const { on, id } = await spoken()
     await file(on, id, on.owner, { kinds: ['restriction'] })
     const { json } = await file(on, id, on.owner, { kinds: ['erasure'], grace: 'now' })
@@ -676,7 +676,7 @@ describe('the restriction of a participant', () => {
 })
 
 describe('the rectification of a participant', () => {
-  it('corrects name and address at once, and waits for an admin where words say what is wrong', async () => {
+  it('corrects name and email address immediately, and waits for an admin when the request describes the error in words', async () => {
     const on = await madeProject(test)
     await said(on, { external_id: 'p', name: 'Pet', email: 'pet@example.org' })
     const { id } = await participantOf(on, 'p')
@@ -694,7 +694,7 @@ describe('the rectification of a participant', () => {
       body: { kind: 'rectification', note: 'Corrected.' },
     })
     expect((await dataOf(test, 'GET', requestsOf(on, id), on.owner))[0]).toMatchObject({ state: 'completed' })
-    // What the person reports in their account is theirs to correct.
+    // After a claim, only the person corrects the data, in their account.
     const person = await signedIn(test)
     await test.db.prisma.projectParticipant.update({ where: { id }, data: { email: await addressOf(person) } })
     await verify(person)
@@ -720,7 +720,7 @@ it('the owner of a project files for a member, who confirms by a link; other mem
   })
 })
 
-it('the erasure of the agent leaves the words of participants and removes the agent’s name', async () => {
+it('the erasure of the agent keeps the messages of participants and removes the agent’s name', async () => {
   const on = await madeProject(test)
   const { path } = await said(on, { external_id: 'p' }, 'Words of a participant.')
   const run = await test.app.db.transaction((tx) =>

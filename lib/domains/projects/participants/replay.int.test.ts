@@ -8,7 +8,7 @@ import { backupOf } from '#lib/testing/backup.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 
-/** Apart from the database, as an operator keeps it. */
+/** Stored separately from the database, as recommended for operators. */
 let ledger: string
 let before: TestApp
 let restored: TestApp | undefined
@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(ledger, { recursive: true, force: true })
 })
 
-it('a replay erases a participant again that a restored backup brought back, and suppresses them again', async () => {
+it('a replay erases a participant from a restored backup again, and suppresses them again', async () => {
   const project = await madeProject(before)
   const conversation = await madeConversation(before, project, {}, project.agent)
   const say = (external_id: string) =>

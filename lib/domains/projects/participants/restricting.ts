@@ -4,8 +4,8 @@ import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from 
 import type { Ask } from '../access.ts'
 
 /**
- * SQL: whether a row with an author may be served: to agents nothing of a participant whose processing is restricted (GDPR art. 18(2)).
- * `isPerson` is the parameter that {@link isPerson} gives. People of the project handle the request, so they still read it.
+ * SQL: whether a row with an author may be served. Agents may not read data of a participant whose processing is restricted (GDPR art.
+ * 18(2)). People of the project may, because they handle the request. `isPerson` is the parameter with the value of {@link isPerson}.
  */
 export const servedSql = (alias: string, isPerson: string): string =>
   `(${isPerson}::boolean OR ${alias}.author_kind <> 'participant' OR NOT EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = ${alias}.author_id))`
@@ -17,7 +17,7 @@ export const isRestricted = (): Problem =>
     'The processing of this participant’s data is restricted: agents neither read it nor write on their behalf. People of the project still read it, and it can be exported and erased.',
   )
 
-/** Throws `restricted` where an agent asks for what a restricted participant wrote. */
+/** Rejects an agent's access to data of a restricted participant. @throws {Problem} `restricted` */
 export async function refuseRestricted(
   ask: Ask,
   actor: Pick<Actor, 'kind'>,
@@ -47,7 +47,7 @@ export const restrictParticipants = (
   reason: RestrictionReason,
   now: Date,
 ): Promise<void> => change(tx, ids, (restriction) => restrictedBy(restriction, reason, now))
-/** What is restricted for another reason stays so. */
+/** Lifts the restriction for one reason. Restrictions for other reasons remain. */
 export const unrestrictParticipants = (
   tx: Transaction,
   ids: readonly string[],

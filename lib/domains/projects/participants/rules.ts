@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Line } from '../rules.ts'
 
-/** The application's own id of a person, as it is stored and compared: exact, case-sensitive. */
+/** The application's own id of a person. Stored and compared exactly, case-sensitive. */
 export const ExternalId = z
   .string()
   .min(1, 'has one character at least')
@@ -14,7 +14,7 @@ export const ParticipantEmail = z
   .toLowerCase()
   .pipe(z.email('takes an email address').max(320, 'has 320 characters at most'))
 
-/** On whose behalf an agent writes. */
+/** The participant on whose behalf an agent writes. */
 export const Author = z
   .strictObject({ external_id: ExternalId, name: Line.optional(), email: ParticipantEmail.optional() })
   .meta({

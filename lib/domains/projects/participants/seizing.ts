@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 
-/** The value by which a participant is suppressed: the pair that names it. An id of a project has no slash. */
+/** The value on the suppression list for a participant. Unambiguous, because a project id contains no slash. */
 export const participantKey = (projectId: string, externalId: string): string => `${projectId}/${externalId}`
 
 interface Seized {
@@ -9,8 +9,8 @@ interface Seized {
   key: string | null
 }
 /**
- * Locks the participants of a subject: a transaction that writes on their behalf is waited for. With `andOwned` the participations that the
- * account claimed come with the named ones. Returns all of them, sorted, stored or not.
+ * Locks the participants of a subject and waits for transactions that write on their behalf. `andOwned` includes the participations that
+ * the account claimed. Returns all participants sorted by id, including those without a row.
  */
 export async function seizeParticipants(
   tx: Transaction,
@@ -25,7 +25,7 @@ export async function seizeParticipants(
   return [...new Set([...participants, ...keys.keys()])].sort().map((id) => ({ id, key: keys.get(id) ?? null }))
 }
 
-/** The participations that the account claimed, sorted. */
+/** The ids of the participations that the account claimed, sorted. */
 export async function participationsOf(tx: Transaction, accountId: string): Promise<string[]> {
   const rows = await tx.projectParticipant.findMany({
     where: { accountId },
@@ -35,14 +35,14 @@ export async function participationsOf(tx: Transaction, accountId: string): Prom
   return rows.map(({ id }) => id)
 }
 
-/** The suppressed values of those that are stored, by id. */
+/** The suppression-list values of the stored participants, by id. */
 export async function participantKeys(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const rows = await tx.projectParticipant.findMany({ where: { id: { in: [...ids] } } })
   return new Map(rows.map(({ id, projectId, externalId }) => [id, participantKey(projectId, externalId)]))
 }
 
-/** When the newest of the participants came; null where none is stored. */
+/** Creation time of the newest of the participants; null if none is stored. */
 export async function newestParticipant(tx: Transaction, ids: readonly string[]): Promise<Date | null> {
   if (ids.length === 0) return null
   const { _max: newest } = await tx.projectParticipant.aggregate({
@@ -52,7 +52,7 @@ export async function newestParticipant(tx: Transaction, ids: readonly string[])
   return newest.createdAt
 }
 
-/** The participants that are stored, by whether they were at that time. */
+/** The stored participants, divided into those created up to a time and those created since. */
 export async function participantsSince(
   tx: Transaction,
   ids: readonly string[],

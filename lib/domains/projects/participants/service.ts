@@ -41,7 +41,7 @@ const one = `SELECT ${columns} FROM project_participants p WHERE p.id = $1 AND p
 export const noParticipant = (): Problem =>
   new Problem('not_found', 'There is no such participant in this project, or they were erased.')
 
-/** Owners of the project, managers of its organization, admins: the controller of the participants' data, or who acts for it. */
+/** Whether the reader acts for the participants: owners of the project, managers of its organization, admins. */
 export const actsForParticipants = ({ role, office }: Pick<SeenProject, 'role' | 'office'>): boolean =>
   role === 'owner' || office !== null
 
@@ -67,7 +67,7 @@ async function participantIn(ask: Ask, projectId: string, id: string, lock = '')
 
 /** The parts of a participant's export. */
 export interface ParticipantExports {
-  /** Called with the id of a participant in place of an account's. */
+  /** Each exporter is called with a participant's id instead of an account's. */
   participantExporters: readonly PersonExporter[]
 }
 

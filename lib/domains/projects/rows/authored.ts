@@ -6,24 +6,24 @@ import { type Authored, covered, partOf, plannedSql, writersOf } from '../held.t
 import { untilErased } from './kept-until.ts'
 
 export interface RowPorts {
-  /** Takes stored answers that name the ids out of use. */
+  /** Withdraws stored idempotent responses that contain the ids. */
   withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
 }
 interface Kind {
   table: Authored
   source: 'message' | 'document'
-  /** What goes with one, by a foreign key. */
+  /** Tables whose rows are deleted with it by a foreign key. */
   within: readonly string[]
-  /** Counts, by `$1`, what a foreign key should have taken. */
+  /** SQL: counts, for the ids in `$1`, rows that a foreign key should have deleted. */
   leftById: string
-  /** Counts, by `$1` and the present `$3`, what was made from one and should have gone with it; not what a hold keeps. */
+  /** SQL: counts documents made from the ids in `$1` that should have been deleted too, except those under legal hold at `$3`. */
   leftMade?: string
-  /** What people call one, `x`, and what goes with it, as an array of `<what>:<count>`. */
+  /** SQL: `called` is the display name of row `x`. `evidence`: an array of `<what>:<count>` for the data deleted with it. */
   called: string
   evidence: string
 }
 
-/** Rows that somebody wrote, and what hangs on them; erased by their ids, and looked for by who wrote them and where they lie. */
+/** Personal data source for authored rows and their dependent rows. Erases by id; verifies by author and by part. */
 const authoredHolder = (
   db: Database,
   { withdrawNaming }: RowPorts,
@@ -116,7 +116,7 @@ const authoredHolder = (
         }
       })
     },
-    // Whoever knew them by their ids is told that they are gone, and no writer brings one back under its id.
+    // The ids are recorded as erased: requests for them report the erasure, and no writer can reuse them.
     identities: (items, tx) =>
       queryWithin(
         tx,
@@ -129,7 +129,7 @@ const authoredHolder = (
 
 const madeFrom = plannedSql('documents', `x.made_from = ANY($1::text[]) AND $2::text IS NOT NULL`)
 
-/** Messages with what they said before, the rows of their files, and what is written down of where they went. */
+/** Personal data source for messages with their edits, the rows of their attachments, and their provenance. */
 export const messageHolder = (db: Database, ports: RowPorts): DataHolder =>
   authoredHolder(
     db,
@@ -153,7 +153,7 @@ export const messageHolder = (db: Database, ports: RowPorts): DataHolder =>
     },
   )
 
-/** Documents and artifacts with the pieces of their text; their bytes are the object store's. */
+/** Personal data source for documents and artifacts with their text chunks. Their bytes are in the object store. */
 export const documentHolder = (db: Database, ports: RowPorts): DataHolder =>
   authoredHolder(
     db,

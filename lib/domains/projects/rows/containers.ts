@@ -11,7 +11,7 @@ const isOfParts = (scope: Scope): boolean => {
   return kind === 'project' || kind === 'conversation'
 }
 
-/** Conversations: with their project, by themselves, or with a subject who alone said something in them. */
+/** Personal data source for conversations: of a project, of a conversation, or with messages only from the subject. */
 export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
   name: 'projects.conversations',
   store: 'postgresql',
@@ -46,7 +46,7 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
     )
     return { verdicts, isPartial: false }
   },
-  /** One into which somebody wrote meanwhile, or whose messages a hold keeps, stays: what is left of it is found, and planned anew. */
+  /** Keeps a conversation with new messages or with messages under legal hold. Verification finds it, and it is planned again. */
   async erase(_scope, items, tx) {
     await byIndex(tx)
     const gone = await queryWithin<{ id: string }>(
@@ -101,8 +101,8 @@ const isEmpty = `NOT EXISTS (SELECT FROM messages x WHERE x.project_id = p.id) A
   AND NOT EXISTS (SELECT FROM conversations x WHERE x.project_id = p.id)`
 
 /**
- * A project itself. Of one that is closed the row stays, without its name, for its certificate; one in which a subject alone took part goes
- * with them.
+ * Personal data source for projects. The row of a closed project remains for its certificate, without its name. A project in which only the
+ * subject participates is deleted.
  */
 export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
   name: 'projects.projects',
@@ -173,7 +173,7 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
         return
       }
       if (part?.kind !== 'project' || items.length === 0) return
-      // Whatever still says that it belongs to it.
+      // Counts all rows that still belong to the project.
       await ask(
         `SELECT ((SELECT count(*) FROM projects WHERE id = $1 AND (status <> 'closed' OR name <> '' OR entity_kinds <> '{}' OR created_by <> 'erased'))
            + (SELECT count(*) FROM project_members WHERE project_id = $1) + (SELECT count(*) FROM conversations WHERE project_id = $1)
@@ -184,7 +184,7 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
       )
     })
   },
-  // The row that stays of a closed one is what was erased.
+  // The remaining row of a closed project is already erased.
   identities: (items, tx) =>
     queryWithin(
       tx,

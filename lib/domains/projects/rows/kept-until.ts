@@ -1,2 +1,2 @@
-/** How long what is in a project is kept, in words: projects end by being closed, so no term runs. */
+/** Retention period of project data, in words. A project ends when it is closed, so there is no fixed period. */
 export const untilErased = 'until it is erased, or 30 days after its project is closed'

@@ -7,7 +7,7 @@ import { untilErased } from './kept-until.ts'
 
 const sources = { messages: 'message', documents: 'document' } as const satisfies Record<Authored, string>
 
-/** Of what a scope covers and no hold keeps. */
+/** Outside pointers of the records that a scope covers, except those under legal hold. */
 async function pointersOf(
   scope: Scope,
   tx: Transaction,
@@ -32,8 +32,8 @@ async function pointersOf(
 }
 
 /**
- * Pointers to what came of messages and documents where this installation cannot reach it, as applications told: they go, and the receipt
- * says how many things they left there. Before the messages and documents, which take all their pointers with them.
+ * Personal data source for pointers to copies that this installation cannot reach, as reported by applications. They are deleted, and the
+ * receipt reports their number. Runs before messages and documents, whose erasure deletes all their pointers.
  */
 export const outsidePointerHolder = (db: Database): DataHolder => ({
   name: 'projects.outside',
@@ -55,7 +55,7 @@ export const outsidePointerHolder = (db: Database): DataHolder => ({
       [kinds, ids],
     )
   },
-  // What a hold keeps is counted with the message or document.
+  // Records under legal hold are counted with their message or document.
   plan: async (scope, tx, now) => ({ items: (await pointersOf(scope, tx, now)).map(({ id }) => id), held: {} }),
   async explain(scope, tx, now) {
     const verdicts = (await pointersOf(scope, tx, now)).map(

@@ -4,12 +4,13 @@ import { byIndex, countLeft, holding, type PlannedRow, plannedOf } from '#lib/st
 import { emptiedConversations, emptiedProjects } from '../emptied.ts'
 import { doersOf, holdMembers, subjectOf, writersOf } from '../held.ts'
 
-/** A one-way pseudonym for a name of the erased in others' records. */
+/** A one-way pseudonym for a name of the erased subject in records of others. */
 export type PseudonymOf = (value: string) => string
 
 /**
- * Where what stays names the subject by `$3`: as who began a project or conversation, closes it, let somebody take part, wrote on behalf of
- * a participant, told where something went, or corrected a message of an agent that has another owner since. What goes with the subject is not among it: of the writers `$1`, `$2`.
+ * References to the subject (`$3`) in remaining records: who created or closes a project, created a conversation, added a member, wrote on
+ * behalf of a participant, reported a pointer, or edited a message of an agent that now has another owner. Excludes records that are erased
+ * with the subject, who is the author `$1`, `$2`.
  */
 const going = `emptied_projects AS MATERIALIZED (${emptiedProjects}), emptied_conversations AS MATERIALIZED (${emptiedConversations})`
 const naming = `
@@ -38,7 +39,7 @@ const of = (kind: string): string =>
   `(SELECT substr(i, ${kind.length + 2}) FROM unnest($1::text[]) AS i WHERE starts_with(i, '${kind}:'))`
 const renamed = (column: string): string =>
   `coalesce((SELECT r.name FROM unnest($2::text[], $3::text[]) AS r(was, name) WHERE r.was = ${column}), ${column})`
-/** `$1` items, `$2` names, `$3` what takes their place. A title that the subject gave is their words, where others' words stay below it. */
+/** `$1`: items, `$2`: names, `$3`: their replacements. The titles of the subject's conversations are emptied; messages of others remain. */
 const renaming = [
   `UPDATE projects p SET created_by = ${renamed('p.created_by')}, closing_by = ${renamed('p.closing_by')} WHERE p.id IN ${of('project')} RETURNING 1`,
   `UPDATE conversations c SET title = '', created_by = ${renamed('c.created_by')} WHERE c.id IN ${of('conversation')} RETURNING 1`,
@@ -51,7 +52,7 @@ const renaming = [
   `UPDATE message_edits e SET edited_by = ${renamed('e.edited_by')} WHERE e.id IN ${of('edit')} RETURNING 1`,
 ]
 
-/** Traces in what others have: the records stay, and a one-way pseudonym takes the name's place. */
+/** Personal data source for references in records of others. The records remain, and a one-way pseudonym replaces the name. */
 export const projectReferencesHolder = (db: Database, { pseudonymOf }: { pseudonymOf: PseudonymOf }): DataHolder => {
   const values = (subject: Subject): unknown[] => {
     const { kinds, ids } = writersOf(subject)
@@ -84,7 +85,7 @@ export const projectReferencesHolder = (db: Database, { pseudonymOf }: { pseudon
       if (!subject) return 0
       await byIndex(tx)
       const names = doersOf(subject)
-      // A person has one pseudonym, however a record names them.
+      // All names of a person get the same pseudonym.
       const to = names.map((name) =>
         pseudonymOf(subject.account !== null && name === `user:${subject.account}` ? subject.account : name),
       )

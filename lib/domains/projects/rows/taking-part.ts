@@ -5,7 +5,7 @@ import { holdMembers, partOf, subjectOf, writersOf } from '../held.ts'
 import { untilErased } from './kept-until.ts'
 
 const itemOf = (alias: string): string => `${alias}.project_id || '/' || ${alias}.kind || '/' || ${alias}.member_id`
-/** Project, kind and id of items; an id may have any sign but a slash before it. */
+/** Splits items into project, kind and id. Only the id may contain slashes. */
 const splitItems = `SELECT split_part(i, '/', 1) AS project_id, split_part(i, '/', 2) AS kind, substr(i, length(split_part(i, '/', 1)) + length(split_part(i, '/', 2)) + 3) AS member_id
   FROM unnest($1::text[]) AS i`
 const planOf = (where: string): string =>
@@ -15,7 +15,7 @@ const ofSubject = planOf(
 )
 const ofProject = planOf('m.project_id = $1 AND $2::text IS NOT NULL')
 
-/** Who takes part in projects. Where the last owner goes, who is there longest owns the project. */
+/** Personal data source for project members. If the last owner is erased, the member who joined first becomes owner. */
 export const memberHolder = (db: Database): DataHolder => ({
   name: 'projects.members',
   store: 'postgresql',

@@ -4,19 +4,19 @@ import type { Span } from '../words/fingerprints.ts'
 /** A string in a JSON text, decoded. */
 interface Leaf {
   text: string
-  /** Of the literal in the JSON text, with its quotes. */
+  /** Offset of the literal in the JSON text, including its quotes. */
   start: number
   end: number
   isKey: boolean
-  /** The property whose value it is. */
+  /** The property that has this value. */
   property: string
 }
-/** Properties whose values describe a message and say nothing that a person said. */
+/** Properties whose values describe a message and contain no words of a person. */
 const technical =
   /^(?:role|type|kind|ids?|model|created|timestamp|time|date|lang|language|format|version|status|[A-Za-z_-]*(?:[_-](?:id|at|reason)|[a-z](?:Id|At)))$/
 const deepest = 3
 
-/** JSON as one value, or one in each line. */
+/** Whether a text is one JSON value or NDJSON. */
 export function isJson(text: string): boolean {
   if (!/^\s*[[{"]/.test(text)) return false
   const parses = (one: string) => {
@@ -43,7 +43,7 @@ function leavesOf(text: string): Leaf[] {
   return leaves
 }
 
-/** The decoded strings of a JSON text, those in strings that are JSON themselves too; of a plain text the text. */
+/** The decoded strings of a JSON text, including strings nested in JSON strings. For plain text, the text. */
 export function stringsOf(text: string, depth = 0): { text: string; isKey: boolean; isTechnical: boolean }[] {
   if (depth >= deepest || !isJson(text)) return [{ text, isKey: false, isTechnical: false }]
   return leavesOf(text).flatMap(({ text: one, isKey, property }) =>
@@ -57,8 +57,8 @@ export function stringsOf(text: string, depth = 0): { text: string; isKey: boole
 }
 
 /**
- * A text without the spans that `spansOf` returns for each of its strings; everything else stays as it is. Null where nothing is left of a
- * plain text, or a property's name would have to be cut.
+ * Removes the spans that `spansOf` returns for each string of a text. The rest remains unchanged. Null if a plain text would be empty, or
+ * if a property name would have to be cut.
  */
 export function cutStrings(text: string, spansOf: (one: string) => Span[], depth = 0): string | null {
   if (depth >= deepest || !isJson(text)) {

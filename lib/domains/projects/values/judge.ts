@@ -7,11 +7,11 @@ import { tokenize } from '../words/tokens.ts'
 import { cutStrings, stringsOf } from './json-text.ts'
 import type { Readable } from './readable.ts'
 
-/** Provenance of an erased source names a value. */
+/** The sources of a value that pointers of an erased source name. */
 export interface Naming {
-  /** Texts of the erased sources that name it. */
+  /** Texts of the erased sources whose pointers name the value. */
   named: readonly string[]
-  /** Texts of the remaining sources that name it. */
+  /** Texts of the remaining sources whose pointers name the value. */
   remaining: readonly string[]
 }
 export type ValueDecision = { decision: 'untouched' | 'retained' | 'deleted' } | { decision: 'cut'; text: string }
@@ -20,11 +20,11 @@ export interface ValueJudge {
   decide(value: Readable, naming?: Naming): Promise<ValueDecision>
   /** Whether a value contains erased words that no remaining text explains. */
   hasErasedWords(value: Readable): Promise<boolean>
-  /** Whether a remaining message or document stands whole in a value. */
+  /** Whether a value contains the complete text of a remaining message or document. */
   hasRemainingText(value: Readable): Promise<boolean>
 }
 
-/** Characters that are searched at once, and of two neighbours together. */
+/** Size of a search window in characters, and the overlap of adjacent windows. */
 const window = 256 * 1024
 const overlap = 4 * 1024
 
@@ -35,9 +35,9 @@ const folded = (text: string): string =>
     .join(' ')} `
 
 /**
- * Decides about values of caches and objects by their words: what `decideDerivedText` says of a text, for values that may be JSON,
- * compressed or binary. Only a text is ever cut.
- * @param projects whose remaining messages and documents explain words
+ * Decides about values of caches and objects by their words, as `decideDerivedText` does for texts. Values may be JSON, compressed or
+ * binary. Only text is cut.
+ * @param projects projects whose remaining messages and documents explain words
  * @param going ids that count as erased
  */
 export function valueJudge(
@@ -57,7 +57,7 @@ export function valueJudge(
   const matches = (text: string): RunMatch[] => {
     if (words.isEmpty) return []
     const found = new Map<string, RunMatch>()
-    // In windows, so that the words of a long text never exist all at once.
+    // Search in windows, so that the words of a long text are never all in memory.
     for (let at = 0; at === 0 || at + overlap < text.length; at += window - overlap) {
       const piece = text.length <= window ? text : text.slice(at, at + window)
       for (const { run, start, end } of [...words.runsIn(piece), ...words.namesIn(piece)])
@@ -83,7 +83,7 @@ export function valueJudge(
       for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, going)))
       return found
     })
-  /** A run may cross the strings of a JSON text, so that the text itself is searched too. */
+  /** Searches the text and its strings: a run may span several strings of a JSON text. */
   const matchesIn = (text: string, strings: readonly { text: string }[]): RunMatch[] => [
     ...(strings.length === 1 && strings[0]?.text === text ? [] : strings.flatMap((one) => matches(one.text))),
     ...matches(text),
@@ -108,7 +108,7 @@ export function valueJudge(
         ...named.flatMap((sought) => occurrences(one, sought)),
       ])
     if (erased.length + named.length > 0) {
-      // Without a word of anybody else there is nothing to ask for.
+      // Without words of other authors, the remaining texts need not be read.
       const rest = cutStrings(spoken, spansOf)
       if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
     }
@@ -142,7 +142,7 @@ export function valueJudge(
   }
 }
 
-/** Judges values whose sources are gone: a value that contains another author's text and no erased words is theirs by now. */
+/** For values whose sources no longer exist: a value with another author's text and no erased words now belongs to that author. */
 export const lenient = (judge: ValueJudge): ValueJudge => ({
   ...judge,
   async decide(value, naming) {

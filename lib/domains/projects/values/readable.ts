@@ -2,15 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 
 /**
- * What of a stored value can be searched. `text`: all of it, and it can be cut. `packed`: the text that it contains in a compressed or
- * encoded form. `binary`: only the texts that lie open in it; the rest (encrypted, compressed otherwise, an image) is not searched.
+ * The searchable text of a stored value. `text`: the complete value, which can be cut. `packed`: text from a compressed or encoded value.
+ * `binary`: only the readable parts; the rest (encrypted, compressed otherwise, an image) is not searched.
  */
 export interface Readable {
   form: 'text' | 'packed' | 'binary'
   text: string
 }
 
-/** Bytes of an unpacked value at most. */
+/** Maximum size of an unpacked value in bytes. */
 const mostUnpacked = 8 * 1024 * 1024
 const limits = { maxOutputLength: mostUnpacked }
 const magics: [magic: number[], unpack: (bytes: Buffer) => Buffer][] = [
@@ -37,7 +37,7 @@ const utf16 = (bytes: Buffer): string | undefined => {
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
   return first === 0xfe && second === 0xff ? new TextDecoder('utf-16be').decode(bytes) : undefined
 }
-/** One long word of the letters of Base64 or hexadecimal digits: encoded or encrypted. */
+/** One long word of Base64 or hexadecimal characters: encoded or encrypted. */
 const encoded = /^[A-Za-z0-9+/_-]{64,}={0,2}\s*$/
 
 export function readable(bytes: Buffer, depth = 0): Readable {

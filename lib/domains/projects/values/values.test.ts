@@ -13,10 +13,10 @@ it.each([
   ['gzip twice', gzipSync(gzipSync(sentence))],
   ['gzip in Base64', Buffer.from(gzipSync(sentence).toString('base64'))],
   ['UTF-16', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(sentence, 'utf16le')])],
-])('reads the text of a value in %s', (_name, bytes) => {
+])('readable returns the text of a value in %s', (_name, bytes) => {
   expect(readable(bytes)).toEqual({ form: 'packed', text: sentence })
 })
-it('reads open text in a binary value and names it binary', () => {
+it('readable returns plain text within a binary value as binary', () => {
   const found = readable(Buffer.concat([Buffer.from([0x82, 0xa4, 0xff]), Buffer.from(sentence)]))
   expect(found.form).toBe('binary')
   expect(found.text).toContain(sentence)
@@ -25,27 +25,27 @@ it.each([
   Buffer.from([0x1f, 0x8b, 1, 2, 3]),
   Buffer.from('gAAAAABl'.repeat(20)),
   gzipSync(Buffer.alloc(20 * 1024 * 1024)),
-])('names a value binary that is damaged, encrypted or unpacks to too much', (bytes) => {
+])('readable returns binary for a value that is damaged, encrypted or too large when unpacked', (bytes) => {
   expect(readable(bytes).form).toBe('binary')
 })
 
-it.each(['{"a":1}', '["x"]', '{"a":1}\n{"b":"x"}\n', '"x"'])('takes %j for JSON', (text) => {
+it.each(['{"a":1}', '["x"]', '{"a":1}\n{"b":"x"}\n', '"x"'])('isJson returns true for %j', (text) => {
   expect(isJson(text)).toBe(true)
 })
-it.each(['{not json}', 'plain', '[2026-01-02] Anna: hello', ''])('takes %j for plain text', (text) => {
+it.each(['{not json}', 'plain', '[2026-01-02] Anna: hello', ''])('isJson returns false for %j', (text) => {
   expect(isJson(text)).toBe(false)
 })
-it('decodes escaped strings, and JSON in strings', () => {
+it('stringsOf decodes escaped strings, and JSON in strings', () => {
   const text = '{"role":"user","content":"\\u6211\\u4f4f","data":"{\\"said\\":\\"yes\\\\nno\\"}"}'
   const strings = stringsOf(text)
   expect(strings.filter(({ isTechnical }) => !isTechnical).map((one) => one.text)).toEqual(['我住', 'yes\nno'])
 })
-it('cuts one string of a JSON text and keeps every other byte', () => {
+it('cutStrings cuts one string of a JSON text and keeps every other byte', () => {
   const text = `{ "n": 12345678901234567890, "said": ${JSON.stringify(sentence)},\n "other": "caf\\u00e9" }`
   const cut = cutStrings(text, (one) => occurrences(one, sentence))
   expect(cut).toBe('{ "n": 12345678901234567890, "said": "",\n "other": "caf\\u00e9" }')
 })
-it('cuts no property name', () => {
+it('cutStrings returns null when a property name would have to be cut', () => {
   const key = JSON.stringify({ [sentence]: 1, other: 'x' })
   expect(cutStrings(key, (one) => occurrences(one, sentence))).toBeNull()
 })

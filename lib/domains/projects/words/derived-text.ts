@@ -4,31 +4,31 @@ import { allOf, finderOf, type TextFinder } from './text-index.ts'
 import { tokenize } from './tokens.ts'
 
 /**
- * What an erasure does with one derived text: an episode, a cache entry, an object, a chunk.
- * - untouched: nothing of the erased texts is in it;
- * - retained: their words are in it, and other authors' own texts contain the same words;
+ * What an erasure does with a derived text: an episode, a cache entry, an object or a chunk.
+ * - untouched: it contains no erased words;
+ * - retained: it contains erased words, but texts of other authors contain the same words;
  * - cut: the erased words are removed, and words of other authors remain;
- * - deleted: nothing else would remain that another author wrote.
+ * - deleted: no words of other authors would remain.
  */
 export type DerivedTextDecision = { decision: 'untouched' | 'retained' | 'deleted' } | { decision: 'cut'; text: string }
 
 export interface DerivedText {
   text: string
-  /** Provenance of an erased message or document names it. */
+  /** A pointer of an erased message or document names this text. */
   isNamed: boolean
-  /** Texts of the erased sources that provenance names for it: they are cut out at any length. */
+  /** Texts of the erased sources whose pointers name this text. They are removed at any length. */
   named: readonly string[] | TextFinder
-  /** Texts of messages and documents that remain: those that provenance names for it, and those found in it. */
+  /** Texts of remaining messages and documents: those whose pointers name this text, and those found in it. */
   remaining: readonly string[] | TextFinder
-  /** Remaining texts that are so short that they occur by chance: they count only where remaining texts explain everything. */
+  /** Remaining texts so short that they occur by chance. They count only if remaining texts explain the whole text. */
   short?: TextFinder
-  /** Provenance of a remaining message or document names it. */
+  /** A pointer of a remaining message or document names this text. */
   isShared?: boolean
-  /** It was looked at before: nothing of the erased texts is left in it, and other authors' words are. */
+  /** The text was already decided before: no erased words remain in it, and words of other authors do. */
   isRepeated?: boolean
 }
 
-/** Sharing never protects words: a text with erased words is cut if words of an author who is not erased remain, and else deleted. */
+/** Sharing does not protect words: a text with erased words is cut if words of a remaining author remain; otherwise it is deleted. */
 export function decideDerivedText(
   { text, isNamed, named, remaining, short, isShared = false, isRepeated = false }: DerivedText,
   erased: Pick<ErasedWords, 'runsIn'>,
@@ -40,11 +40,11 @@ export function decideDerivedText(
   const matches = erased.runsIn(text)
   const unexplained = matches.filter(({ run }) => !explained.has(run))
   const theirs = others.spansIn(text)
-  // Inside a longer text of another author it is that author's quotation.
+  // Inside a longer text of another author, the match is that author's quotation.
   const isQuoted = ({ start, end }: Span) =>
     theirs.some((one) => one.start <= start && one.end >= end && one.end - one.start > end - start)
   const whole = (isNamed ? finderOf(named).spansIn(text) : []).filter((span) => !isQuoted(span))
-  // A wrong pointer has no effect on what another author wrote, quotes included. Equal words of its own source remain its own.
+  // A wrong pointer must not delete texts of other authors or their quotations. A text that equals its own erased source is still deleted.
   const isOwn = whole.length > 0 && cutFrom(text, merged(whole)) === null
   if (isNamed && unexplained.length === 0 && (!isOwn || isShared) && isExplained(text, all))
     return { decision: 'retained' }
@@ -58,19 +58,19 @@ export function decideDerivedText(
   return rest !== null && hasOthers(rest) ? { decision: 'cut', text: rest } : { decision: 'deleted' }
 }
 
-/** Whether all words of a text but those of speakers' labels are words of remaining texts. */
+/** Whether remaining texts contain all words of a text, apart from speaker labels. */
 function isExplained(text: string, remaining: TextFinder): boolean {
   const spans = remaining.spansIn(text)
   return spans.length > 0 && cutFrom(text, merged(spans)) === null
 }
 
-/** Before what somebody said: `user: `, `Dr. Anna Schmidt (doctor): `, `[2026-01-02 10:30] Anna: `. */
+/** A speaker label before a statement: `user: `, `Dr. Anna Schmidt (doctor): `, `[2026-01-02 10:30] Anna: `. */
 const label = /^[ \t>*\-–—"'“”]*(?:\[[^\]\n]{0,60}\][ \t]*)?[^\n:：]{0,60}[:：][ \t"'“”*]*$/u
 const afterwards = /^[\p{P}\p{S}\p{M}]*/u
 
 /**
- * A text without some spans; null where no words but speakers' labels would remain. A label goes with the words that it introduces. A text
- * that is JSON stays JSON.
+ * Removes spans from a text. Null if only speaker labels would remain. A label is removed with the words that it introduces. JSON remains
+ * valid JSON.
  */
 export function cutFrom(text: string, spans: readonly Span[]): string | null {
   return cutFromJson(text, spans) ?? cutFromPlain(text, spans)
@@ -92,10 +92,10 @@ function cutFromPlain(text: string, spans: readonly Span[]): string | null {
 }
 
 const hasWords = (text: string): boolean => tokenize(text).length > 0
-/** Whether a line has more than a label. */
+/** Whether a line contains more than a speaker label. */
 const hasSpokenWords = (text: string): boolean => text.split('\n').some((line) => hasWords(line) && !label.test(line))
 
-/** Undefined where the text is no JSON object or list. */
+/** Undefined if the text is not a JSON object or list. */
 function cutFromJson(text: string, spans: readonly Span[]): string | null | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {

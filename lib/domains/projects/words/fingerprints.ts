@@ -8,32 +8,32 @@ export interface Span {
   start: number
   end: number
 }
-/** Where a run of an erased text starts and ends in another text, and its fingerprint. */
+/** The position of a run of an erased text in another text, with its fingerprint. */
 export interface RunMatch extends Span {
   run: number
 }
 
-/** Shorter texts occur by chance too often to identify their author: they are erased only where provenance names them. */
+/** Shorter texts occur too often by chance to identify their author. They are erased only if provenance names them. */
 const leastCharacters = 20
 const keyBytes = 8
 const noRuns = new Float64Array()
 
 /**
- * Keyed fingerprints of erased texts. They find runs of the erased words in other texts after the words are gone; the words cannot be read
- * from them. A fingerprint has 53 bits: of 10⁶ stored and 10⁶ compared runs, one in 10⁴ such comparisons meets a wrong one.
+ * Keyed fingerprints of erased texts. They find runs of erased words in other texts after the words are deleted, and do not reveal them.
+ * A fingerprint has 53 bits: comparing 10⁶ stored with 10⁶ other runs gives a false match in about one of 10⁴ cases.
  */
 export class Fingerprints {
   readonly #seeds: Seeds
   readonly #key: Buffer
   #sorted = new Float64Array()
   #added: number[] = []
-  /** By number of tokens: whole texts and names that are shorter than a run. */
+  /** By number of tokens: whole texts that are shorter than a run. */
   readonly #short = new Map<number, Set<number>>()
   readonly #names = new Map<number, Set<number>>()
-  /** The hashes of the tokens that were read last: each is part of several runs. */
+  /** Hashes of the most recently read tokens. Each token is part of several runs. */
   #hashed: readonly Token[] = []
   #hashes: (readonly [number, number])[] = []
-  /** Made with the first search after a change. */
+  /** Built by the first search after a change. */
   #textFilter: RunFilter | undefined
   #nameFilter: RunFilter | undefined
 
@@ -46,7 +46,7 @@ export class Fingerprints {
     return this.#sorted.length + this.#added.length + this.#short.size + this.#names.size === 0
   }
 
-  /** Adds the runs of an erased text. A text that is shorter than a run counts whole, from 20 characters. */
+  /** Adds the runs of an erased text. A text shorter than a run is added as a whole if it has at least 20 characters. */
   add(text: string): void {
     this.#textFilter = undefined
     const tokens = tokenize(text)
@@ -62,14 +62,14 @@ export class Fingerprints {
     }
   }
 
-  /** Adds a name, an email address or a telephone number of an erased person: it counts at any length. */
+  /** Adds a name, an email address or a telephone number of an erased person, of any length. */
   addName(name: string): void {
     this.#nameFilter = undefined
     const tokens = tokenize(name)
     if (tokens.length > 0) addTo(this.#names, tokens.length, this.#hash(tokens, 0, tokens.length))
   }
 
-  /** Runs of the erased texts in another text, in the order of their starts. They may overlap. */
+  /** Runs of erased texts in another text, ordered by start. They may overlap. */
   runsIn(text: string): RunMatch[] {
     this.#settle()
     if (this.#sorted.length + this.#short.size === 0) return []
@@ -87,7 +87,7 @@ export class Fingerprints {
     return found
   }
 
-  /** Names, addresses and numbers of the erased person in a text. */
+  /** Names, email addresses and telephone numbers of the erased person in a text. */
   namesIn(text: string): RunMatch[] {
     if (this.#names.size === 0) return []
     this.#nameFilter ??= new RunFilter(this.#seeds, noRuns, this.#names)
@@ -101,14 +101,14 @@ export class Fingerprints {
     return found
   }
 
-  /** Whether the fingerprint of a stretch, in UTF-16 offsets, is one of the stored ones. */
+  /** Whether the fingerprint of a part of a text (UTF-16 offsets) is stored. */
   #isStored(text: string, start: number, end: number, runs: Float64Array, short: ShortRuns): boolean {
     const tokens = tokenize(text.slice(start, end))
     const run = this.#hash(tokens, 0, tokens.length)
     return has(runs, run) || short.get(tokens.length)?.has(run) === true
   }
 
-  /** The key and the fingerprints. A reader can confirm a guessed text with them, but cannot recover a text. */
+  /** The key and the fingerprints. They can confirm a guessed text, but no text can be recovered from them. */
   toBytes(): Buffer {
     this.#settle()
     const short = (of: ReadonlyMap<number, ReadonlySet<number>>) =>
@@ -181,7 +181,7 @@ function has(sorted: Float64Array, run: number): boolean {
   return sorted[from] === run
 }
 
-/** Overlapping and adjacent spans as one, in their order. */
+/** Merges overlapping and adjacent spans and sorts them. */
 export function merged(spans: readonly Span[]): Span[] {
   const found: Span[] = []
   for (const { start, end } of [...spans].sort((one, other) => one.start - other.start)) {
@@ -192,7 +192,7 @@ export function merged(spans: readonly Span[]): Span[] {
   return found
 }
 
-/** Where a text stands whole in another, word by word. */
+/** Positions at which a text contains another text completely, word by word. */
 export function occurrences(text: string, sought: string): Span[] {
   const [tokens, words] = [tokenize(text), tokenize(sought).map(({ word }) => word)]
   if (words.length === 0) return []

@@ -5,14 +5,14 @@ import { type Authored, holdMembers, joinHolds, staysSql } from '../held.ts'
 import { occurrences } from './fingerprints.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
 
-/** A message or document that remains, with what it says and said before. */
+/** A remaining message or document with its current and earlier texts. */
 export interface RemainingText {
   kind: 'message' | 'document'
   id: string
   texts: string[]
 }
 
-/** Messages and documents that are read at once. */
+/** Messages and documents per query. */
 const atOnce: Record<Authored, number> = { messages: 1_000, documents: 20 }
 const textsOf: Record<Authored, string> = {
   messages:
@@ -24,15 +24,18 @@ const isMarked: Record<Authored, [join: string, marked: string]> = {
     'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id',
     'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL',
   ],
-  // The texts of a project that is being erased explain nothing.
+  // Texts of a project that is being erased do not explain any words.
   documents: ['JOIN projects p ON p.id = x.project_id', 'p.erasing_since IS NOT NULL'],
 }
-/** $1: the project; $2: ids after this one; $3: the present. `and` narrows it further, by $4. */
+/** $1: the project; $2: return ids after this one; $3: the present. `and` adds a condition, with parameters from $4. */
 const remaining = (kind: Authored, and = ''): string => `WITH ${holdMembers('$3')}
   SELECT x.id, ${textsOf[kind]} AS texts FROM ${kind} x ${isMarked[kind][0]} ${joinHolds('x')}
   WHERE x.project_id = $1 AND x.id > $2 AND ${staysSql('x', isMarked[kind][1])} ${and} ORDER BY x.id LIMIT ${atOnce[kind]}`
 
-/** What remains of a project: not marked, of no author who is being erased, or under a legal hold. `going`: ids that count as erased, for a dry run. */
+/**
+ * Texts of a project that remain: not marked as being erased, and not by an author who is being erased, unless under legal hold. `going`:
+ * ids to count as erased in a dry run.
+ */
 export async function* remainingTexts(
   tx: Transaction,
   project: string,
@@ -55,8 +58,8 @@ export async function* remainingTexts(
 }
 
 /**
- * Runs of erased words that remaining messages and documents of a project contain, too, with the places. These runs are explained: in a
- * derived text they do not count as the erased author's.
+ * Runs of erased words that remaining messages and documents of a project also contain, with these messages and documents. Such runs are
+ * explained: in a derived text they do not count as words of the erased author.
  */
 export async function explainedRuns(
   tx: Transaction,
@@ -77,14 +80,14 @@ export async function explainedRuns(
   return { runs, places }
 }
 
-/** Texts from which on one that is found in another is no chance. */
+/** Minimum length in characters at which a match is not a coincidence. */
 const leastTold = 20
 
-/** All remaining texts of a project at once: what they explain of some erased words, and which other texts contain one of them. */
+/** All remaining texts of a project: the runs of erased words that they explain, and finders for these texts in other texts. */
 export interface RemainingTexts {
   explained: ReadonlySet<number>
   long: TextFinder
-  /** Texts that occur in others by chance. */
+  /** Texts so short that they occur in others by chance. */
   short: TextFinder
 }
 export async function readRemainingTexts(
@@ -104,13 +107,13 @@ export async function readRemainingTexts(
   return { explained, long, short }
 }
 
-/** Texts shorter than this occur by chance in others. */
+/** Minimum length in characters. Shorter texts occur in others by chance. */
 const leastCharacters = 2
 const mostFound = 50
 
 /**
- * Texts of remaining messages and documents that a derived text contains whole: its other sources, whether provenance names them or not.
- * `$4` is the text.
+ * Texts of remaining messages and documents that a derived text contains completely. They are its other sources, whether or not provenance
+ * names them. `$4` is the text.
  */
 export async function remainingTextsIn(
   tx: Transaction,

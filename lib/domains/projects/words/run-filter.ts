@@ -12,7 +12,7 @@ const isSixWords = (weights: Uint8Array, at: number): boolean =>
   weights[at + 3] === wordWeight &&
   weights[at + 4] === wordWeight &&
   weights[at + 5] === wordWeight
-/** The usual run, without a loop: it is half the cost of a search. */
+/** The hash of the most frequent kind of run. Written without a loop, because it accounts for half the cost of a search. */
 function ofSixWords(seed: number, lows: Int32Array, at: number): number {
   let low = mixed(seed ^ (lows[at] ?? 0))
   low = mixed(low ^ (lows[at + 1] ?? 0))
@@ -26,15 +26,15 @@ function ofSixWords(seed: number, lows: Int32Array, at: number): number {
 export type ShortRuns = ReadonlyMap<number, ReadonlySet<number>>
 
 /**
- * Finds stretches of a text that may be one of some runs, by the lower halves of their fingerprints: a Bloom filter with two bits for each. One
- * of 250 other stretches passes it.
+ * Finds parts of a text that may be runs with a stored fingerprint. Uses the lower half of the fingerprints in a Bloom filter with two bits
+ * per run. The filter passes one of 250 other parts.
  */
 export class RunFilter {
   readonly #seeds: Seeds
   readonly #bits: Int32Array
   readonly #mask: number
   readonly #hasRuns: boolean
-  /** 1 at each length of a short run. */
+  /** Has a 1 at each length of a short run, in words. */
   readonly #lengths: Uint8Array
 
   constructor(seeds: Seeds, runs: Float64Array, short: ShortRuns) {
@@ -56,7 +56,7 @@ export class RunFilter {
     }
   }
 
-  /** Whether `isRun` says so of a stretch; it is asked about those that the filter lets pass. */
+  /** Whether `isRun` confirms a part of the text. `isRun` is called only for parts that pass the filter. */
   some(text: string, isRun: (start: number, end: number) => boolean): boolean {
     hashWords(text, this.#seeds)
     const { count, lows, weights, starts, ends } = hashed

@@ -20,7 +20,7 @@ const word = fc.constantFrom(
 )
 const sentence = fc.array(word, { minLength: 1, maxLength: 30 }).map((words) => words.join(' '))
 
-test('runNeedles returns words of which every run has one', () => {
+test('runNeedles returns words such that every run contains one of them', () => {
   fc.assert(
     fc.property(sentence, sentence, (erased, other) => {
       const needles = runNeedles([erased])
@@ -36,5 +36,5 @@ test('runNeedles returns words of which every run has one', () => {
 
 test.each([
   ['in scripts without spaces', '艾丽卡昨天告诉我们她的儿子从复活节开始就一直生病住在医院七十七号房间里没有人知道'],
-  ['whose words a database may fold in another way', 'grüß größe äpfel öl übung müde'],
+  ['with words that a database may fold differently', 'grüß größe äpfel öl übung müde'],
 ])('runNeedles returns undefined for a text %s', (_, text) => expect(runNeedles([text])).toBeUndefined())

@@ -1,13 +1,13 @@
 import { endOfRun, tokenize } from './tokens.ts'
 
-/** More narrow nothing. */
+/** Maximum number of words in a query: a longer query does not narrow a search. */
 export const mostNeedles = 300
-/** What PostgreSQL compares in every locale without regard to capitals. */
+/** Whether PostgreSQL compares the word without regard to case in the same way in every locale. */
 const isPlain = (word: string): boolean => /^[a-z0-9]{3,}$/.test(word)
 
 /**
- * Words of which every run of the texts contains one, for a query that narrows a search. Undefined where there are too many, or where a run
- * has only words that a database may fold in another way: then everything has to be read.
+ * Words such that every run of the texts contains at least one of them, for a query that narrows a search. Undefined if there are too many,
+ * or if all words of a run may be folded differently by a database: then everything must be read.
  */
 export function runNeedles(texts: readonly string[]): string[] | undefined {
   const needles = new Set<string>()

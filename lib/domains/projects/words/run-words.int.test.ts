@@ -46,7 +46,7 @@ describe('the words of a run', () => {
     return id
   }
 
-  it('find the erased sentence, its earlier wording and added texts, and are deleted with the run', async () => {
+  it('match the erased sentence, its earlier text and added texts, and are deleted with the run', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: template })
     await test.fetch('PATCH', message.path, { ...project.owner, body: { content: sentence } })
@@ -66,7 +66,7 @@ describe('the words of a run', () => {
     expect(await transaction((tx) => words.of(tx, runId))).toBeUndefined()
   })
 
-  it('of two additions at the same time keep both', async () => {
+  it('include both of two concurrent additions', async () => {
     const runId = await begun()
     const texts = ['one sentence that has at least six words', 'another sentence of at least six other words']
     await Promise.all(texts.map((text) => test.app.db.transaction((tx) => words.add(tx, runId, [text]))))
@@ -109,7 +109,7 @@ describe('the words of a run', () => {
 })
 
 describe('the ledger', () => {
-  it('has the fingerprints sealed, and they find the words when the run forgot them', async () => {
+  it('stores the fingerprints encrypted, and they match the words after the run deletes them', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: sentence })
     const { receipt } = await erase(message.path)
@@ -129,7 +129,7 @@ describe('the ledger', () => {
 })
 
 describe('a receipt', () => {
-  it('lists messages of other authors that contain the words, and the run forgets its words', async () => {
+  it('lists messages of other authors that contain the words, and the run deletes its words', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: sentence })
     const quote = await madeMessage(test, conversation, project.owner, {
@@ -145,7 +145,7 @@ describe('a receipt', () => {
     expect(await stored(run.id)).toBeNull()
   })
 
-  it('has no such list when nobody else wrote the words', async () => {
+  it('has no such list when no other author wrote the words', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, {
       content: 'These particular words were never written by anybody before.',

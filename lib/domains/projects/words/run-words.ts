@@ -7,20 +7,20 @@ import type { Sources } from '../sources.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { explainedRuns } from './remaining-texts.ts'
 
-/** Name and email address of a person; nothing once the account is erased. */
+/** Names and email addresses of an account; empty after its erasure. */
 type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 
-/** Runs whose fingerprints a process keeps in memory. */
+/** Maximum number of runs with fingerprints in memory. */
 const mostLoaded = 3
 
 const insert = `INSERT INTO erased_words (run_id, projects, fingerprints) VALUES ($1, $2::text[], $3)
   ON CONFLICT (run_id) DO UPDATE SET version = erased_words.version + 1, projects = excluded.projects, fingerprints = excluded.fingerprints`
 
-/** The words of erasure runs over projects. See `RunWords` of the erasure engine. */
+/** The erased words of runs. Implements `RunWords` of the erasure engine. */
 export function runWords({ sources, namesOf }: { sources: Sources; namesOf: NamesOf }) {
   const loaded = new Map<string, { version: number; fingerprints: Fingerprints }>()
 
-  /** `locks`: nobody else adds until the transaction ends. */
+  /** `locks`: prevents concurrent additions until the transaction ends. */
   async function load(tx: Transaction, runId: string, { locks = false } = {}): Promise<Fingerprints | undefined> {
     if (locks) await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erased_words ${runId}`}, 0))`
     const [row] = await queryWithin<{ version: number }>(
@@ -48,7 +48,7 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
     const known = await load(tx, runId, { locks: true })
     const row = known && (await tx.erasedWords.findUnique({ where: { runId }, select: { projects: true } }))
     const projects = new Set(row?.projects)
-    // What is in memory stays as it is stored, whether or not this transaction commits.
+    // Change a copy: the fingerprints in memory must match the stored ones even if this transaction is rolled back.
     const fingerprints = known ? Fingerprints.fromBytes(known.toBytes()) : new Fingerprints()
     const before = fingerprints.toBytes()
     await change(fingerprints, projects)
@@ -66,7 +66,7 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
             for (const text of texts) fingerprints.add(text)
           }
         const { account = null, participants = [] } = subjectOf(scope) ?? {}
-        // A person without a text in any project has nothing in the stores that are searched.
+        // The searched stores contain nothing of a person without a text in any project.
         if (projects.size === 0) return
         const names = account === null ? [] : await namesOf(tx, account)
         const stored = await tx.projectParticipant.findMany({
@@ -74,7 +74,7 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
           select: { name: true, email: true },
         })
         for (const { name, email } of stored) names.push(name ?? '', email ?? '')
-        // One word may be any word, and people choose their names.
+        // Skip single-word names: people choose their names, and a single word may be any word.
         for (const name of names) if (mayBeTakenOut(name)) fingerprints.addName(name)
       }),
 

@@ -1,7 +1,7 @@
 import type { Span } from './fingerprints.ts'
 import { tokenize } from './tokens.ts'
 
-/** Finds texts that another text contains whole, word by word. */
+/** Finds texts that another text contains completely, word by word. */
 export interface TextFinder {
   spansIn(text: string): Span[]
 }
@@ -14,7 +14,7 @@ function wordHash(word: string, seed: number): number {
 }
 const joined = (one: number, other: number): number => (one >>> 0) * 2 ** 21 + (other >>> 11)
 
-/** Hashes of the beginnings of a text, from which the hash of any part follows. */
+/** Hashes of all prefixes of a text. The hash of any part can be computed from them. */
 function prefixes(words: readonly string[]): [Int32Array, Int32Array] {
   const [ones, others] = [new Int32Array(words.length + 1), new Int32Array(words.length + 1)]
   words.forEach((word, at) => {
@@ -29,7 +29,7 @@ function power(base: number, exponent: number): number {
   return result
 }
 
-/** Many texts at once: the cost of a search depends on how many lengths they have, and not on their number. Stores hashes, and no word. */
+/** Finds many texts in one search. The cost depends on the number of different lengths, not of texts. Stores only hashes. */
 export class TextIndex implements TextFinder {
   readonly #byLength = new Map<number, { hashes: Set<number>; powers: readonly [number, number] }>()
 
@@ -41,7 +41,7 @@ export class TextIndex implements TextFinder {
     return this.#byLength.size === 0
   }
 
-  /** Texts without words are never found. */
+  /** A text without words is never found. */
   add(text: string): void {
     const words = tokenize(text).map(({ word }) => word)
     const length = words.length
@@ -73,7 +73,7 @@ export class TextIndex implements TextFinder {
 
 export const finderOf = (texts: readonly string[] | TextFinder): TextFinder =>
   'spansIn' in texts ? texts : new TextIndex(texts)
-/** Several as one. */
+/** Combines several finders. */
 export const allOf = (...finders: readonly TextFinder[]): TextFinder => ({
   spansIn: (text) => finders.flatMap((finder) => finder.spansIn(text)),
 })

@@ -1,8 +1,8 @@
 /** One word of a text, or one character of a script that is written without spaces. */
 export interface Token {
-  /** Folded: compatibility forms (Unicode NFKC), lower case, no apostrophes. */
+  /** Folded: NFKC (Unicode compatibility forms), lower case, without apostrophes. */
   word: string
-  /** UTF-16 offsets in the text that was read; `end` is exclusive. */
+  /** UTF-16 offsets in the original text; `end` is exclusive. */
   start: number
   end: number
   /** See {@link runWeight}. */
@@ -10,8 +10,7 @@ export interface Token {
 }
 
 /**
- * The weight of the shortest run: six words (4 each), or 24 characters of a script without spaces (1 each). A text that mixes both counts
- * both.
+ * Minimum weight of a run: six words (4 each), or 24 characters of a script without spaces (1 each). In a mixed text the weights are added.
  */
 export const runWeight = 24
 export const wordWeight = 4
@@ -25,7 +24,7 @@ const isUnspaced = new RegExp(`^[${unspaced}]`, 'v')
 const isAscii = /^[\0-\x7f]*$/
 const asciiPattern = /[a-z0-9]+(?:'[a-z0-9]+)*/g
 
-/** As {@link tokenize}, four times as fast: most texts have no other characters. */
+/** {@link tokenize} for ASCII, four times as fast. Most texts are ASCII. */
 function tokenizeAscii(text: string): Token[] {
   const tokens: Token[] = []
   for (const { 0: found, index } of text.toLowerCase().matchAll(asciiPattern)) {
@@ -35,7 +34,7 @@ function tokenizeAscii(text: string): Token[] {
   return tokens
 }
 
-/** The words of a text in their order. Punctuation, symbols, marks on their own and spaces are not words. */
+/** The words of a text in order. Punctuation, symbols, isolated marks and spaces are not words. */
 export function tokenize(text: string): Token[] {
   if (isAscii.test(text)) return tokenizeAscii(text)
   const tokens: Token[] = []
@@ -49,7 +48,7 @@ export function tokenize(text: string): Token[] {
   return tokens
 }
 
-/** Exclusive end of the shortest run that starts at a token; undefined where the text ends before. */
+/** Exclusive end of the shortest run that starts at a token; undefined if the text ends before. */
 export function endOfRun(tokens: readonly Token[], from: number, least = runWeight): number | undefined {
   let weight = 0
   for (let at = from; at < tokens.length; at++) {
@@ -60,8 +59,8 @@ export function endOfRun(tokens: readonly Token[], from: number, least = runWeig
 }
 
 /**
- * Pieces of half a run, side by side: every run of the text contains a whole one, unless it mixes scripts. For queries of a full-text index,
- * in the text's own spelling.
+ * Adjacent pieces of half a run, in the text's own spelling, for queries of a full-text index. Every run of the text contains a complete
+ * piece, unless it mixes scripts.
  */
 export function halfRuns(text: string): string[] {
   const tokens = tokenize(text)

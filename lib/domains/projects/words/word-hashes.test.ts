@@ -4,17 +4,17 @@ import { hashed, hashOfWord, hashWords, type Seeds } from './word-hashes.ts'
 
 const seeds: Seeds = [0x1234567, -0x7654321]
 
-/** What the slow way reads. */
+/** The expected result, by way of `tokenize`. */
 const read = (text: string) =>
   tokenize(text).map(({ word, weight, start, end }) => [hashOfWord(word, seeds)[1], weight, start, end])
-/** What the fast way reads. */
+/** The result of `hashWords`. */
 const fast = (text: string) => {
   hashWords(text, seeds)
   const { lows, weights, starts, ends } = hashed
   return Array.from({ length: hashed.count }, (_, at) => [lows[at], weights[at], starts[at], ends[at]])
 }
 
-/** Repeatable numbers (mulberry32). */
+/** Reproducible pseudo-random numbers (mulberry32). */
 function numbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -37,10 +37,10 @@ describe('hashWords', () => {
     ["'"],
     ['\ud83d'],
     ['a\ud83d'],
-  ])('reads %s as tokenize does', (...texts) => {
+  ])('returns the hashes of tokenize for %s', (...texts) => {
     for (const text of texts) expect(fast(text)).toEqual(read(text))
   })
-  it('reads every character of the first plane as tokenize does: alone, in a word and after an apostrophe', () => {
+  it('returns the hashes of tokenize for every BMP character: isolated, in a word and after an apostrophe', () => {
     for (let unit = 0; unit < 0x10000; unit++) {
       const one = String.fromCharCode(unit)
       const text = `${one} a${one}b x’${one} ${one}${one} c`
@@ -48,7 +48,7 @@ describe('hashWords', () => {
       if (JSON.stringify(found) !== JSON.stringify(read(text))) expect(found, text).toEqual(read(text))
     }
   })
-  it('reads mixed texts as tokenize does', () => {
+  it('returns the hashes of tokenize for random mixed texts', () => {
     const next = numbers(7)
     const some = ['a', 'Z', '7', ' ', "'", '’', '中', 'か', '゙', 'ก', 'ั', 'é', 'Σ', 'ς', 'ﬁ', 'Å', '́', '한', 'ᄒ', 'ᅡ']
     const more = ['👍', '️', '‍', '𠀀', '𝐀', '\n', '-', 'ﾊ', 'ﾞ', 'İ', 'ß', 'ب', 'ّ', '\ud800', '\udc00', '_', '.']
@@ -59,7 +59,7 @@ describe('hashWords', () => {
       if (JSON.stringify(found) !== JSON.stringify(read(text))) expect(found, JSON.stringify(text)).toEqual(read(text))
     }
   })
-  it('grows with the text', () => {
+  it('enlarges its arrays for a long text', () => {
     const text = Array.from({ length: 5_000 }, (_, n) => `w${n}`).join(' ')
     expect(fast(text)).toEqual(read(text))
   })

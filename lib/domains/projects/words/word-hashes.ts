@@ -2,17 +2,17 @@ import { inWord, tokenize, unspaced, wordWeight } from './tokens.ts'
 
 /** Classes of UTF-16 code units. */
 const separator = 0
-/** Part of a word. */
+/** A part of a word. */
 const letter = 1
-/** A word of its own, of a script without spaces. */
+/** A complete word of a script without spaces. */
 const alone = 2
-/** Belongs to the word before it, if one is there. */
+/** Belongs to the preceding word, if there is one. */
 const mark = 3
-/** First half of a surrogate pair. */
+/** Half of a surrogate pair. */
 const half = 4
-/** Folds to something else than one code unit, or as its neighbors say: only `tokenize` knows. */
+/** Folds to more than one code unit, or depends on adjacent characters. Only `tokenize` handles it. */
 const irregular = 5
-/** As {@link alone}, or as {@link mark} after a word. */
+/** Like {@link alone}; after a word, like {@link mark}. */
 const aloneOrMark = 6
 
 const isAlone = new RegExp(`^[${unspaced}]`, 'v')
@@ -21,12 +21,12 @@ const isMark = /^\p{M}/u
 
 interface CodePage {
   classes: Uint8Array
-  /** What a code unit becomes when its word is folded. */
+  /** The folded form of each code unit. */
   folded: Uint16Array
 }
 const pages: (CodePage | undefined)[] = []
 
-/** Conjoining Hangul: these compose with their neighbors. */
+/** Conjoining Hangul characters, which compose with adjacent characters. */
 const isConjoining = (unit: number): boolean => unit >= 0x1100 && unit <= 0x11ff
 
 function pageAt(high: number): CodePage {
@@ -43,7 +43,7 @@ function pageAt(high: number): CodePage {
     if (isWord !== alone && isWord !== letter) continue
     const compatible = text.normalize('NFKC')
     const folded = compatible.toLowerCase()
-    // A capital sigma at the end of a word has another small form.
+    // A capital sigma has another lower-case form at the end of a word.
     if (folded.length === 1 && !compatible.includes('Σ') && !isConjoining(folded.charCodeAt(0)))
       page.folded[low] = folded.charCodeAt(0)
     else page.classes[low] = irregular
@@ -56,7 +56,7 @@ const ascii = pageOf(0)
 
 const inText = new RegExp(`[${unspaced}]|${inWord}|\\p{M}`, 'v')
 const astral = new Map<number, boolean>()
-/** Whether a character beyond the first plane separates words, as emoji do. */
+/** Whether a character outside the Basic Multilingual Plane separates words, as emoji do. */
 function separates(point: number): boolean {
   const known = astral.get(point)
   if (known !== undefined) return known
@@ -65,7 +65,7 @@ function separates(point: number): boolean {
   return found
 }
 
-/** The finalizer of MurmurHash3 (Appleby, 2011), which spreads each bit over all. */
+/** The finalizer of MurmurHash3 (Appleby, 2011): every input bit affects every output bit. */
 export function mixed(bits: number): number {
   let hash = bits
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
@@ -86,7 +86,7 @@ export function hashOfWord(word: string, [high, low]: Seeds): readonly [number, 
   return [first, second]
 }
 
-/** The lower halves of the hashes of a text's words, their weights, and where they are; of the text that was read last, up to `count`. */
+/** The words of the most recently hashed text, up to `count`: lower halves of hashes, weights, and UTF-16 offsets. */
 export const hashed = {
   count: 0,
   lows: new Int32Array(1_024),
@@ -116,7 +116,7 @@ function push(low: number, weight: number, start: number, end: number): void {
   hashed.count = count + 1
 }
 
-/** Pushes the words up to the next space by way of `tokenize`. Returns where that space is: no word goes beyond it. */
+/** Adds the words up to the next space with `tokenize`. Returns the offset of that space. No word contains a space. */
 function pushToSpace(text: string, from: number, at: number, seeds: Seeds): number {
   let end = at
   while (end < text.length && text.charCodeAt(end) > 32) end++
@@ -126,8 +126,8 @@ function pushToSpace(text: string, from: number, at: number, seeds: Seeds): numb
 }
 
 /**
- * Hashes the words of a text into {@link hashed}, as {@link hashOfWord} hashes those of `tokenize`, without making a string of any, except
- * for words that can only be folded as a whole.
+ * Hashes the words of a text into {@link hashed}, with the same results as {@link hashOfWord} on the words of `tokenize`. Creates no
+ * strings, except for words that must be folded as a whole.
  */
 export function hashWords(text: string, seeds: Seeds): void {
   const [, seed] = seeds
@@ -156,7 +156,7 @@ export function hashWords(text: string, seeds: Seeds): void {
       isPair = point > 0xffff
       isWhole = isPair && !separates(point)
     } else if (isInWord && (unit === 0x27 || unit === 0x2019) && at + 1 < end) {
-      // An apostrophe inside a word is no part of it and does not end it.
+      // An apostrophe inside a word is ignored and does not end the word.
       const next = text.charCodeAt(at + 1)
       const following = pageOf(next >>> 8).classes[next & 255]
       if (following === letter) continue

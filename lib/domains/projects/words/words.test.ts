@@ -34,7 +34,7 @@ describe('tokenize', () => {
     expect(tokenize('أنا مريض منذ الربيع')).toHaveLength(4)
     expect(tokenize('मुझे नींद नहीं आती')).toHaveLength(4)
   })
-  it('reads ASCII as it reads the same words among others', () => {
+  it('returns the same tokens for an ASCII text with and without other characters', () => {
     const text = "It's 3.5 km -- DON'T 'stop' a_b x'y'z '' rock'n'roll"
     const whole = tokenize(`${text} é`).slice(0, -1)
     expect(tokenize(text)).toEqual(whole)
@@ -52,7 +52,7 @@ describe('Fingerprints', () => {
   it('does not find five words', () => {
     expect(fingerprintsOf(erased).runsIn('Morbus Crohn and sleep in bed')).toEqual([])
   })
-  it('finds 24 characters of Chinese and not 23', () => {
+  it('finds 24 characters of Chinese, but not 23', () => {
     const text = '我从春天开始就患有克罗恩病，住在七十七号房间，晚上睡不好觉，也吃不下饭'
     const found = fingerprintsOf(text)
     const characters = tokenize(text)
@@ -60,11 +60,11 @@ describe('Fingerprints', () => {
     expect(found.runsIn(part(24))).toHaveLength(1)
     expect(found.runsIn(part(23))).toEqual([])
   })
-  it('finds a whole text that is shorter than a run, from 20 characters', () => {
+  it('finds a whole text that is shorter than a run if it has at least 20 characters', () => {
     expect(fingerprintsOf('My daughter has leukaemia').runsIn('user: my daughter has leukaemia!')).toHaveLength(1)
     expect(fingerprintsOf('yes').runsIn('yes')).toEqual([])
   })
-  it('finds names at any length, and only as whole words', () => {
+  it('finds names of any length, but only as whole words', () => {
     const found = new Fingerprints()
     found.addName('Jo Li')
     found.addName('jo@example.com')
@@ -74,7 +74,7 @@ describe('Fingerprints', () => {
     ])
     expect(found.namesIn('Jolie likes Jo')).toEqual([])
   })
-  it('keeps everything through its bytes, and contains no word', () => {
+  it('is unchanged by toBytes and fromBytes, whose bytes contain no word', () => {
     const found = fingerprintsOf(erased, 'My daughter has leukaemia')
     found.addName('Jo Li')
     const again = Fingerprints.fromBytes(found.toBytes())
@@ -84,7 +84,7 @@ describe('Fingerprints', () => {
     expect(found.toBytes().toString('latin1')).not.toMatch(/morbus|leukaemia|jo li/i)
     expect(new Fingerprints().isEmpty).toBe(true)
   })
-  it('finds what a comparison of every stretch finds, in words, in characters and in both', () => {
+  it('finds the same runs as a comparison of every part, in words, in characters and in both', () => {
     const some = ['room', 'Crohn', 'in', '77', '病', '住', "don't", 'ﬁne', '病房']
     let state = 7
     const next = (below: number) => {
@@ -116,7 +116,7 @@ describe('Fingerprints', () => {
   it('gives two installations different fingerprints of the same text', () => {
     expect(fingerprintsOf(erased).runsIn(erased)[0]?.run).not.toBe(fingerprintsOf(erased).runsIn(erased)[0]?.run)
   })
-  it('indexes 10,000 runs without a collision', () => {
+  it('stores 10,000 runs without a collision', () => {
     const text = Array.from({ length: 10_005 }, (_, at) => `word${at}`).join(' ')
     const found = fingerprintsOf(text)
     expect(new Set(found.runsIn(text).map(({ run }) => run)).size).toBe(10_000)
@@ -125,7 +125,7 @@ describe('Fingerprints', () => {
 })
 
 describe('halfRuns', () => {
-  it('returns pieces of which every run contains one', () => {
+  it('returns pieces such that every run contains one of them', () => {
     const tokens = tokenize(erased)
     const pieces = halfRuns(erased)
     for (let from = 0; from + 6 <= tokens.length; from++) {
@@ -144,7 +144,7 @@ describe('cutFrom', () => {
     [`[2026-01-02 10:30] Anna: ${erased}\n[2026-01-02 10:31] Ben: ${answer}`, `[2026-01-02 10:31] Ben: ${answer}`],
     [`Ben: ${answer}\nAnna: ${erased}`, `Ben: ${answer}`],
     [`${answer} ${erased}`, answer],
-  ])('removes the words and their speaker’s label', (text, rest) => {
+  ])('removes words together with their speaker label', (text, rest) => {
     expect(cut(text, erased)).toBe(rest)
   })
   it('returns null when only labels would remain', () => {
@@ -175,7 +175,7 @@ describe('decideDerivedText', () => {
   const none = new Set<number>()
   const decide = (text: string, more: Partial<Parameters<typeof decideDerivedText>[0]> = {}, explained = none) =>
     decideDerivedText({ text, isNamed: false, named: [], remaining: [], ...more }, fingerprintsOf(erased), explained)
-  it('cuts a turn when the other author’s words remain, named by provenance or not', () => {
+  it('cuts a turn when words of another author remain, whether or not provenance names it', () => {
     const cut = { decision: 'cut', text: `assistant: ${answer}` }
     expect(decide(turn, { isNamed: true, named: [erased], remaining: [answer] })).toEqual(cut)
     expect(decide(turn, { remaining: [answer] })).toEqual(cut)
@@ -184,7 +184,7 @@ describe('decideDerivedText', () => {
     expect(decide(turn, { isNamed: true, named: [erased] })).toEqual({ decision: 'deleted' })
     expect(decide(turn)).toEqual({ decision: 'deleted' })
   })
-  it('deletes a summary of both, in which neither author’s words can be found', () => {
+  it('deletes a summary of both texts that contains no words of either author', () => {
     const summary = 'The patient has a chronic illness and gets another room.'
     expect(decide(summary, { isNamed: true, named: [erased], remaining: [answer] })).toEqual({ decision: 'deleted' })
   })
@@ -193,13 +193,13 @@ describe('decideDerivedText', () => {
       decision: 'retained',
     })
   })
-  it('retains words that another author wrote too', () => {
+  it('retains words that another author also wrote', () => {
     const found = fingerprintsOf(erased)
     const explained = new Set(found.runsIn(`Ben quotes: ${erased}`).map(({ run }) => run))
     const text = { text: `Ben quotes: ${erased}`, isNamed: false, named: [], remaining: [] }
     expect(decideDerivedText(text, found, explained)).toEqual({ decision: 'retained' })
   })
-  // The rule: a run that another author's own text also contains is explained by that author, and does not count.
+  // Rule: a run that also occurs in another author's own text is explained by that author and does not count as erased.
   it('retains an unreported episode when another author’s remaining message has all its words', () => {
     const found = fingerprintsOf(erased)
     const explained = new Set(found.runsIn(erased).map(({ run }) => run))
@@ -216,7 +216,7 @@ describe('decideDerivedText', () => {
     const text = { text: `Anna: ${erased}\nBen: ${quote}`, isNamed: true, named: [erased], remaining: [quote] }
     expect(decideDerivedText(text, found, explained)).toEqual({ decision: 'cut', text: `Ben: ${quote}` })
   })
-  it('cuts a message of one word only where provenance names it', () => {
+  it('cuts a message of one word only if provenance names it', () => {
     const short = new Fingerprints()
     short.add('yes')
     const text = { text: `user: yes\nassistant: ${answer}`, named: ['yes'], remaining: [answer] }
