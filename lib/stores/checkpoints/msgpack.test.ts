@@ -98,10 +98,10 @@ describe('unpack', () => {
 
 describe('rewriteValue', () => {
   test.each<[string, Buffer, Buffer]>([
-    ['loses the message with the id', list(human(id, 'x'), human('other', 'y')), list(human('other', 'y'))],
-    ['loses the message with the text', list(human('third', text), human('other', 'y')), list(human('other', 'y'))],
+    ['removes the message with the id', list(human(id, 'x'), human('other', 'y')), list(human('other', 'y'))],
+    ['removes the message with the text', list(human('third', text), human('other', 'y')), list(human('other', 'y'))],
     [
-      'keeps numbers, floats, bytes and long headers as they were written',
+      'keeps the encoding of numbers, floats, bytes and long headers',
       list(
         bytes('cc05'),
         bytes('cb3ff8000000000000'),
