@@ -217,7 +217,7 @@ describe('authorization', () => {
 
 describe('the size of a page', () => {
   it.each(['/v1/tombstones', '/v1/holds', '/v1/quarantine', '/v1/retention/sweeps', '/v1/sop/{id}/versions'])(
-    'of %s is 1 to 100',
+    'of %s accepts 1 to 100',
     async (path) => {
       const { token } = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
       const { json } = await test.fetch('POST', '/v1/knowledge', { token, body: sop() })

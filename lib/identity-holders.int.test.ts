@@ -140,7 +140,7 @@ describe('the rows of a person', () => {
     expect(await stateOf(other)).toBe(before)
   })
 
-  test('are not covered by the scope of a unit or skill', async () => {
+  test('are not planned for the scope of a unit or skill', async () => {
     const before = await stateOf(mine)
     for (const name of all)
       for (const scope of [{ unit: 'kp:trace:none' }, { skill: 'kp:skill:none' }]) {

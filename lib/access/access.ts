@@ -44,7 +44,7 @@ export function createAccess(parts: AccessParts) {
 
   return {
     anonymous: async (address: string): Promise<Caller> => anonymousCaller(limitKeyOf(address), false),
-    /** Counts a request by its address, whoever sends it. */
+    /** Counts a request by its address, for all callers together. */
     countAddress: (what: string, address: string, limit: number): Promise<Window> =>
       consume(`${what}:${limitKeyOf(address)}`, limit, true),
     /** Identifies the caller. An invalid token is rejected with 401 and never treated as anonymous. */

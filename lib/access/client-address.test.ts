@@ -23,7 +23,7 @@ describe('clientAddress', () => {
     ['brackets', '10.0.0.1', '[2001:db8::42]', '2001:db8::42'],
     ['brackets and a port', '10.0.0.1', '[2001:db8::42]:443', '2001:db8::42'],
     ['IPv4 inside IPv6, forwarded', '10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
-    ['proxies alone', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['only proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['nothing in the header', '10.0.0.1', '', '10.0.0.1'],
     ['garbage at the end', '10.0.0.1', '198.51.100.1, unknown', '10.0.0.1'],
     ['garbage in the middle', '10.0.0.1', '198.51.100.1, <script>, 192.0.2.7', '192.0.2.7'],
@@ -86,7 +86,7 @@ describe('trustedProxies', () => {
     [' , ', '127.0.0.1', false],
     ['', 'unknown', false],
     ['0.0.0.0/0, ::/0', 'unknown', false],
-  ])('%s has %s: %s', (list, address, has) => {
+  ])('for %s, has(%s) returns %s', (list, address, has) => {
     expect(trustedProxies(list).has(address)).toBe(has)
   })
 

@@ -1,6 +1,6 @@
 import type { Permission, Verb } from '#lib/kernel/operation.ts'
 
-/** The standings that a verb accepts. One table for all domains: a new domain needs no line here. */
+/** What qualifies an actor for a verb. One table for all domains: a new domain needs no line here. */
 export type Standing =
   | 'anonymous'
   | 'agent'

@@ -67,10 +67,10 @@ describe('many requests over one connection leave no listeners on it', () => {
   const kinds: [what: string, method: string, path: () => string, body: () => string, status: number][] = [
     ['reads', 'GET', () => '/v1/auth/me', () => '', 200],
     ['contributions', 'POST', () => '/v1/knowledge', () => JSON.stringify(trace()), 201],
-    ['bodies that are none', 'POST', () => '/v1/knowledge', () => '{', 400],
+    ['malformed bodies', 'POST', () => '/v1/knowledge', () => '{', 400],
     ['exports', 'GET', () => `/v1/export/${agent.id}`, () => '', 200],
     ['imports', 'POST', () => '/v1/import', () => document, 200],
-    ['imports that are none', 'POST', () => '/v1/import', () => '{"a":', 400],
+    ['malformed imports', 'POST', () => '/v1/import', () => '{"a":', 400],
     ['pages', 'GET', () => '/nowhere', () => '', 404],
     ['forms', 'POST', () => '/sign-in', () => 'x', 404],
   ]
@@ -113,9 +113,9 @@ describe('a malformed request', () => {
       'headers_too_large',
     ],
     ['an address of 3 MB', `GET /${'x'.repeat(3_000_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
-    ['no HTTP', 'Good morning\r\n\r\n', 400, 'bad_request'],
+    ['text that is not HTTP', 'Good morning\r\n\r\n', 400, 'bad_request'],
     [
-      'a chunk that is none',
+      'a malformed chunk',
       'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n',
       400,
       'bad_request',
@@ -261,7 +261,7 @@ describe('requests that RFC 9112 forbids', () => {
   it.each([
     ['two Host headers', 'GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
     ['no version', 'GET /health\r\n\r\n'],
-  ])('%s: 400', async (_what, sent) => {
+  ])('with %s return 400', async (_what, sent) => {
     const { socket, closed } = lineTo(test.url)
     socket.write(sent)
     expect((await closed).text).toMatch(/^HTTP\/1\.1 400 /)

@@ -104,7 +104,7 @@ async function send(
     try {
       yield* pieces
     } catch (error) {
-      // Readable also passes the client's disconnect in here.
+      // Readable also throws the client's disconnect into this generator.
       isOurs = !response.destroyed
       throw error
     }

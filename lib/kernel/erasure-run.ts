@@ -138,7 +138,7 @@ export interface SubjectErasures {
   }): Promise<RunView[]>
   /** The number of runs in each state except done. `stuck`: those with a stuck step, and those that could not be planned. */
   open(): Promise<Record<Exclude<RunState, 'done'> | 'stuck', number>>
-  /** Locks the run until the transaction ends. For callers that go on to lock rows that a run locks after itself. */
+  /** Locks the run until the transaction ends. For callers that then lock rows which a run locks after its own row. */
   lock(tx: Transaction, runId: string): Promise<unknown>
   /** Restarts stuck steps (all, or those of the named data source) and a failed run. Returns false when there is nothing to retry. */
   retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>

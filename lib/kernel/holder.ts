@@ -226,9 +226,9 @@ export interface Planned {
 
 /** Items that need a decision. Plans store them. */
 export interface Decisions {
-  /** The item under a legal hold if it is not carried out yet, with further counts: nothing of it is erased. */
+  /** Called for a planned item under legal hold. Returns the item to plan instead, and further counts. Nothing of it is erased. */
   underHold(item: ItemId): { item: ItemId; results: Record<string, number> }
-  /** How the next plan treats an item that a hold stopped. Other items are returned unchanged. */
+  /** Called first when a run plans again. Returns an item that a hold stopped as undecided, and other items unchanged. */
   resumed(item: ItemId): ItemId
   /**
    * Those of these items whose records are under legal hold, each with the id of the hold. The engine itself handles holds on the

@@ -2,8 +2,12 @@ import type { z } from 'zod'
 import type { ProblemCode } from './problem.ts'
 
 /**
- * `<domain>:<verb>`; what a verb takes is one table in lib/access/permissions.ts. `public` asks for nothing.
- * read, write: a token's scopes. self: whoever it is, about themself. person: a console account. audit, admin: those roles.
+ * `<domain>:<verb>`. lib/access/permissions.ts lists who may do what.
+ * - public: everybody.
+ * - read, write: a token with this scope, or a person.
+ * - self: an agent or a person, for data about themselves.
+ * - person: a person with a console account.
+ * - audit, admin: an account with this role, or a token with the scope admin.
  */
 export type Verb = 'read' | 'write' | 'self' | 'person' | 'audit' | 'admin'
 export type Permission = 'public' | `${string}:${Verb}`
@@ -36,7 +40,7 @@ export interface OperationShape {
   deletes?: DeletionRule
   /** Monitoring may call it: with the token of KP_METRICS_TOKEN, or on the listener of KP_METRICS_LISTEN. */
   isOpenToMonitoring?: true
-  /** Requests per minute from one address, whoever sends them, in addition to `limit`. */
+  /** Requests per minute from one address, counted for all callers together, in addition to `limit`. */
   perAddress?: number
   /** A token suspended by a pending erasure of its agent may still call it, to view the pending erasure and to withdraw the request. */
   isOpenToSuspended?: true

@@ -164,7 +164,7 @@ async function recordDeletion(
 }
 
 /**
- * Reads the members that are not stored with the reply: content that would outlive its resource there. Throws if the caller may no
+ * Reads the members that are not stored with the reply: content that would otherwise outlive its resource. Throws if the caller may no
  * longer read it.
  */
 type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>

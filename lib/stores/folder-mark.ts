@@ -4,7 +4,7 @@ import { markFile, markIn } from '#lib/data-folder.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** Identifies a folder by a mark file inside it. A path is not enough: another disk, or none, may be mounted there tomorrow. */
+/** Identifies a folder by a mark file inside it. A path is not enough: another disk, or none, may later be mounted at the same path. */
 export interface FolderMark {
   /** Undefined if the folder has no mark. */
   read(): Promise<string | undefined>

@@ -15,7 +15,7 @@ export type RememberedPort = (typeof rememberedPorts)[number]
 export const addressHash = (provider: string, identity: string): string =>
   createHash('sha256').update(`${provider} ${identity}`).digest('hex')
 
-/** A store that this installation has kept data in. */
+/** A store in which this installation has stored data. */
 export interface KnownStore {
   id: string
   port: string

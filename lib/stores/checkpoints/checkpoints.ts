@@ -97,7 +97,7 @@ export interface CheckpointStore {
   state(): Promise<StoreState>
   /** What would be erased in a thread, without locks: for a plan. */
   find(thread: string, wanted: Wanted, tx: Transaction): Promise<FoundInThread>
-  /** All threads, whoever owns them, that contain one of these ids. Ids shorter than {@link leastId} are not searched. */
+  /** All threads of any owner that contain one of these ids. Ids shorter than {@link leastId} are not searched. */
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
   /** Those of the threads that have at least one row. */
   present(threads: readonly string[], tx: Transaction): Promise<string[]>
@@ -115,7 +115,7 @@ export interface CheckpointStore {
   /** Deletes items of the long-term store, with their vectors. Returns how many. */
   forget(wanted: Remembered, tx: Transaction): Promise<number>
   /**
-   * A page of items of the long-term stores in the order of their keys, whoever owns them. `words`, in lower case: items that contain
+   * A page of items of the long-term stores of any owner, in the order of their keys. `words`, in lower case: items that contain
    * none of them may be omitted.
    */
   memoryPage(

@@ -47,8 +47,8 @@ describe('unpack', () => {
   test.each([
     ['an array that is cut off', '93 01 02'],
     ['a string that is longer than its bytes', 'd9 50 61'],
-    ['an array of 4 thousand million items', 'dd ffffffff'],
-    ['a map of 4 thousand million entries', 'df ffffffff 01'],
+    ['an array of 4 billion items', 'dd ffffffff'],
+    ['a map of 4 billion entries', 'df ffffffff 01'],
     ['a string that is not UTF-8', 'a1 ff'],
     ['a reserved byte', 'c1'],
     ['bytes after the value', '01 02'],

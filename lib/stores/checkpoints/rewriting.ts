@@ -151,7 +151,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
     return free
   }
 
-  /** The words of a remaining author's message are kept, whoever else wrote them; erased ids are not. */
+  /** Keeps the words of a remaining author's message, even if an erased author wrote the same, and removes erased ids from it. */
   function remaining(record: JsonObject, { id, text }: MessageFacts): unknown {
     if (id !== undefined && doomed.isQuoting(text)) how.onMention?.(id)
     const all = doomed

@@ -15,7 +15,7 @@ export interface Doomed {
   forms: readonly string[]
   /** Ids of messages of remaining authors, which do not change. */
   remaining: ReadonlySet<string>
-  /** Whether a text contains erased words, whoever else wrote them. */
+  /** Whether a text contains erased words, including those that other authors also wrote. */
   isQuoting(text: string): boolean
   /** Runs of erased words in a text that no remaining author explains. */
   runsIn(text: string): readonly RunMatch[]

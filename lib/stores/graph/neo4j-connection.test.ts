@@ -10,7 +10,7 @@ test.each([
   ['5.25.9', false],
   ['4.4.40', false],
   ['undefined', false],
-])('isSupported checks version %s: %s', (version, is) => {
+])('isSupported(%s) returns %s', (version, is) => {
   expect(isSupported(version)).toBe(is)
 })
 

@@ -84,11 +84,11 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
 
   test.each([
     ['a wrong password', () => server.url.replace(/:[^:@/]+@/, ':wrong-secret@'), /credentials/, 'credentials'],
-    ['TLS where the server speaks none', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/, undefined],
+    ['TLS on a server without it', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/, undefined],
     ['a port where nothing listens', () => 'bolt://neo4j:hidden-secret@127.0.0.1:1', /does not answer/, undefined],
-    ['a database that there is not', () => `${server.url}/nosuch`, /answered Neo\.ClientError\.Database/, 'missing'],
+    ['a missing database', () => `${server.url}/nosuch`, /answered Neo\.ClientError\.Database/, 'missing'],
   ])(
-    'state and change reject without credentials in the message when %s',
+    'state and change reject %s without credentials in the message',
     async (_, url, says, refusal) => {
       const store = opened(neo4jGraph(url()))
       const problem: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)

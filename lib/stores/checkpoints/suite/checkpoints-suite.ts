@@ -261,7 +261,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         ['not UTF-8', 'json', Buffer.concat([json('x').subarray(0, 2), Buffer.from([0xff, 0xfe])])],
         ['encrypted', 'json+aes', Buffer.from('0011223344')],
         ['MessagePack of a wrong length', 'msgpack', Buffer.concat([Buffer.from([0xd9, 0x50]), Buffer.from(sentence)])],
-        ['nested past all sense', 'json', Buffer.from(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)],
+        ['nested too deeply', 'json', Buffer.from(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)],
       ])('rewrite rejects a row that is %s, names only the thread, and changes nothing', async (_, type, blob) => {
         const { thread } = await talked()
         await write(thread, 'foreign', type, blob)

@@ -95,8 +95,8 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
     })
 
     describe.each([
-      ['as an application adds it', false],
-      ['as bulk ingestion leaves it', true],
+      ['added by an application', false],
+      ['added by bulk ingestion', true],
     ])('the erasure of an episode, %s', (_, isBulk) => {
       it('change deletes and changes facts and entities by the policy, and counts them', async () => {
         const { id } = await planted({ isBulk })
