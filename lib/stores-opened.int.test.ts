@@ -56,7 +56,7 @@ it('isEmptyStore checks former tables of our database and folders of this machin
   expect(await lies(folder)).toBe(false)
   writeFileSync(join(folder, 'projects', 'p', 'x.o'), '')
   expect(await lies(folder)).toBe(true)
-  // If the mark is missing, the folder is elsewhere, and so are its objects.
+  // A folder without this mark is a different one, so the store is not known to be empty.
   expect(await lies('a mark')).toBe(true)
   expect(await make(false)).toBe(true)
   const mark = (await read()) ?? ''

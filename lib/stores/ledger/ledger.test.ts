@@ -52,7 +52,7 @@ it('append stores every row of many concurrent ones by several writers', async (
   expect(new Set((await all(folder)).map(({ id }) => id)).size).toBe(300)
 })
 
-it('append writes to the configured folder when the previous one was moved away', async () => {
+it('append writes to the configured path after its folder was moved away', async () => {
   const place = join(folder, 'ledger')
   const ledger = fileLedger(place)
   const items = (id: string) => ({ kind: 'items' as const, id, holder: 'h', items: [`${id}1`] })
@@ -105,7 +105,7 @@ it('append stores a row after another writer’s partial line, and read reports 
   expect([rows.map(({ id }) => id), damaged]).toEqual([['one', 'two'], [name]])
 })
 
-it('read rejects when the ledger cannot be read, instead of returning nothing', async () => {
+it('read rejects when the folder cannot be read, and returns nothing for a missing folder', async () => {
   writeFileSync(join(folder, 'file'), '')
   await expect(Array.fromAsync(fileLedger(join(folder, 'file')).read())).rejects.toThrow()
   expect(await all(join(folder, 'absent'))).toEqual([])
@@ -176,7 +176,7 @@ it('append seals items, and a reader with the keys returns them', async () => {
   expect(statSync(join(folder, key)).mode & 0o777).toBe(0o600)
 })
 
-it('forgetItems destroys only the keys of months that ended, and later items get new keys', async () => {
+it('forgetItems destroys only the keys of months that ended, including those in memory', async () => {
   const ledger = fileLedger(folder)
   await ledger.append(names)
   expect(await ledger.forgetItems(new Date())).toBe(0)

@@ -198,7 +198,7 @@ describe('the secret in a file', () => {
     expect(file()).not.toBe(secret)
   })
 
-  test('a start recognises a restored file as the former secret', async () => {
+  test('a start rejects the former secret when its file was restored', async () => {
     const former = file()
     await rotateInstallationSecret(settings)
     const present = file()

@@ -92,7 +92,7 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
-  it('reports a conflict and not an unavailable database when it waited for a lock in vain', async () => {
+  it('reports that others change the same data when it waited for a lock in vain', async () => {
     const hurried = openDatabase(database.appUrl, { max: 2, longest: 2_000 })
     try {
       const held = Promise.withResolvers<void>()
