@@ -5,11 +5,12 @@ declare global {
   var knowledgePulse: App | undefined
 }
 const env = readEnv()
-// The API server and Next's bundle each load this file; a process has one application, with one set of rate limits and connections.
+// The API server and Next's bundle each load this file, but a process has only one application, with one set of rate limits and
+// connections.
 globalThis.knowledgePulse ??= createApp({
   env,
   replaysByItself: env.KP_ROLE === 'all',
-  // A request that waits longer for a connection is answered 503: the client repeats it sooner than a queue of seconds ends.
+  // Requests that wait longer for a connection get a 503: a retry succeeds sooner than a queue of many seconds ends.
   patience: { connection: 2_000 },
 })
 export const app: App = globalThis.knowledgePulse

@@ -21,7 +21,7 @@ import { createServices, type Patience } from './services.ts'
 import { storeChecks } from './store-states.ts'
 import type { Database } from './stores/postgres/database.ts'
 
-/** What code on the server asks the audit log; times inclusive. */
+/** A query of the audit log by server code; times are inclusive. */
 export interface AuditQuestion {
   agentId?: string
   action?: AuditAction
@@ -31,19 +31,22 @@ export interface AuditQuestion {
 export interface AppOptions {
   env: Env
   clock?: Clock
-  /** For tests: called at named points of an erasure, to end it there as a crash would. */
+  /** For tests: called at named points of an erasure, to end it there like a crash. */
   interrupt?: (point: string) => void
-  /** For tests: holders beside our own. */
+  /** For tests: data sources in addition to our own. */
   moreHolders?: (db: Database) => DataHolder[]
   /** For tests: how long requests wait. */
   patience?: Patience
-  /** Replays the erasure ledger when the database was restored, before it serves anything. Otherwise it waits for the command. */
+  /** If the database was restored, replays the erasure ledger before anything is served. Otherwise it waits for the command. */
   replaysByItself?: boolean
-  /** For tests: is offered what telemetry would be, where it is off. */
+  /** For tests: receives telemetry events if telemetry is disabled. */
   overheard?: Offer
 }
 
-/** Connects services, domains and doors; lists operations, jobs and holders. Opens no connection before the first request. */
+/**
+ * Connects services, domains, HTTP, pages and sign-in; lists operations, jobs and data sources. Opens no connection before the first
+ * request.
+ */
 export function createApp({
   env,
   clock = systemClock,
@@ -77,7 +80,7 @@ export function createApp({
   } = services
   const operations = () => useCases.map(({ operation }) => operation)
   const parts = partsOf(services, { env, clock, patience })
-  // In this order they erase, each in its stage.
+  // Within a stage, data is erased in this order.
   const domains = {
     ...accountsAndAgents(parts),
     ...sharedKnowledge(parts),
@@ -115,7 +118,7 @@ export function createApp({
     }),
     service,
     useCases,
-    /** Stores by name, for code on the server. */
+    /** Stores by name, for server code. */
     stores: {
       ...services.retentionStores,
       auditLog: {
@@ -131,7 +134,7 @@ export function createApp({
     expiring,
     places: services.places,
     judged,
-    /** What keeps what came of people’s words beside our tables. */
+    /** Stores outside our own tables for data derived from people's messages. */
     stored: stores,
     db,
     gate: services.gate,
@@ -145,11 +148,11 @@ export function createApp({
     suppressionKeys: services.suppressionKeys,
     ledger,
     mail,
-    /** What is told of use; the domain's own use-cases are `telemetry`. */
+    /** The telemetry service; `telemetry` is the domain's use cases. */
     telemetryOf: telemetry,
     ...doors,
     openApi: service.documented,
-    /** Writes what is gathered and lets go of every connection. */
+    /** Writes collected data and closes every connection. */
     async close(): Promise<void> {
       await telemetry.close()
       await retention.stop()

@@ -22,19 +22,19 @@ const compose = z
 const services = Object.entries(compose.services)
 
 describe('docker-compose.yml', () => {
-  it.each(services)('%s is of one version, and listens on this machine alone', (_name, { image, ports }) => {
+  it.each(services)('%s has a fixed version and listens only on this machine', (_name, { image, ports }) => {
     expect(image).toMatch(/:(\d+\.\d+|RELEASE\.\d{4}-)/)
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
   })
   it.each(services.filter(([, { ports }]) => ports.length > 0))(
-    '%s keeps its data and says when it is ready',
+    '%s has a volume for its data and a health check',
     (_name, { volumes, healthcheck }) => {
       expect(healthcheck).toBeDefined()
       expect(volumes).toHaveLength(1)
       for (const volume of volumes) expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0])
     },
   )
-  it('has no default password, and publishes no port but those that KnowledgePulse connects to', () => {
+  it('has no default password and publishes only the ports that KnowledgePulse connects to', () => {
     const text = read('docker-compose.yml')
     expect(text).not.toMatch(/KP_STORES_PASSWORD:?-/)
     for (const [, reference = ''] of text.matchAll(/PASSWORD[A-Z_]*: (\S+)|NEO4J_AUTH: (\S+)/g))
@@ -42,7 +42,7 @@ describe('docker-compose.yml', () => {
     const ports = services.flatMap(([, { ports: own }]) => own.map((port) => port.split(':')[1]))
     expect(ports.sort()).toEqual(['5432', '6379', '7687', '9000'])
   })
-  it('what waits for another waits for one that says when it is ready', () => {
+  it('services depend only on services with a health check', () => {
     for (const [, { depends_on }] of services)
       for (const [name, { condition }] of Object.entries(depends_on)) {
         expect(condition).toBe('service_healthy')
@@ -59,7 +59,7 @@ describe('“Connect your stores”', () => {
     ),
   )
   const env = readEnv(given)
-  it('names every store, and each is taken', () => {
+  it('configures every store with accepted settings', () => {
     expect(Object.keys(given).sort()).toEqual([
       'DATABASE_URL',
       'KP_CHECKPOINTS_URL',
@@ -73,7 +73,7 @@ describe('“Connect your stores”', () => {
     expect(judgedPlaces(env).filter(({ jurisdiction }) => jurisdiction !== 'eea')).toEqual([])
   })
   it.each(['DATABASE_URL', 'KP_CHECKPOINTS_URL', 'KP_GRAPH_URL', 'KP_OBJECTS_URL', 'KP_REDIS_URL'])(
-    '%s leads to a port that docker compose opens, with the password that is generated for it',
+    '%s uses a port that docker compose opens, and the generated password',
     (name) => {
       const { port, password } = new URL(given[name] ?? '')
       const service = services.find(([, { ports }]) => ports.includes(`127.0.0.1:${port}:${port}`))?.[1]

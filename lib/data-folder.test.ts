@@ -10,7 +10,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-it('is the same for a folder each time, and another for every other folder and every copy', async () => {
+it('dataFolderMark returns the same mark for a folder each time, and another for every other folder and copy', async () => {
   const own = join(folder, 'own')
   const marks = await Promise.all([dataFolderMark(own), dataFolderMark(own)])
   expect(marks[0]).toMatch(/^[\w-]{22}$/)

@@ -4,11 +4,11 @@ import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from './kernel/error-code.ts'
 
-/** What file systems without hard links answer. */
+/** Error codes of file systems without hard links. */
 const unlinked = new Set<string | undefined>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 const whole = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Writes a random id into the file, unless it has one: of many at once, one writes, and nobody reads half of it. */
+/** Writes a random id into the file if it does not exist. Of many concurrent calls only one writes, and nobody reads a partial file. */
 export async function markFile(path: string): Promise<void> {
   if (existsSync(path)) return
   const unfinished = `${path}.${randomUUID()}`
@@ -17,7 +17,7 @@ export async function markFile(path: string): Promise<void> {
     await link(unfinished, path).catch(async (error: unknown) => {
       if (errorCode(error) === 'EEXIST') return
       if (!unlinked.has(errorCode(error))) throw error
-      // No second name for a file there: then at once, and who reads half of it takes it for none.
+      // Hard links are not supported, so the file is written directly; a partial file reads as missing.
       await writeFile(path, randomUUID(), { mode: 0o600, flag: 'wx', flush: true }).catch((second: unknown) => {
         if (errorCode(second) !== 'EEXIST') throw second
       })
@@ -27,7 +27,7 @@ export async function markFile(path: string): Promise<void> {
   }
 }
 
-/** What {@link markFile} wrote; undefined where there is no such file, or no folder on the way to it. */
+/** The id that {@link markFile} wrote; undefined if the file or a folder of its path does not exist. */
 export async function markIn(path: string): Promise<string | undefined> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return ''
@@ -37,8 +37,8 @@ export async function markIn(path: string): Promise<string | undefined> {
 }
 
 /**
- * What tells an installation's data folder from every copy of it: a random id in a file, `<dataDir>/installation`, made at the first call, and
- * where on its disk that file lies, which no copy has in common with it.
+ * Distinguishes an installation's data folder from every copy of it. The mark combines a random id in the file `<dataDir>/installation`,
+ * created at the first call, with the inode of that file, which a copy does not share.
  */
 export async function dataFolderMark(dataDir: string): Promise<string> {
   const path = join(dataDir, 'installation')

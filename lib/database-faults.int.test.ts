@@ -66,7 +66,7 @@ async function expectPublicAnswers() {
 const isBack = () =>
   vi.waitUntil(async () => (await test.fetch('GET', '/v1/auth/me', { token: agent.token })).status === 200, 120_000)
 
-it('a database that is gone: every operation returns 503, and public keys and receipts are served', async () => {
+it('a database that is down: every operation returns 503, and public keys and receipts are served', async () => {
   const id = await idOf()
   proxy.cut()
   await expectRefused(id)
@@ -76,11 +76,11 @@ it('a database that is gone: every operation returns 503, and public keys and re
   await isBack()
 })
 
-it('a frozen database: after the first timeouts every operation returns 503 at once, until it answers again', async () => {
+it('a frozen database: after the first timeouts every operation returns 503 immediately, until it responds again', async () => {
   const id = await idOf()
   proxy.freeze()
   await expectRefused(id)
-  // The breaker is open: nobody waits for a connection any more.
+  // The breaker is open: requests do not wait for a connection any more.
   await vi.waitUntil(
     async () => (await answers(id)).every(({ status, took }) => status === 503 && took < 2_000),
     120_000,
@@ -93,7 +93,7 @@ it('a frozen database: after the first timeouts every operation returns 503 at o
   expect((await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })).status).not.toBe(503)
 })
 
-it('a pool without a free connection: 503', async () => {
+it('a pool without a free connection: operations return 503', async () => {
   const id = await idOf()
   const { pool } = test.db
   const taken = await Promise.all(Array.from({ length: 10 }, () => pool.connect()))

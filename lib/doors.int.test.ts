@@ -22,7 +22,7 @@ afterAll(async () => {
 const fileOf = (path: string): string => join(root, 'app', path.replaceAll(/\{(\w+)\}/g, '[$1]'), 'route.ts')
 const door = async (path: string): Promise<Record<string, RouteHandler>> => import(fileOf(path))
 
-describe('the two doors', () => {
+describe('the API server and the route handlers', () => {
   it('every operation has its method in a route file, and every method of a route file its operation', async () => {
     const offered = test.app.useCases
       .map(({ operation }) => `${operation.method.toUpperCase()} ${operation.path}`)
@@ -42,7 +42,7 @@ describe('the two doors', () => {
     expect(there).toEqual(offered)
   })
 
-  it('route files are one line a method', () => {
+  it('route files have one line per method', () => {
     for (const { operation } of test.app.useCases) {
       const lines = readFileSync(fileOf(operation.path), 'utf8').trim().split('\n')
       expect(lines[0]).toBe("import { app, route } from '#lib/app-instance.ts'")
@@ -51,7 +51,7 @@ describe('the two doors', () => {
     }
   })
 
-  it('answer alike: a unit through its life, by Next’s door', async () => {
+  it('return the same responses for the whole life of a unit', async () => {
     const { token } = await test.agent()
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
     const ask = async (
@@ -93,7 +93,7 @@ describe('the two doors', () => {
   })
 })
 
-/** Ids that somebody makes up: as they stand in a path, and decoded by the front or by Next. */
+/** Invented ids: as they occur in a path, and as decoded by the API server or by Next. */
 const madeUp = [
   '%00',
   'a%00b',
@@ -108,17 +108,17 @@ const madeUp = [
   '%20',
 ]
 
-// 415: an upload says what it is before anything else of it is looked at.
+// 415: the media type of an upload is checked before anything else.
 const refusals = [400, 403, 404, 415, 422]
 
-describe('an id that nobody gave', () => {
-  it('is refused by every operation with a path of its own, through both doors, and is no fault of ours', async () => {
+describe('an id that does not exist', () => {
+  it('is rejected by every operation with a path parameter, on the API server and in route handlers, without a server error', async () => {
     const { token } = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' })
     const withParams = test.app.useCases.filter(({ operation }) => operation.params)
     expect(withParams.length).toBeGreaterThan(5)
     let cookie = ''
     for (const [index, { operation }] of withParams.entries()) {
-      // A person writes so many times a minute, and there are many operations.
+      // A person may write only so many times a minute, and there are many operations.
       if (index % 8 === 0) cookie = (await signedIn(test, 'admin')).cookie
       for (const id of madeUp) {
         const method = operation.method.toUpperCase()
@@ -137,13 +137,13 @@ describe('an id that nobody gave', () => {
     }
   })
 
-  it('is refused by its form, where it has one', async () => {
+  it('is rejected by its schema if it has one', async () => {
     const { cookie } = await signedIn(test, 'person')
     const told = await test.fetch('DELETE', '/api/sessions/%00', { cookie })
     expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', ['params', 'id']])
   })
 
-  it('is refused in every query, and so is a text that no column takes', async () => {
+  it('is rejected in every query, like text that no column accepts', async () => {
     const { token } = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' })
     for (const { operation } of test.app.useCases)
       for (const name of Object.keys(operation.query?.shape ?? {}))
@@ -156,15 +156,15 @@ describe('an id that nobody gave', () => {
 })
 
 describe('the address of a page', () => {
-  it('is refused when its escapes are no UTF-8, before Next sees it', async () => {
+  it('is rejected before it reaches Next when its percent-encoding is not UTF-8', async () => {
     const [bad, good] = [await test.fetch('GET', '/receipts/%FF'), await test.fetch('GET', '/receipts/%E2%9C%93?q=%FF')]
     expect([bad.status, bad.json.code]).toEqual([400, 'bad_request'])
     expect([good.status, good.text]).toEqual([404, 'a page'])
   })
 })
 
-describe('denial', () => {
-  it('every operation that is not public refuses who comes without a token, with a revoked one, and with a broken one', async () => {
+describe('authorization', () => {
+  it('every non-public operation returns 401 without a token, with a revoked one and with an invalid one', async () => {
     const revoked = await test.agent(['read'])
     await test.db.prisma.token.updateMany({
       where: { agentId: revoked.id },
@@ -175,7 +175,7 @@ describe('denial', () => {
       const method = operation.method.toUpperCase()
       const body = operation.body ? '{}' : undefined
       if (operation.permission !== 'public') {
-        // As through a proxy: what is open to the machine itself is open to nobody else.
+        // As through a proxy: operations that are open on the machine itself are open to nobody else.
         const anonymous = await test.fetch(method, path, { body, headers: { 'X-Forwarded-For': '203.0.113.9' } })
         expect([operation.id, anonymous.status]).toEqual([operation.id, 401])
         expect(anonymous.headers.get('www-authenticate')).not.toBeNull()
@@ -190,7 +190,7 @@ describe('denial', () => {
     }
   })
 
-  it('an agent that may only read is refused every writing, admin’s, auditor’s and person’s operation', async () => {
+  it('an agent with the scope read is rejected by every operation for writing, admins, auditors and people', async () => {
     for (const { operation } of test.app.useCases) {
       const verb = operation.permission.split(':')[1]
       if (!verb || !['write', 'admin', 'audit', 'person'].includes(verb)) continue
@@ -203,7 +203,7 @@ describe('denial', () => {
     }
   })
 
-  it('an address that is no operation is a 404, a method it does not know a 405 with Allow', async () => {
+  it('an unknown address returns 404, an unsupported method 405 with Allow', async () => {
     const nowhere = await test.fetch('GET', '/v1/nowhere')
     expect([nowhere.status, nowhere.json.code]).toEqual([404, 'not_found'])
     const wrong = await test.fetch('PUT', '/v1/knowledge')
@@ -217,7 +217,7 @@ describe('denial', () => {
 
 describe('the size of a page', () => {
   it.each(['/v1/tombstones', '/v1/holds', '/v1/quarantine', '/v1/retention/sweeps', '/v1/sop/{id}/versions'])(
-    'of %s is 1 to 100',
+    'of %s accepts 1 to 100',
     async (path) => {
       const { token } = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
       const { json } = await test.fetch('POST', '/v1/knowledge', { token, body: sop() })
@@ -235,13 +235,13 @@ describe('the size of a page', () => {
   )
 })
 
-describe('OpenAPI', () => {
-  it('has every operation, with its permission, and the committed document is the same', () => {
+describe('the OpenAPI document', () => {
+  it('contains every operation with its permission and equals the committed document', () => {
     const document = JSON.parse(JSON.stringify(test.app.openApi()))
     for (const { operation } of test.app.useCases)
       expect(document.paths[operation.path][operation.method].operationId).toBe(operation.id)
     expect(document.openapi).toBe('3.1.0')
-    // `npm run openapi` writes it anew.
+    // `npm run openapi` rewrites it.
     expect(document).toEqual(JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8')))
     const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)
     for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name)

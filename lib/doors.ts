@@ -21,7 +21,7 @@ import { deriveKey } from './secret.ts'
 import type { Services } from './services.ts'
 import { asProblem } from './stores/postgres/database.ts'
 
-/** What stands between the services and whoever asks: doors of HTTP, pages and sign-in. */
+/** The dependencies of HTTP, pages and sign-in. */
 export interface DoorParts
   extends Pick<
     Services,
@@ -42,14 +42,14 @@ export interface DoorParts
   clock: Clock
   /** How long an erasure waits for others, in milliseconds. */
   admissionPatience?: number | undefined
-  /** Is offered what telemetry would be, where it is off. */
+  /** Receives telemetry events if telemetry is disabled. */
   overheard?: Offer | undefined
 }
 
-/** From one address; an office behind one address opens fewer. */
+/** Per address; an office behind one address opens fewer pages. */
 const pagesPerMinute = 3_000
 
-/** Erasures that a process carries out at once for requests. */
+/** The maximum number of erasure requests that a process runs concurrently. */
 const mostErasures = 16
 
 const refusedByDatabase = (error: unknown): never => {
@@ -105,7 +105,7 @@ export function createDoors({
     route: createRoute(handle),
     proxies,
     followClientSockets: () => followClientSockets(proxies),
-    /** For one request: what is noted of a sign-in comes from its headers. */
+    /** Options for one request: what is recorded about a sign-in comes from its headers. */
     authOptions: (headers: { get(name: string): string | null }) =>
       nextAuthOptions({
         accounts,
@@ -117,14 +117,14 @@ export function createDoors({
         refused: metrics.refused,
         reportFault: (error) => logFault(error, { operationId: 'signIn' }),
       }),
-    /** The person whom the browser's cookies stand for, as the database has it now. */
+    /** The person behind the browser's cookies, from the current state of the database. */
     async personFromCookies(cookies: string): Promise<Caller | undefined> {
       await restored.admit()
       return people().caller(cookies)
     },
-    /** Throws while a restored database still has what was erased. */
+    /** Throws while a restored database still contains erased data. */
     admitPage: restored.admit,
-    /** What a page does for the person behind it: the same use-cases through the same gate. Throws the problem. */
+    /** Runs a use case for the person behind a page, through the same pipeline. @throws Problem */
     async asPerson(cookies: string, useCase: UseCase, input: Partial<RawInput> = {}): Promise<unknown> {
       await restored.admit()
       const caller = await access.identify(

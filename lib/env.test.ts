@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { openIdProvider, readEnv, telemetryTarget } from './env.ts'
 
-describe('retention', () => {
+describe('retention settings', () => {
   const names = ['KP_RETENTION_NETWORK_DAYS', 'KP_RETENTION_ORG_DAYS', 'KP_RETENTION_PRIVATE_DAYS'] as const
 
-  it('network for ever, org 730 days, private 365, unless told', () => {
+  it('are unlimited for network, 730 days for org and 365 days for private by default', () => {
     const env = readEnv({})
     expect(names.map((name) => env[name])).toEqual([null, 730, 365])
   })
@@ -12,11 +12,11 @@ describe('retention', () => {
     ['-1', null],
     ['1', 1],
     ['36500', 36_500],
-  ])('%s is a period', (text, days) => {
+  ])('%s is accepted as a period', (text, days) => {
     for (const name of names) expect(readEnv({ [name]: text })[name]).toBe(days)
   })
   it.each(['0', '1000000000', '36501', 'soon', '-2', '1.5', '1e3', ' 30', '00', '030'])(
-    '"%s" is refused by the variable’s name and what it takes',
+    '"%s" is rejected with the variable’s name and its accepted values',
     (text) => {
       for (const name of names)
         expect(() => readEnv({ [name]: text })).toThrow(
@@ -32,7 +32,7 @@ describe('retention', () => {
 describe('the OpenID provider', () => {
   const all = { KP_OIDC_ISSUER: 'https://id.example/realm', KP_OIDC_CLIENT_ID: 'kp', KP_OIDC_CLIENT_SECRET: 's' }
 
-  it('is none unless it is given, and is called by its host unless it is named', () => {
+  it('is undefined by default and named after its host unless KP_OIDC_NAME is set', () => {
     expect(openIdProvider(readEnv({}))).toBeUndefined()
     expect(openIdProvider(readEnv(all))?.name).toBe('id.example')
     expect(openIdProvider(readEnv({ ...all, KP_OIDC_NAME: 'Example' }))).toEqual({
@@ -42,24 +42,27 @@ describe('the OpenID provider', () => {
       name: 'Example',
     })
   })
-  it.each(Object.keys(all))('lacks %s: the variable is named, with the one that wants it', (missing) => {
+  it.each(Object.keys(all))('rejects the settings and names %s when it is missing', (missing) => {
     const { [missing]: _, ...rest } = { ...all } as Record<string, string>
     expect(() => readEnv(rest)).toThrow(expect.objectContaining({ variable: missing }))
   })
-  it('a name alone is none', () => {
+  it('rejects KP_OIDC_NAME without the other settings', () => {
     expect(() => readEnv({ KP_OIDC_NAME: 'Example' })).toThrow('KP_OIDC_ISSUER: is needed beside KP_OIDC_NAME')
   })
   it.each(['id.example', 'http://id.example', 'https://id.example/?a=b', 'https://id.example/#x', 'ftp://localhost'])(
-    '"%s" is no issuer',
+    '"%s" is rejected as an issuer',
     (issuer) => {
       expect(() => readEnv({ ...all, KP_OIDC_ISSUER: issuer })).toThrow(
         expect.objectContaining({ variable: 'KP_OIDC_ISSUER' }),
       )
     },
   )
-  it.each(['http://localhost:8080', 'http://127.0.0.1:9', 'http://[::1]:9'])('%s stays on this machine', (issuer) => {
-    expect(openIdProvider(readEnv({ ...all, KP_OIDC_ISSUER: issuer }))?.issuer).toBe(issuer)
-  })
+  it.each(['http://localhost:8080', 'http://127.0.0.1:9', 'http://[::1]:9'])(
+    '%s is accepted as an issuer on this machine',
+    (issuer) => {
+      expect(openIdProvider(readEnv({ ...all, KP_OIDC_ISSUER: issuer }))?.issuer).toBe(issuer)
+    },
+  )
 })
 
 describe('connected stores', () => {
@@ -78,7 +81,7 @@ describe('connected stores', () => {
     KP_RESIDENCY: ['eu'],
   }
   it.each(Object.entries(all).flatMap(([name, taken]) => taken.map((text) => [name, text] as const)))(
-    '%s takes %s',
+    '%s accepts %s',
     (name, text) => expect(readEnv({ [name]: text })).toMatchObject({ [name]: text }),
   )
   it.each([
@@ -97,7 +100,7 @@ describe('connected stores', () => {
     ['KP_POINTER_PREFIXES', 'app:,x', 'takes beginnings of keys of 3 characters'],
     ['KP_REGIONS', 'neo4j=de@own', 'has no "neo4j"; the names are postgresql, files'],
     ['KP_RESIDENCY', 'de', 'takes eu'],
-  ])('%s refuses "%s" by its name, and says nothing of what it was given', (variable, text, message) => {
+  ])('%s rejects "%s" with its name and without the value', (variable, text, message) => {
     expect(() => readEnv({ [variable]: text })).toThrow(
       expect.objectContaining({ variable, message: expect.stringContaining(`${variable}: ${message}`) }),
     )
@@ -106,7 +109,7 @@ describe('connected stores', () => {
 
 describe('telemetry', () => {
   const both = { KP_POSTHOG_HOST: 'https://eu.i.posthog.com', KP_POSTHOG_KEY: 'phc_0' }
-  it('is off unless both are given, and is off whatever is given where somebody says so', () => {
+  it('is off unless both settings are given, and off whenever KP_TELEMETRY or BARDO_TELEMETRY is false', () => {
     const target = (more: Record<string, string>) => telemetryTarget(readEnv(more))
     expect(target({})).toBeUndefined()
     expect(target(both)).toEqual({ host: both.KP_POSTHOG_HOST, key: both.KP_POSTHOG_KEY })
@@ -114,7 +117,7 @@ describe('telemetry', () => {
       for (const name of ['KP_TELEMETRY', 'BARDO_TELEMETRY']) expect(target({ ...both, [name]: off })).toBeUndefined()
     expect(target({ ...both, KP_TELEMETRY: 'true', BARDO_TELEMETRY: 'false' })).toBeUndefined()
   })
-  it('needs both', () => {
+  it('rejects one setting without the other', () => {
     expect(() => readEnv({ KP_POSTHOG_HOST: both.KP_POSTHOG_HOST })).toThrow(
       expect.objectContaining({ variable: 'KP_POSTHOG_KEY' }),
     )

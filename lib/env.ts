@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseRegions } from './domains/residency/rules.ts'
 import { objectsPlace } from './stores/objects/address.ts'
 
-/** A setting that cannot be used; the message names the variable and says what it takes. */
+/** Thrown for an invalid setting; the message names the variable and says what it accepts. */
 export class BadVariable extends Error {
   readonly variable: string
   constructor(variable: string, message: string) {
@@ -31,7 +31,7 @@ const url = (schemes: readonly string[]) =>
     `takes a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
   )
 
-/** OpenID Connect Discovery 1.0 §3: https, without query or fragment; plain http only where nobody else is on the line. */
+/** OpenID Connect Discovery 1.0 §3: https, without query or fragment; plain http only on this machine. */
 const issuer = z.string().refine((text) => {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, search, hash } = new URL(text)
@@ -40,7 +40,7 @@ const issuer = z.string().refine((text) => {
 }, 'takes the https:// address of an OpenID provider, as it calls itself')
 
 const period = 'takes -1 (for ever) or a whole number of days from 1 to 36500'
-/** Days that something is kept; null: for ever. */
+/** A retention period in days; null: unlimited. */
 const keptDays = z
   .string()
   .regex(/^(-1|[1-9]\d{0,4})$/, period)
@@ -48,7 +48,7 @@ const keptDays = z
   .pipe(z.number().max(36500, period))
   .transform((days) => (days === -1 ? null : days))
 
-/** A graph: Bolt, with or without TLS, at most one database in the path. */
+/** The URL of a graph: Bolt, with or without TLS, at most one database in the path. */
 const graphUrl = z.string().refine((text) => {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, pathname, hash } = new URL(text)
@@ -63,7 +63,7 @@ const objectsUrl = z.string().superRefine((text, issue) => {
     issue.addIssue({ code: 'custom', message: error.message.replace(/^KP_OBJECTS_URL /, '') })
   }
 })
-/** PostgreSQL; `schema` is where the tables lie, `public` unless given. */
+/** The URL of a PostgreSQL database; `schema` is the schema of the tables, by default `public`. */
 const checkpointsUrl = url(['postgres', 'postgresql']).refine(
   (text) => /^[a-z_][a-z0-9_]{0,62}$/.test(new URL(text).searchParams.get('schema') ?? 'public'),
   'takes ?schema= with lower-case letters, digits and _',
@@ -78,7 +78,7 @@ const regions = z.string().superRefine((text, issue) => {
   }
 })
 
-/** An IP address, or one with the length of a prefix. */
+/** Whether the text is an IP address, alone or with a prefix length. */
 function isAddressRange(item: string): boolean {
   const [address = '', length, ...rest] = item.trim().split('/')
   if (item.trim() === '') return true
@@ -99,7 +99,7 @@ const variables = z.object({
   KP_DATA_DIR: z.string().default('var'),
   KP_URL: url(['http', 'https']).optional(),
   KP_SECRET: z.string().min(32, 'takes 32 characters at least').optional(),
-  /** The secret before this one: what it sealed is sealed anew at the start. */
+  /** The previous secret: values sealed with it are resealed at the start. */
   KP_SECRET_PREVIOUS: z.string().min(32, 'takes 32 characters at least').optional(),
   KP_ADMIN_EMAIL: z.email('takes an e-mail address').default('admin@localhost.localdomain'),
   KP_ADMIN_PASSWORD: z.string().min(12, 'takes 12 characters at least').optional(),
@@ -112,7 +112,7 @@ const variables = z.object({
     .string()
     .refine((text) => !/^[a-z][a-z0-9+.-]+:/i.test(text) || text.startsWith('file:'), 'takes a folder or a file: URL')
     .optional(),
-  /** The wrapped keys of snapshots; `snapshot-keys` in the data folder unless told. */
+  /** The folder of the snapshots' wrapped keys; by default `snapshot-keys` in the data folder. */
   KP_SNAPSHOT_KEYS_DIR: z.string().min(1, 'takes a folder').optional(),
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
   KP_RETENTION_NETWORK_DAYS: keptDays.default(null),
@@ -125,7 +125,7 @@ const variables = z.object({
   KP_OBJECTS_URL: objectsUrl.optional(),
   /** LangGraph's tables; without it, a schema of our database. */
   KP_CHECKPOINTS_URL: checkpointsUrl.optional(),
-  /** Keys that begin so may be named by any project as what came of its messages, separated by commas. */
+  /** Prefixes of cache keys, separated by commas. Any project may report keys with these prefixes as derived from its messages. */
   KP_POINTER_PREFIXES: z
     .string()
     .refine(
@@ -139,19 +139,19 @@ const variables = z.object({
         .filter((one) => one !== ''),
     )
     .default([]),
-  /** Whether keys with these beginnings in Redis that live longer than 24 hours get a TTL of 24 hours. */
+  /** Whether keys in Redis with these prefixes and a longer or no TTL get a TTL of 24 hours. */
   KP_CACHE_TTL_LIMIT: flag.default(false),
   /** A Presidio analyzer that finds names and postal addresses; without it, none are found. */
   KP_PRESIDIO_URL: url(['http', 'https']).optional(),
-  /** A PostHog that takes events of use; both or none. */
+  /** A PostHog that receives usage events; both or none. */
   KP_POSTHOG_HOST: url(['http', 'https']).optional(),
   KP_POSTHOG_KEY: z.string().optional(),
   /** `false` in either: no event is sent, whatever else is set. */
   KP_TELEMETRY: flag.default(true),
   BARDO_TELEMETRY: flag.default(true),
-  /** Where stores and processors are: `name=region@provider`, separated by commas. */
+  /** The regions of stores and processors: `name=region@provider`, separated by commas. */
   KP_REGIONS: regions.default(''),
-  /** `eu`: nothing starts while a store or a processor is outside the European Economic Area, or nobody says where it is. */
+  /** `eu`: the start fails if a store or processor is outside the European Economic Area or its region is not stated. */
   KP_RESIDENCY: z.enum(['eu'], 'takes eu').optional(),
   KP_SMTP_URL: url(['smtp', 'smtps']).optional(),
   KP_MAIL_FROM: z.string().default('KnowledgePulse <noreply@localhost.localdomain>'),
@@ -162,35 +162,35 @@ const variables = z.object({
       'takes addresses and ranges such as 10.0.0.0/8, 2001:db8::1, separated by commas',
     )
     .default(''),
-  /** What Prometheus sends as a bearer token to /metrics. */
+  /** The bearer token that Prometheus sends to /metrics. */
   KP_METRICS_TOKEN: z.string().min(20, 'takes 20 characters at least').optional(),
-  /** An address and port that answers /metrics alone, without a token. */
+  /** An address and port that serve only /metrics, without a token. */
   KP_METRICS_LISTEN: z
     .string()
     .regex(/^(?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}$/, 'takes an address and a port: 127.0.0.1:9464')
     .optional(),
   KP_SANITIZER_STRICT: flag.default(false),
-  /** Years from closing that privacy requests are kept as proof. */
+  /** How many years after closing privacy requests are retained as proof. */
   KP_REQUESTS_YEARS: whole(1, 30).default(3),
   KP_PRIVACY_EMAIL: z.email('takes an e-mail address').optional(),
-  /** While the grace of an erasure runs: whether the subject's tokens work, and whether the person signs in. */
+  /** During the grace period of an erasure: whether the subject's tokens work, and whether the person can sign in. */
   KP_GRACE_TOKENS: z.enum(['stop', 'keep'], 'takes stop or keep').default('stop'),
   KP_GRACE_SIGN_IN: z.enum(['keep', 'stop'], 'takes keep or stop').default('keep'),
   /** Sign-in with an OpenID provider; all three or none. */
   KP_OIDC_ISSUER: issuer.optional(),
   KP_OIDC_CLIENT_ID: z.string().optional(),
   KP_OIDC_CLIENT_SECRET: z.string().optional(),
-  /** What the button calls it. */
+  /** The name on the sign-in button. */
   KP_OIDC_NAME: z.string().max(60, 'takes 60 characters at most').optional(),
   KP_ROLE: z.enum(['web', 'worker', 'all'], 'takes web, worker or all').default('all'),
   KP_WEB_PROCESSES: whole(1, 64).default(1),
   KP_LIMITS: z.enum(['auto', 'memory', 'postgres', 'redis'], 'takes auto, memory, postgres or redis').default('auto'),
-  /** For tests: a missing service fails the run instead of skipping what needs it. */
+  /** For tests: a missing service fails the run instead of skipping the tests that need it. */
   KP_REQUIRE_SERVICES: flag.default(false),
 })
 export type Env = z.output<typeof variables>
 
-/** The settings, checked. An empty variable counts as absent. Throws {@link BadVariable} for the first that cannot be used. */
+/** The validated settings. An empty variable counts as missing. @throws BadVariable for the first invalid one */
 export function readEnv(source: Record<string, string | undefined> = process.env): Env {
   const given = Object.fromEntries(
     Object.entries(source).filter(([name, text]) => name in variables.shape && text !== ''),
@@ -226,7 +226,7 @@ function checkPostHog({ KP_POSTHOG_HOST: host, KP_POSTHOG_KEY: key }: Env): void
 }
 
 type TelemetrySettings = Pick<Env, 'KP_POSTHOG_HOST' | 'KP_POSTHOG_KEY' | 'KP_TELEMETRY' | 'BARDO_TELEMETRY'>
-/** Where events of use go; undefined where none is sent. */
+/** The server for usage events; undefined if none are sent. */
 export function telemetryTarget(env: TelemetrySettings): { host: string; key: string } | undefined {
   const { KP_POSTHOG_HOST: host, KP_POSTHOG_KEY: key, KP_TELEMETRY, BARDO_TELEMETRY } = env
   return host === undefined || key === undefined || !KP_TELEMETRY || !BARDO_TELEMETRY ? undefined : { host, key }
@@ -236,17 +236,17 @@ export interface OpenIdProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** What the button calls it. */
+  /** The name on the sign-in button. */
   name: string
 }
-/** The OpenID provider that people may sign in with; undefined without one. */
+/** The OpenID provider for sign-in; undefined without one. */
 export function openIdProvider(env: Env): OpenIdProvider | undefined {
   const { KP_OIDC_ISSUER: issuer, KP_OIDC_CLIENT_ID: clientId, KP_OIDC_CLIENT_SECRET: clientSecret } = env
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined
   return { issuer, clientId, clientSecret, name: env.KP_OIDC_NAME ?? new URL(issuer).host }
 }
 
-/** Where this installation is reached: KP_URL, else the address that it listens on. */
+/** The public address of this installation: KP_URL, or the address that it listens on. */
 export const publicUrl = (env: Env): string =>
   (
     env.KP_URL ?? `http://${env.HOST === '127.0.0.1' || env.HOST === '0.0.0.0' ? 'localhost' : env.HOST}:${env.PORT}`
@@ -255,20 +255,20 @@ export const publicUrl = (env: Env): string =>
 const clientVariables = z.object({
   KP_URL: variables.shape.KP_URL,
   KP_TOKEN: z.string().optional(),
-  /** An absolute folder; a relative one counts as absent (XDG Base Directory Specification). */
+  /** An absolute folder; a relative one counts as missing (XDG Base Directory Specification). */
   XDG_CONFIG_HOME: z
     .string()
     .optional()
     .transform((folder) => (folder?.startsWith('/') ? folder : undefined)),
   NO_COLOR: z.string().optional(),
   KP_PASSPHRASE_FILE: z.string().optional(),
-  /** Set by npm: where the person stood when they typed `npm run`. */
+  /** Set by npm: the folder in which the person ran `npm run`. */
   INIT_CWD: z.string().optional(),
   npm_lifecycle_event: z.string().optional(),
 })
 export type ClientEnv = z.output<typeof clientVariables>
 
-/** What `kp` takes from its environment, wherever it runs. Throws {@link BadVariable}. */
+/** The environment variables of `kp`. @throws BadVariable */
 export function readClientEnv(source: Record<string, string | undefined> = process.env): ClientEnv {
   const given = Object.fromEntries(
     Object.entries(source).filter(([name, text]) => name in clientVariables.shape && text !== ''),

@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Tables that no export gives out, neither an agent's nor a person's, each with the reason. Whatever is not here needs an exporter. */
+/** Tables that no export of an agent or person contains, each with the reason. Every other table needs an exporter. */
 const unexported: Record<string, string> = {
   _prisma_migrations: 'names of migrations',
   known_stores: 'addresses of stores without credentials, of nobody in particular',
@@ -38,7 +38,7 @@ const unexported: Record<string, string> = {
   invites: 'given out by admins, and to nobody by name',
   legal_holds: 'an admin’s notes on a matter of law; whoever meets a hold is told so with the refusal (art. 23)',
 }
-/** What only a person has: an agent’s own export leaves it out. */
+/** Tables of people only, which an agent's own export does not contain. */
 const ofPeople = [
   'organisations',
   'accounts',
@@ -54,7 +54,7 @@ const ofPeople = [
 const tablesOf = (exporters: readonly { tables: readonly string[] }[]) =>
   new Set(exporters.flatMap(({ tables }) => [...tables]))
 
-it('every table of the database is an exporter’s, or on the list with its reason; nothing on the list is an exporter’s or gone', async () => {
+it('every table of the database has an exporter or an entry in the list, and the list has no other tables', async () => {
   const { rows } = await test.db.pool.query<{ name: string }>(
     "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1",
   )
@@ -62,7 +62,7 @@ it('every table of the database is an exporter’s, or on the list with its reas
   expect([...exported, ...Object.keys(unexported)].sort()).toEqual(rows.map(({ name }) => name))
 })
 
-it('what is exported of people alone is what only people have', () => {
+it('tables exported only for people are exactly those in the list', () => {
   const ofAgents = tablesOf(test.app.exporters)
   const others = [...tablesOf(test.app.personExporters)].filter((table) => !ofAgents.has(table))
   expect(others.sort()).toEqual(ofPeople.toSorted())
@@ -72,7 +72,7 @@ describe.each([
   ['agents', () => test.app.exporters],
   ['people', () => test.app.personExporters],
 ])('exporters of %s', (_, exporters) => {
-  it('no two give out a part of one name, and none of a name that a folder has', () => {
+  it('have distinct part names, none of which is the name of a folder', () => {
     const parts = exporters().map(({ part }) => part)
     expect(new Set(parts).size).toBe(parts.length)
     for (const part of parts) expect(part).toMatch(/^[a-z_]+$/)

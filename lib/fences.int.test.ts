@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-/** Tables that name an agent or a person and take rows while one is erased, each with the reason. Whatever is not here needs a fence. */
+/** Tables with an agent's or person's id that accept rows during an erasure, each with the reason. Every other such table needs a fence. */
 const unfenced: Record<string, string> = {
   audit_entries: 'what happens is on record, an erasure too; kept for 90 days by law',
   erasure_runs: 'the erasures themselves',
@@ -36,13 +36,13 @@ const fencedTables = () =>
      WHERE NOT t.tgisinternal AND (p.proname LIKE 'refuse\\_fenced\\_%' OR p.proname = 'refuse_erased') ORDER BY 1`,
   )
 
-it('every table that names an agent or a person refuses what is written while they are erased, or is on the list with its reason', async () => {
+it('every table with an agent’s or person’s id has a write fence or an entry in the list', async () => {
   const fenced = new Set((await fencedTables()).map(({ name }) => name))
   const open = (await naming()).map(({ name }) => name).filter((name) => !fenced.has(name))
   expect(open).toEqual(Object.keys(unfenced).sort())
 })
 
-/** Takes one row of the agent away and writes it again, and undoes both. */
+/** Deletes one of the agent's rows and inserts it again, then rolls both back. */
 async function writtenAgain(table: string, agent: string): Promise<number> {
   const [whose] = table === 'telemetry_keys' ? ["kind = 'agent' AND id"] : ['agent_id']
   const client = await test.db.pool.connect()
@@ -60,11 +60,11 @@ async function writtenAgain(table: string, agent: string): Promise<number> {
   }
 }
 
-it('what an agent has is written while nobody erases it, and by nobody once its fence is raised; another’s is written on', async () => {
+it('a raised fence rejects writes for its agent in every fenced table, and accepts those for another agent', async () => {
   const [mine, other] = subject.agents.map(({ id }) => id)
   if (mine === undefined || other === undefined) throw new Error('the subject has two agents')
   const own = ['refuse_fenced_agent', 'refuse_fenced_told_apart']
-  // What tokens are counted by hangs on their rows: agents.int.test.ts tries those.
+  // Rows that count a token's use reference the token: agents.int.test.ts tests those.
   const tables = (await fencedTables()).filter(({ name, by }) => own.includes(by) && name !== 'tokens')
   expect(tables.length).toBeGreaterThanOrEqual(13)
   for (const { name } of tables) expect([name, await writtenAgain(name, mine)]).toEqual([name, 1])

@@ -12,7 +12,7 @@ afterAll(() => test?.close())
 const visit = { address: '127.0.0.1', limitKey: '127.0.0.1', userAgent: '', locale: 'en' as const }
 const day = 24 * 3_600_000
 
-it('the first start without a terminal writes its secrets to a file of mode 600 and prints the path; they end after 24 hours', async () => {
+it('the first start without a terminal writes its secrets to a file of mode 600 and prints the path; they expire after 24 hours', async () => {
   const { env } = test.app
   const run = (isTerminal: boolean) => firstRun({ databaseUrl: env.DATABASE_URL ?? '', isTerminal, env })
   const file = firstRunFile(env.KP_DATA_DIR)

@@ -8,18 +8,18 @@ import { type Env, publicUrl, readEnv } from './env.ts'
 
 export interface FirstRunOptions {
   databaseUrl: string
-  /** Whether a person reads the output. What is printed otherwise ends in a log. */
+  /** Whether a person reads the output; otherwise it may be stored in a log. */
   isTerminal: boolean
   env?: Env
 }
 
-/** Where the first password and token are, when nobody reads the output. */
+/** The file with the first password and token, used if nobody reads the output. */
 export const firstRunFile = (dataDir: string): string => resolve(dataDir, 'first-run.txt')
 
 /**
- * Makes the first admin with an organisation, an agent and a token, when there is no account at all. Returns the lines that the operator has
- * to see, once; none on later starts. Password and token end after 24 hours, and only a terminal shows them: otherwise they are in a file that
- * its owner alone can read. All or nothing: a crash in between leaves it to the next start.
+ * If no account exists, creates the first admin with an organisation, an agent and a token. Returns the lines to show to the operator;
+ * none on later starts. Password and token expire after 24 hours. They are shown only on a terminal; otherwise they are in a file that
+ * only its owner can read. Atomic: after a crash, the next start does it again.
  */
 export async function firstRun({
   databaseUrl,
@@ -32,7 +32,7 @@ export async function firstRun({
   const elsewhere = publicUrl(env) === 'http://localhost:3000' ? '' : ` --url ${publicUrl(env)}`
   try {
     return await app.db.transaction(async (tx) => {
-      // Two replicas that start at once make one admin.
+      // Two replicas that start concurrently create only one admin.
       await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('first-run'))) AS l`
       if ((await tx.account.count()) > 0) return []
       const password = env.KP_ADMIN_PASSWORD ?? oneTimePassword()
@@ -93,7 +93,7 @@ export async function firstRun({
       if (isTerminal) return lines
       const file = firstRunFile(env.KP_DATA_DIR)
       await writeFile(file, `${lines.join('\n').trim()}\n`, { mode: 0o600, flush: true })
-      // A file that was there keeps its mode.
+      // An existing file would keep its mode.
       await chmod(file, 0o600)
       return [
         '',

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Tables that no holder answers for, each with the reason. Whatever is not here needs a holder. */
+/** Tables without a personal data source, each with the reason. Every other table needs one. */
 const unheld: Record<string, string> = {
   _prisma_migrations: 'names of migrations',
   signing_keys: 'keys of the installation',
@@ -32,7 +32,7 @@ const unheld: Record<string, string> = {
   remaining_mentions: 'places where a name of an erased person stands in what others wrote: ids, no words',
   write_fences: 'ids of whom nothing is written for, while their erasure is under way',
   suppressions: 'keyed hashes, so that who was erased does not come back by an import; named on the receipt',
-  // Ids of acts of office: who decided it, which the law wants known.
+  // Ids of admins who decided something, which the law requires to be known.
   known_stores: 'addresses of stores without credentials, and the id of the admin who retired one',
   settings: 'settings of the installation, and the id of the admin who changed them',
   retention_overrides: 'settings of the installation, and the id of the admin who set them',
@@ -40,7 +40,7 @@ const unheld: Record<string, string> = {
   legal_holds: 'ids of what is held, and the reason; kept as proof of why something was not erased',
   clades: 'ids of groups of agents, of nobody in particular',
   invites: 'the id of the admin who gave it out; goes a week after its end',
-  // The queue's own; jobs themselves have a holder.
+  // The queue's own tables; jobs have a data source.
   'graphile_worker._private_job_queues': 'names of queues, of nobody in particular',
   'graphile_worker._private_known_crontabs': 'names of jobs that run by the clock',
   'graphile_worker._private_tasks': 'names of jobs',
@@ -60,12 +60,12 @@ const tables = async () =>
     )
   ).rows.map(({ name }) => name)
 
-it('every table of the database, in every schema, is a holder’s or on the list with its reason; nothing on the list is a holder’s or gone', async () => {
+it('every table in every schema has a data source or an entry in the list, and the list has no other tables', async () => {
   const held = test.app.holders.flatMap(({ tables: own }) => own)
   expect([...new Set(held), ...Object.keys(unheld)].sort()).toEqual((await tables()).sort())
 })
 
-it('no two holders have one name, and each says in words what it holds, why, and for how long', () => {
+it('data sources have distinct names and describe their data, purpose and retention', () => {
   const names = test.app.holders.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   for (const { name, stage, store, what, purpose, kept } of test.app.holders) {
@@ -75,7 +75,7 @@ it('no two holders have one name, and each says in words what it holds, why, and
   }
 })
 
-it('the rows that find the rest go last, and the account is the last of all', () => {
+it('rows needed to find other data are erased late, and the account last', () => {
   const order = stages.flatMap((stage) => test.app.holders.filter((one) => one.stage === stage).map(({ name }) => name))
   expect(order.at(-1)).toBe('accounts')
   for (const later of ['tokens', 'agents'])
@@ -84,19 +84,19 @@ it('the rows that find the rest go last, and the account is the last of all', ()
   expect(order.indexOf('agents')).toBeGreaterThan(order.indexOf('tokens'))
 })
 
-it('those whose stores others write to, which are searched once more a day later, are the four that the page of an erasure names', () => {
+it('shared stores are the four that the page of an erasure names', () => {
   const shared = test.app.holders.filter(({ isShared }) => isShared).map(({ store }) => store)
   expect([...new Set(shared)].sort()).toEqual(['cache', 'checkpoints', 'graph', 'objects'])
 })
 
-describe('of somebody whom nobody knows', () => {
+describe('an unknown subject', () => {
   const subject = { account: 'usr_0123456789abcdefghijkl', agents: ['nobody-here', "o'brien%_"] }
-  each('no holder has anything, plans anything, or finds anything left', async () => {
+  each('no data source counts, plans, erases or finds anything', async () => {
     const now = test.clock.now()
     for (const holder of test.app.holders) {
       expect(await holder.inventory(subject, now), holder.name).toEqual({ count: 0, since: null, until: null })
       const planned = await test.db.transaction((tx) => holder.plan({ subject }, tx, now))
-      // What is looked for where nothing is counts nothing.
+      // Watched items do not count.
       expect({ ...planned, watched: [] }, holder.name).toEqual({ items: [], held: {}, watched: [] })
       expect(await test.db.transaction((tx) => holder.erase({ subject }, [], tx)), holder.name).toBe(0)
       expect(await holder.residue({ subject }, [], now), holder.name).toBe(0)

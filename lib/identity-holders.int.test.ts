@@ -46,7 +46,7 @@ async function somebody(): Promise<Somebody> {
 const addressOf = async ({ person }: Somebody): Promise<string> =>
   (await app.db.transaction((tx) => app.app.accounts.contactOf(tx, person.accountId)))?.email ?? ''
 
-/** Everything that these holders have of somebody, as text: what is erased of another must not change it. */
+/** Everything that these data sources store about a person, as text. Erasing another person must not change it. */
 const stateOf = async ({ person, agents }: Somebody) =>
   JSON.stringify([
     await rows('SELECT * FROM accounts WHERE id = $1', person.accountId),
@@ -88,7 +88,7 @@ async function furnish({ person, agents }: Somebody): Promise<void> {
 const identity = ['tokens', 'agents', 'accounts.sessions', 'accounts.sign-ins', 'accounts']
 const all = ['mail.letters', 'queue.jobs', ...identity]
 
-describe('rows of somebody', () => {
+describe('the rows of a person', () => {
   let mine: Somebody
   let other: Somebody
   beforeEach(async () => {
@@ -98,7 +98,7 @@ describe('rows of somebody', () => {
     await furnish(other)
   })
 
-  test('are counted, planned by their ids, erased, searched for; again it does nothing; another’s stay', async () => {
+  test('are counted, planned by id, erased once and searched, and another person’s rows remain', async () => {
     const before = await stateOf(other)
     const counts: Record<string, number> = {
       tokens: 2,
@@ -124,7 +124,7 @@ describe('rows of somebody', () => {
     expect(plans.get('accounts')).toEqual([mine.person.accountId])
     for (const name of identity) {
       const items = plans.get(name) ?? []
-      // As the engine goes: page by page.
+      // Page by page, like the engine.
       let erased = 0
       for (const item of items) erased += await erase(name, mine.subject, [item])
       expect(erased, name).toBe(counts[name])
@@ -140,7 +140,7 @@ describe('rows of somebody', () => {
     expect(await stateOf(other)).toBe(before)
   })
 
-  test('are not a unit’s and not a skill’s', async () => {
+  test('are not planned for the scope of a unit or skill', async () => {
     const before = await stateOf(mine)
     for (const name of all)
       for (const scope of [{ unit: 'kp:trace:none' }, { skill: 'kp:skill:none' }]) {
@@ -154,7 +154,7 @@ describe('rows of somebody', () => {
     expect(await stateOf(mine)).toBe(before)
   })
 
-  test('of one agent alone leave its owner, its siblings and its organisation', async () => {
+  test('keep owner, siblings and organisation when a single agent is erased', async () => {
     const [one, sibling] = mine.agents
     if (!one || !sibling) throw new Error('two agents')
     const subject: Subject = { account: null, agents: [one.id] }
@@ -169,7 +169,7 @@ describe('rows of somebody', () => {
     expect(await rows('SELECT 1 FROM organisations WHERE id = $1', mine.person.organisationId)).toHaveLength(1)
   })
 
-  test('leave an organisation that others belong to', async () => {
+  test('keep an organisation that has other members', async () => {
     const colleague = await signedIn(app, 'person', mine.person.organisationId)
     for (const name of identity) await erase(name, mine.subject, (await planOf(name, mine.subject)).items)
     expect(await rows('SELECT id FROM accounts WHERE organisation_id = $1', mine.person.organisationId)).toEqual([
@@ -177,21 +177,21 @@ describe('rows of somebody', () => {
     ])
   })
 
-  test('of an agent that registered itself go with the organisation that it was alone in', async () => {
+  test('include the organisation of an agent that registered itself and was its only member', async () => {
     const { id } = await app.agent(['read'], { agent_id: `alone-${newId('x')}` })
     const subject: Subject = { account: null, agents: [id] }
     expect(await rows('SELECT 1 FROM organisations WHERE name = $1', id)).toHaveLength(1)
     const { items } = await planOf('agents', subject)
     expect(await erase('agents', subject, items)).toBe(1)
     expect(await rows('SELECT 1 FROM organisations WHERE name = $1', id)).toEqual([])
-    // An organisation that was forgotten is found.
+    // A remaining organisation is found.
     await app.db.transaction((tx) =>
       tx.organisation.create({ data: { id: newId('org'), name: id, createdAt: app.clock.now() } }),
     )
     expect(await residueOf('agents', subject, items)).toBe(1)
   })
 
-  test('that come back, or were missed, are found by the search afterwards', async () => {
+  test('count as residue when they return or were missed', async () => {
     const plans = new Map<string, string[]>()
     for (const name of identity) plans.set(name, (await planOf(name, mine.subject)).items)
     for (const name of identity) await erase(name, mine.subject, plans.get(name) ?? [])
@@ -233,8 +233,8 @@ describe('rows of somebody', () => {
   })
 })
 
-describe('an agent with a record that a legal hold covers', () => {
-  test('stays, held by that hold, and loses its owner; it goes once the record has gone', async () => {
+describe('an agent whose record is under legal hold', () => {
+  test('remains without its owner while the hold covers its record, and is erased once the record is deleted', async () => {
     const admin = await issuedAgent(app, ['admin'])
     const mine = await somebody()
     const [author, sibling] = mine.agents
@@ -248,7 +248,7 @@ describe('an agent with a record that a legal hold covers', () => {
     const planned = await planOf('agents', mine.subject)
     expect(planned).toEqual({ items: [sibling.id], held: { [hold.json.data.id]: 1 } })
     for (const name of identity) await erase(name, mine.subject, (await planOf(name, mine.subject)).items)
-    // Even a plan from before the hold takes no author from a record that is there.
+    // A plan from before the hold also keeps the author of an existing record.
     expect(await erase('agents', mine.subject, [author.id, sibling.id])).toBe(0)
     expect(await rows('SELECT id, owner_id FROM agents WHERE id = ANY($1)', mine.subject.agents)).toEqual([
       { id: author.id, owner_id: null },
@@ -257,7 +257,7 @@ describe('an agent with a record that a legal hold covers', () => {
     for (const name of identity)
       expect(await residueOf(name, mine.subject, name === 'agents' ? [sibling.id] : []), name).toBe(0)
 
-    // Nobody's, and never used by its token: the purge of unused agents leaves it too.
+    // It has no owner and its token was never used, but the purge of unused agents also keeps it.
     await rows('UPDATE agents SET first_used_at = NULL WHERE id = $1', author.id)
     app.clock.advance(25 * 3_600_000)
     const purge = app.app.jobs.find(({ name }) => name === 'agents.purge-unused')
@@ -273,7 +273,7 @@ describe('an agent with a record that a legal hold covers', () => {
   })
 })
 
-test('an agent whose record is held because of somebody else stays too: the expert whom its SOP names', async () => {
+test('also remains when its record is held because of the expert whom its SOP names', async () => {
   const admin = await issuedAgent(app, ['admin'])
   const mine = await somebody()
   const [author, sibling] = mine.agents
@@ -293,7 +293,7 @@ describe('jobs', () => {
   const jobs = () => rows<{ id: string }>('SELECT id::text FROM graphile_worker._private_jobs j ORDER BY j.id')
   beforeEach(() => rows('DELETE FROM graphile_worker._private_jobs'))
 
-  test('that name the subject go, being run, failed or waiting; others stay', async () => {
+  test('with the subject’s id are deleted, whether running, failed or waiting; others remain', async () => {
     const mine = await somebody()
     const other = await somebody()
     const { accountId } = mine.person
@@ -308,7 +308,7 @@ describe('jobs', () => {
         accountId: other.person.accountId,
         at: app.clock.now().toISOString(),
       })
-      // A name within another's is another name.
+      // An id that contains another is a different id.
       await enqueue(tx, 'a.job', { agentId: `${agentId}x`, run: newId('run') })
     })
     await rows(
@@ -328,12 +328,12 @@ describe('jobs', () => {
     expect(await erase('queue.jobs', mine.subject, items)).toBe(0)
     expect(await jobs()).toEqual(before.slice(4))
     expect(await residueOf('queue.jobs', mine.subject, items)).toBe(0)
-    // One that was enqueued meanwhile is found.
+    // A job that was enqueued in the meantime is found.
     await app.db.transaction((tx) => enqueue(tx, 'a.job', { deep: `${accountId}` }))
     expect(await residueOf('queue.jobs', mine.subject, items)).toBe(1)
   })
 
-  test('of others stay when an agent is called what they are called, by its own will', async () => {
+  test('of others remain when an agent chose an id that equals a job, run, request or account', async () => {
     const mine = await somebody()
     const { accountId } = mine.person
     const run = newId('run')
@@ -350,7 +350,7 @@ describe('jobs', () => {
     const { items } = await planOf('queue.jobs', subject)
     expect(items).toEqual(before.slice(4).map(({ id }) => id))
     expect(await residueOf('queue.jobs', subject, [])).toBe(1)
-    // And what that agent left is none of the account's.
+    // The deleted agent's job is not counted as the account's.
     expect((await planOf('queue.jobs', mine.subject)).items).toEqual(
       before
         .slice(2, 4)
@@ -361,18 +361,18 @@ describe('jobs', () => {
   })
 })
 
-describe('letters in the folder', () => {
+describe('emails in the folder', () => {
   const folder = () => join(app.dataDir, 'mail')
   const send = (to: string, about?: string) =>
     app.app.mail.send({ to, subject: 'x', text: 'x', html: '<p>x</p>', ...(about !== undefined && { about }) })
 
-  test('go by the address and by their mark; another’s, and what is no letter of ours, stay', async () => {
+  test('are erased by address and mark, while those of others and other files remain', async () => {
     const mine = await somebody()
     const other = await somebody()
     const [mineAt, otherAt] = [await addressOf(mine), await addressOf(other)]
     await send(mineAt)
     await send(mineAt.toUpperCase())
-    // To a former address: the mark alone finds it.
+    // Sent to a former address: only the mark finds it.
     await send('formerly@example.org', mine.person.accountId)
     await send(otherAt, other.person.accountId)
     await send(`x${mineAt}`)
@@ -392,7 +392,7 @@ describe('letters in the folder', () => {
     expect(await residueOf('mail.letters', mine.subject, items)).toBe(0)
   })
 
-  test('that come after the account has gone are found by their mark', async () => {
+  test('written after the account was deleted are found by their mark', async () => {
     const mine = await somebody()
     await rows('DELETE FROM accounts WHERE id = $1', mine.person.accountId)
     await send('gone@example.org', mine.person.accountId)
@@ -402,7 +402,7 @@ describe('letters in the folder', () => {
     expect(await residueOf('mail.letters', mine.subject, [])).toBe(0)
   })
 
-  test('in any spelling of an address, folded over lines too', async () => {
+  test('are found by any spelling of the address, also in folded headers', async () => {
     const mine = await somebody()
     await rows('UPDATE accounts SET email = $2 WHERE id = $1', mine.person.accountId, 'ada@bücher.example')
     mkdirSync(folder(), { recursive: true })
@@ -416,7 +416,7 @@ describe('letters in the folder', () => {
     ])
   })
 
-  test('are not written any more to somebody who is being erased', async () => {
+  test('are not written to a person who is being erased', async () => {
     const mine = await somebody()
     const before = readdirSync(folder()).length
     const notify = app.app.jobs.find(({ name }) => name === 'accounts.notify')

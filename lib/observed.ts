@@ -5,7 +5,7 @@ import type { RawInput } from './kernel/operation.ts'
 
 export type Offer = (name: string, properties: unknown, told: Told) => void
 
-/** An event by its name, with what it is to say; telemetry drops what it does not know. */
+/** An event with its name and properties; telemetry drops those that it does not know. */
 interface Offered {
   name: string
   properties: Record<string, unknown>
@@ -36,7 +36,7 @@ const Entry = z.object({ data: z.object({ kind: z.string(), scope: z.string() })
 const Exchange = z.object({ data: z.object({ redacted: z.record(z.string(), z.number()) }) })
 const Share = z.object({ data: z.object({ removed: z.record(z.string(), z.number()) }) })
 
-/** What is told of operations that were carried out, by their id. Words of closed lists, counts, yes and no: never what was sent. */
+/** The events of completed operations, by operation id: words of closed lists, counts and booleans, never the input. */
 const observed: Readonly<Record<string, (answered: Answered) => Offered[]>> = {
   contributeUnit: unit,
   contributeSop: unit,
@@ -69,8 +69,8 @@ const toldOf = ({ kind, id, accountId }: Actor): Told =>
   kind === 'agent' ? { kind, id } : accountId === undefined ? null : { kind: 'account', id: accountId }
 
 /**
- * Tells telemetry of an operation after its transaction has committed. Nothing that goes wrong here reaches whoever asked: an answer that
- * looks other than expected is offered under no name, and so counted as dropped.
+ * Sends an operation to telemetry after its transaction has committed. Errors here never reach the caller: an unexpected response is
+ * offered without a name, so that it counts as dropped.
  */
 export function observer(offer: Offer) {
   return (operationId: string, actor: Actor, answered: Answered): void => {

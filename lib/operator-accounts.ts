@@ -14,7 +14,7 @@ export interface AccountLine {
   createdAt: Date
 }
 
-/** People's accounts by the operator's own hand. Everything is audited as `system:admin.account`; addresses stand in no entry. */
+/** Account management by the operator. Everything is audited as `system:admin.account`; entries contain no addresses. */
 export function operatorAccounts({ gate, accounts, db }: App) {
   const audit = (tx: Transaction, action: 'create' | 'update', resourceId: string, details: Record<string, unknown>) =>
     gate.auditWithin(tx, {
@@ -24,8 +24,8 @@ export function operatorAccounts({ gate, accounts, db }: App) {
 
   return {
     /**
-     * A new account, in the organisation named or else the first admin's, with a password that works until the person chooses one.
-     * Throws `conflict` for an address that has an account, `not_found` for an organisation that is none.
+     * Creates an account in the named organisation, or in the first admin's, with a password that works until the person chooses one.
+     * @throws `conflict` if the address has an account, `not_found` for an unknown organisation
      */
     add: (person: {
       email: string
@@ -49,7 +49,7 @@ export function operatorAccounts({ gate, accounts, db }: App) {
       })
     },
 
-    /** Another role, in force with the next request. Throws `not_found`, and `conflict` where nobody would be left as an admin. */
+    /** Changes a role, effective with the next request. @throws `not_found`, `conflict` if no admin would remain */
     changeRole: (email: string, role: Role): Promise<{ accountId: string; before: string }> =>
       gate.transaction(async (tx) => {
         const found = await tx.account.findUnique({

@@ -10,7 +10,7 @@ export interface InstallationKey {
   isLost: boolean
 }
 
-/** The keys of an installation, by the operator's own hand. Everything is audited as `system:admin.<what>`. */
+/** Key management by the operator. Everything is audited as `system:admin.<what>`. */
 export function operatorKeys({ gate, signer, suppressionKeys }: App) {
   const rotated = (what: 'signing' | 'suppression' | 'installation', resourceType: string, resourceId: string) =>
     gate.transaction((tx) =>
@@ -31,7 +31,7 @@ export function operatorKeys({ gate, signer, suppressionKeys }: App) {
   })
 
   return {
-    /** Those that sign receipts, then those that remember the erased; newest first. */
+    /** The keys that sign receipts, then the keys of the suppression list; newest first. */
     async list(): Promise<InstallationKey[]> {
       const signing = await signer.list()
       const suppression = await suppressionKeys.list()
@@ -40,19 +40,19 @@ export function operatorKeys({ gate, signer, suppressionKeys }: App) {
         ...suppression.map((key) => ({ kind: 'suppression' as const, ...stateOf(key) })),
       ]
     },
-    /** Receipts are signed with a new key from now on, by running processes within a minute; the old key stays published. */
+    /** Creates a key that signs receipts from now on; running processes use it within a minute. The old key stays published. */
     async rotateSigning(): Promise<string> {
       const kid = await signer.rotate(gate.clock.now())
       await rotated('signing', 'signing-key', kid)
       return kid
     },
-    /** Who is erased from now on is remembered under a new key, by running processes within a minute; the old ones go on matching. */
+    /** Creates a key for future suppression list entries; running processes use it within a minute. The old keys still match. */
     async rotateSuppression(): Promise<string> {
       const id = await suppressionKeys.rotate(gate.clock.now())
       await rotated('suppression', 'suppression-key', id)
       return id
     },
-    /** The entry of a rotation that was carried out while nothing ran. */
+    /** Audits a rotation that was done while nothing was running. */
     noteInstallation: () => rotated('installation', 'installation-secret', 'installation'),
   }
 }

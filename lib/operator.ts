@@ -14,7 +14,7 @@ export interface OperatorToken {
 }
 const operatorId = 'operator'
 
-/** The admin who was first, with the organisation that tools of the operator belong to. */
+/** The first admin, whose organisation owns the operator's tools. */
 export async function firstAdmin(tx: Transaction): Promise<{ id: string; organisationId: string }> {
   const admin = await tx.account.findFirst({
     where: { role: 'admin' },
@@ -25,10 +25,7 @@ export async function firstAdmin(tx: Transaction): Promise<{ id: string; organis
   return admin
 }
 
-/**
- * What whoever runs the machine does by hand, without a token: having the database is the right to it. Everything is audited as
- * `system:admin.<what>`.
- */
+/** Commands of the operator, who needs no token: access to the database authorizes them. Everything is audited as `system:admin.<what>`. */
 export function operator(app: App) {
   const { gate, agents, tokens } = app
   const audit = (
@@ -42,7 +39,7 @@ export function operator(app: App) {
     },
   ) => gate.auditWithin(tx, { actorId: `system:admin.${what}`, at: gate.clock.now(), ip: '', ...entry })
 
-  /** The operator's agent. One that a stranger registered under that name is theirs, and is left alone. */
+  /** The operator's agent. If another person registered an agent under that name, it is not used. */
   async function operatorAgent(tx: Transaction): Promise<string> {
     const admin = await firstAdmin(tx)
     const found = await tx.agent.findFirst({
@@ -68,7 +65,7 @@ export function operator(app: App) {
   }
 
   return {
-    /** A new token of the operator's own agent, which is made at the first call. Throws `not_found`, `conflict`. */
+    /** Issues a token for the operator's own agent, which is created at the first call. @throws `not_found`, `conflict` */
     issueToken: (scopes: readonly Scope[], name: string): Promise<OperatorToken> =>
       gate.transaction(async (tx) => {
         const agentId = await operatorAgent(tx)
@@ -84,7 +81,7 @@ export function operator(app: App) {
         return { agentId, tokenId: made.id, key: made.key, prefix: made.prefix, scopes: made.scopes, expiresAt }
       }),
 
-    /** Erases again what the ledger says was erased and a restored backup brought back. Audited as `system:admin.replay`. */
+    /** Erases again what a restored backup brought back, according to the ledger. Audited as `system:admin.replay`. */
     replayErasures: app.replayErasures,
   }
 }

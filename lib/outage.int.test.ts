@@ -7,9 +7,9 @@ import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { testApp } from '#lib/testing/app.ts'
 import { trace } from '#lib/testing/units.ts'
 
-it('the database goes away in the middle: 503, nothing half-written, and it goes on by itself when the database is back', async () => {
+it('a database outage during writes returns 503 without partial writes, and service resumes when the database is back', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-outage-'))
-  chmodSync(dataDir, 0o755) // the database's account has to pass
+  chmodSync(dataDir, 0o755) // the database's account needs access
   let server = await startEmbedded(dataDir)
   const ownerUrl = server.ownerUrl('kp')
   const { appUrl } = await prepareDatabase({ ownerUrl, secret: 'of one test', mayCreateDatabase: true })
@@ -27,12 +27,12 @@ it('the database goes away in the middle: 503, nothing half-written, and it goes
     }
     const writing = Promise.all([0, 1, 2, 3].map(writeUntilRefused))
     await vi.waitUntil(() => acknowledged.length >= 4, 120_000)
-    process.kill(server.pid, 'SIGQUIT') // at once, as a crash is
+    process.kill(server.pid, 'SIGQUIT') // immediate, like a crash
     await server.exited
     expect(await writing).toEqual([503, 503, 503, 503])
-    // What was asked a moment ago is answered from then.
+    // The cached state is returned for a moment.
     await vi.waitUntil(async () => (await test.fetch('GET', '/ready')).status === 503, 120_000)
-    // Whether the process lives does not hang on the database.
+    // Liveness does not depend on the database.
     expect((await test.fetch('GET', '/health')).status).toBe(200)
     const down = await test.fetch('GET', '/v1/auth/me', { token })
     expect([down.status, down.json.code]).toEqual([503, 'unavailable'])

@@ -7,8 +7,8 @@ const dataDir = resolve('a-folder')
 const places = (given: Record<string, string> = {}) => placesOf(readEnv({ KP_DATA_DIR: dataDir, ...given }))
 const socket = (folder: string) => `postgresql://kp_app:x@localhost/kp?host=${encodeURIComponent(folder)}`
 
-describe('where it lies', () => {
-  it('nothing set: all of it on this machine', () =>
+describe('placesOf', () => {
+  it('returns only places on this machine by default', () =>
     expect(places()).toEqual({
       postgresql: 'embedded',
       files: 'folder',
@@ -27,9 +27,11 @@ describe('where it lies', () => {
     [socket('/var/run/postgresql'), 'server'],
     ['postgresql://kp_app:x@db.example.org/kp', 'server'],
     ['postgresql://kp_app:x@localhost/kp', 'server'],
-  ])('the database at %s is %s', (url, place) => expect(places({ DATABASE_URL: url }).postgresql).toBe(place))
+  ])('returns for the database at %s the place %s', (url, place) =>
+    expect(places({ DATABASE_URL: url }).postgresql).toBe(place),
+  )
 
-  it('says who else gets something: the mail server, Redis where limits are counted there, a ledger of its own', () => {
+  it('returns other recipients: the mail server, Redis for rate limits, a separate ledger', () => {
     const given = {
       KP_SMTP_URL: 'smtp://mail.example.org',
       KP_REDIS_URL: 'redis://r.example.org',
@@ -40,7 +42,7 @@ describe('where it lies', () => {
     expect(places({ ...given, KP_LIMITS: 'postgres' }).limits).toBe('here')
   })
 
-  it('in words it never names an address', () => {
+  it('placeNamed never contains an address', () => {
     const at = places({ DATABASE_URL: 'postgresql://kp_app:x@db.example.org/kp', KP_LEDGER_URL: '/apart' })
     const said = ['postgresql', 'files', 'ledger', 'another'].map((store) => placeNamed(at, store))
     expect(said[0]).toBe('PostgreSQL at the operator’s server')
@@ -53,7 +55,7 @@ const settings = (given: Record<string, string>) => readEnv({ KP_DATA_DIR: dataD
 const siteOf = (given: Record<string, string>, name: string) =>
   sitesOf(settings(given)).find((site) => site.name === name)
 
-describe('each place by its address without credentials', () => {
+describe('sitesOf', () => {
   it.each([
     ['KP_GRAPH_URL', 'bolt://neo4j:s3cret@Graph.example', 'graph', 'neo4j', 'bolt://graph.example:7687/neo4j'],
     ['KP_GRAPH_URL', 'neo4j+s://u:s3cret@g.example:7777/deals', 'graph', 'neo4j', 'neo4j+s://g.example:7777/deals'],
@@ -90,11 +92,11 @@ describe('each place by its address without credentials', () => {
       'postgresql',
       'postgresql://db.example:5432/kp',
     ],
-  ])('%s %s', (variable, url, name, provider, address) => {
+  ])('returns no credentials of %s %s', (variable, url, name, provider, address) => {
     expect(siteOf({ [variable]: url }, name)).toMatchObject({ provider, address })
     expect(JSON.stringify(sitesOf(settings({ [variable]: url })))).not.toContain('s3cret')
   })
-  it('nothing set: on this machine, within its folder and its database', () =>
+  it('returns sites on this machine, within its folder and its database, by default', () =>
     expect(sitesOf(settings({})).map(({ name, provider, within }) => [name, provider, within])).toEqual([
       ['postgresql', 'postgresql', 'files'],
       ['files', 'files', null],
@@ -105,12 +107,12 @@ describe('each place by its address without credentials', () => {
       ['objects', 'files', 'files'],
       ['checkpoints', 'postgresql', 'postgresql'],
     ]))
-  it('who signs in, and how, does not make it another store', () => {
+  it('returns the same identity for other credentials of a server', () => {
     const identity = (url: string) => siteOf({ KP_GRAPH_URL: url }, 'graph')?.identity
     expect(identity('bolt://a:b@g.example')).toBe(identity('neo4j+s://c:d@G.example:7687/neo4j'))
     expect(identity('bolt://a:b@g.example')).not.toBe(identity('bolt://a:b@g.example/other'))
   })
-  it('copies and processors are places as soon as somebody states them, or says that there are any', () => {
+  it('includes backups and processors when settings mention them', () => {
     const names = (given: Record<string, string>) => sitesOf(settings(given)).map(({ name }) => name)
     expect(names({ KP_BACKUP_DAYS: '30' })).toContain('backups')
     expect(names({ KP_BACKUP_DAYS: '0' })).not.toContain('backups')
@@ -121,7 +123,7 @@ describe('each place by its address without credentials', () => {
 })
 
 describe('regions', () => {
-  it('one statement for the machine is enough where all of it is there', () => {
+  it('one statement for the machine covers all stores on it', () => {
     const given = { KP_RESIDENCY: 'eu', KP_REGIONS: 'files=de@own' }
     expect(judgedPlaces(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(8).fill('eea'))
     expect(() => refuseOutside(settings(given))).not.toThrow()
@@ -149,10 +151,10 @@ describe('regions', () => {
       'KP_REGIONS: says that objects is eu-west-1@aws, and its address says eu-west-2@aws',
     ],
   ] as [Record<string, string>, string][])(
-    'KP_RESIDENCY=eu with %o is refused by the name of the place',
+    'refuseOutside rejects KP_RESIDENCY=eu with %o and names the site',
     (given, message) => expect(() => refuseOutside(settings({ KP_RESIDENCY: 'eu', ...given }))).toThrow(message),
   )
-  it('are part of the words of a place, addresses never', () => {
+  it('placeNamed returns the region of a place but never its address', () => {
     const given = settings({ KP_GRAPH_URL: 'bolt://u:p@g.example', KP_REGIONS: 'graph=eu-central-1@aws,files=de@own' })
     const named = (store: string) => placeNamed(placesOf(given), store, judgedPlaces(given))
     expect(named('graph')).toBe('the Neo4j that the operator connected, in eu-central-1 (aws, DE)')

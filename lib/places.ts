@@ -8,8 +8,8 @@ import { objectsPlace } from './stores/objects/address.ts'
 import { isEmbedded } from './stores/postgres/place.ts'
 
 /**
- * Where what is held lies, and who else gets some of it, as far as the settings tell: kinds of places, never their addresses. Which
- * region that is, KP_REGIONS states, or the address proves.
+ * Where data is stored and who else receives some of it, as far as the settings show: kinds of places, never their addresses. KP_REGIONS
+ * states the region, or the address proves it.
  */
 export interface Places {
   postgresql: 'embedded' | 'server'
@@ -20,9 +20,9 @@ export interface Places {
   cache: 'here' | 'redis'
   objects: 'folder' | 's3' | 'gcs'
   checkpoints: 'here' | 'server'
-  /** Who takes letters. */
+  /** Where emails are sent. */
   mail: 'folder' | 'server'
-  /** Where it is counted how often somebody asks, for a minute. */
+  /** Where requests are counted, for a minute. */
   limits: 'here' | 'redis'
 }
 
@@ -65,20 +65,23 @@ export const placesOf = (env: Settings): Places => ({
   limits: env.KP_REDIS_URL !== undefined && ['auto', 'redis'].includes(env.KP_LIMITS) ? 'redis' : 'here',
 })
 
-/** One place that the settings name. */
+/** One place named by the settings. */
 export interface Site extends PlaceFact {
   kind: 'store' | 'processor'
-  /** The port, of a store that may be another one tomorrow. */
+  /** The port, if its store may change with the settings. */
   port: RememberedPort | null
-  /** What it is: postgresql, neo4j, redis, memory, s3, gcs, files, smtp … */
+  /** The kind of store: postgresql, neo4j, redis, memory, s3, gcs, files, smtp … */
   provider: string
-  /** Its address without credentials; null where there is none, or none is known. */
+  /** Its address without credentials; null if it has none or none is known. */
   address: string | null
-  /** What tells it from another of its port, whoever signs in there; null where nothing stays in it, or what lies in it tells. */
+  /**
+   * Distinguishes it from other stores of its port, whatever the credentials; null if it stores nothing permanently, or if a mark in it
+   * identifies it.
+   */
   identity: string | null
 }
 
-/** The address of what lies in tables of this installation's own database. */
+/** The address of data in tables of this installation's own database. */
 export const ownDatabase = 'this database'
 
 const portsOfSchemes: Record<string, string> = {
@@ -98,7 +101,7 @@ interface Server {
   /** `host:port/path` */
   identity: string
 }
-/** Of a URL that names a server; `path` where it names none. A socket's folder stands in for the host. */
+/** Parses the URL of a server; `path` is used if the URL has none. The folder of a socket replaces the host. */
 function serverAt(text: string, path = ''): Server {
   const url = new URL(text)
   const scheme = url.protocol.slice(0, -1)
@@ -124,7 +127,7 @@ function cacheSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
 function objectsSite({ KP_OBJECTS_URL: url, KP_DATA_DIR }: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   const place = objectsPlace(url, KP_DATA_DIR)
   if (place.provider === 'files') {
-    // The installation's own folder goes where its data goes: moved or restored elsewhere, it is the same.
+    // The installation's own folder moves with its data: it stays the same when it is moved or restored elsewhere.
     const [within, identity] = url === undefined ? (['files', 'own'] as const) : ([null, place.folder] as const)
     return { provider: 'files', address: `file:${place.folder}`, identity, derived: null, within }
   }
@@ -157,7 +160,7 @@ function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'nam
   }
 }
 
-/** Where the wrapped keys of snapshots lie. */
+/** The folder of the snapshots' wrapped keys. */
 export const snapshotKeysFolder = ({
   KP_SNAPSHOT_KEYS_DIR: folder,
   KP_DATA_DIR,
@@ -165,7 +168,7 @@ export const snapshotKeysFolder = ({
 
 const processors = ['llm', 'presidio', 'posthog'] as const
 
-/** Every place that something lies in or travels to, as these settings have it. Nothing is asked of any. */
+/** Every place that stores or receives data with these settings. It connects to none. */
 export function sitesOf(env: Settings): Site[] {
   const places = placesOf(env)
   const stated = parseRegions(env.KP_REGIONS)
@@ -239,7 +242,7 @@ export function sitesOf(env: Settings): Site[] {
   return sites
 }
 
-/** Each place judged by the table of regions. Throws {@link BadVariable} where KP_REGIONS contradicts an address. */
+/** Each place with its jurisdiction from the table of regions. @throws BadVariable if KP_REGIONS contradicts an address */
 export function judgedPlaces(env: Settings): Placed[] {
   try {
     return placed(sitesOf(env), parseRegions(env.KP_REGIONS))
@@ -249,7 +252,7 @@ export function judgedPlaces(env: Settings): Placed[] {
   }
 }
 
-/** Places with what they were judged. */
+/** Sites with their jurisdictions. */
 export const judgedSites = (sites: readonly Site[], judged: readonly Placed[]) =>
   sites.map(({ name, kind, port, provider, address }, index) => {
     const { region, source, provider: host, country, jurisdiction } = judged[index] ?? unplaced
@@ -257,7 +260,7 @@ export const judgedSites = (sites: readonly Site[], judged: readonly Placed[]) =
   })
 const unplaced = { region: null, source: null, provider: null, country: null, jurisdiction: 'unknown' } as const
 
-/** Throws {@link BadVariable} where KP_RESIDENCY does not allow these settings; it names the place. */
+/** @throws BadVariable with the name of the place if KP_RESIDENCY does not allow these settings */
 export function refuseOutside(env: Settings): void {
   const fault = residencyFault(env.KP_RESIDENCY, judgedPlaces(env))
   if (fault !== undefined) throw new BadVariable('KP_RESIDENCY', fault)
@@ -296,7 +299,7 @@ const kindOf = (places: Places, store: string): string | undefined => {
   if (store === 'checkpoints') return words.checkpoints[places.checkpoints]
   return store === 'files' ? words.files[places.files] : undefined
 }
-/** In words, for the inventory: where a store is, with its region where that is known. Never an address. */
+/** Describes where a store is, for the inventory, with its region if known. Never contains an address. */
 export function placeNamed(places: Places, store: string, judged: readonly Placed[] = []): string {
   const kind = kindOf(places, store) ?? 'this installation'
   const at = judged.find(({ name }) => name === store)

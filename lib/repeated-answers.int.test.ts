@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-/** Needs a prepared snapshot, a confirmed request: their services return the same kinds of members. */
+/** Operations that need a prepared snapshot or a confirmed request: their services return the same kinds of members. */
 const untested = ['linkSnapshot', 'filePrivacyRequest']
 const bytes = { headers: { 'Content-Type': 'text/plain' }, body: Buffer.from('a text') }
 
@@ -81,7 +81,7 @@ const credentials = new Set(['api_key', 'code', 'url', 'cancel_token'])
 const withSecrets = () =>
   test.app.useCases.flatMap(({ operation }) => (operation.method === 'post' && operation.secrets ? [operation] : []))
 
-it('every operation that withholds something from stored answers is tested', () => {
+it('every operation with secrets that are left out of stored replies is tested', () => {
   const tested = [...Object.keys(cases), ...untested].sort()
   expect(
     withSecrets()
@@ -90,7 +90,7 @@ it('every operation that withholds something from stored answers is tested', () 
   ).toEqual(tested)
 })
 
-it.each(Object.keys(cases))('%s answers a repetition completely, without credentials', async (id) => {
+it.each(Object.keys(cases))('%s returns a complete response without credentials when it is repeated', async (id) => {
   const operation = withSecrets().find((one) => one.id === id)
   const [path, ask] = (await cases[id]?.()) ?? ['', {}]
   const headers = { ...ask.headers, 'Idempotency-Key': `repeat ${id}` }
@@ -101,6 +101,6 @@ it.each(Object.keys(cases))('%s answers a repetition completely, without credent
   const { data, ...rest } = first.json
   const shown = Object.fromEntries(Object.entries(data).filter(([name]) => !credentials.has(name)))
   expect([again.status, again.json]).toEqual([first.status, { ...rest, data: shown }])
-  // What a typed client checks.
+  // The check of a typed client.
   expect(operation?.output.safeParse(again.json).error).toBeUndefined()
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { errorCode } from './kernel/error-code.ts'
 
 const madeSecret = /^[\w-]{43}$/
-/** A secret as this installation makes them: 32 random bytes, base64url. */
+/** Generates a secret: 32 random bytes, base64url. */
 export const newSecret = (): string => randomBytes(32).toString('base64url')
 
 function sync(path: string): void {
@@ -13,7 +13,7 @@ function sync(path: string): void {
   closeSync(handle)
 }
 
-/** Writes a new secret to a file that is not there yet; mode 600. */
+/** Writes a new secret with mode 600 if the file does not exist. */
 function make(file: string): void {
   try {
     writeFileSync(file, newSecret(), { mode: 0o600, flag: 'wx', flush: true })
@@ -22,7 +22,7 @@ function make(file: string): void {
   }
 }
 
-/** The installation's secret: as given, else the one kept in `<dataDir>/secret` (mode 600), made at the first call. */
+/** The installation's secret: the given one, or the one in `<dataDir>/secret` (mode 600), created at the first call. */
 export function installationSecret(dataDir: string, given?: string): string {
   if (given) return given
   mkdirSync(dataDir, { recursive: true })
@@ -32,15 +32,15 @@ export function installationSecret(dataDir: string, given?: string): string {
 
 const nextFile = (dataDir: string): string => join(dataDir, 'secret.next')
 
-/** The secret that a rotation has begun to put in the place of the present one; undefined where none has. */
+/** The secret of a rotation that has begun; undefined if there is none. */
 export function pendingSecret(dataDir: string): string | undefined {
   if (!existsSync(nextFile(dataDir))) return undefined
   const text = readFileSync(nextFile(dataDir), 'utf8').trim()
-  // Half a file was written by a crash before anything was sealed with it.
+  // A partial file comes from a crash before anything was sealed with it.
   return madeSecret.test(text) ? text : undefined
 }
 
-/** The secret to rotate to, on the disk in `<dataDir>/secret.next` before anything is sealed with it; the same after a crash. */
+/** The next secret of a rotation, written to `<dataDir>/secret.next` before anything is sealed with it. It is the same after a crash. */
 export function nextSecret(dataDir: string): string {
   const begun = pendingSecret(dataDir)
   if (begun !== undefined) return begun
@@ -49,7 +49,7 @@ export function nextSecret(dataDir: string): string {
   return nextSecret(dataDir)
 }
 
-/** Puts the next secret in the place of the present one, in one step of the file system. */
+/** Replaces the present secret with the next one, atomically. */
 export function adoptNextSecret(dataDir: string): void {
   renameSync(nextFile(dataDir), join(dataDir, 'secret'))
   sync(dataDir)
@@ -59,10 +59,10 @@ export function adoptNextSecret(dataDir: string): void {
 export const deriveKey = (secret: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, 'knowledgepulse', purpose, 32))
 
-/** By which a database tells whether a secret is the one that its keys are sealed with; the secret cannot be had from it. */
+/** Identifies a secret in the database, to check whether the keys are sealed with it. The secret cannot be derived from it. */
 export const secretMark = (secret: string): string => deriveKey(secret, 'mark of the secret').toString('base64url')
 
-/** What is kept sealed with the installation's secret, by the purpose of {@link deriveKey}. A rotation seals all of it anew. */
+/** The purposes for {@link deriveKey} of everything sealed with the installation's secret. A rotation reseals all of it. */
 export const sealedPurposes = {
   signingKeys: 'receipt signing keys',
   suppressionKeys: 'suppression keys',
@@ -73,13 +73,13 @@ export const sealedPurposes = {
   telemetryKeys: 'telemetry keys',
 } as const
 
-/** Under which the subjects of privacy requests are hashed, by {@link deriveKey}. A rotation hashes those anew whose id is still there. */
+/** The purpose for {@link deriveKey} of the hashes of privacy request subjects. A rotation recomputes hashes whose id still exists. */
 export const subjectPurpose = 'privacy subjects'
-/** HMAC-SHA256 of who a privacy request is about, base64url: by it requests of one subject are found. */
+/** HMAC-SHA256 of the subject of a privacy request, base64url, to find the requests of a subject. */
 export const subjectHash = (key: Uint8Array, kind: 'account' | 'agent', id: string): string =>
   createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
 
-/** AES-256-GCM: 12 bytes of nonce, 16 of tag, then the ciphertext. */
+/** AES-256-GCM: a nonce of 12 bytes, a tag of 16 bytes, then the ciphertext. */
 export function seal(key: Uint8Array, plain: Uint8Array, context: string): Buffer {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context))
@@ -87,7 +87,7 @@ export function seal(key: Uint8Array, plain: Uint8Array, context: string): Buffe
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
 }
 
-/** Opens what {@link seal} made; throws when the key, the context or a byte differs. */
+/** Opens what {@link seal} produced; throws if the key, the context or a byte differs. */
 export function unseal(key: Uint8Array, sealed: Uint8Array, context: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12))
     .setAAD(Buffer.from(context))
@@ -95,7 +95,7 @@ export function unseal(key: Uint8Array, sealed: Uint8Array, context: string): Bu
   return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()])
 }
 
-/** As {@link unseal}; undefined where it does not open. */
+/** Like {@link unseal}, but returns undefined if it cannot be opened. */
 export function unsealed(key: Uint8Array, sealed: Uint8Array, context: string): Buffer | undefined {
   try {
     return unseal(key, sealed, context)

@@ -98,7 +98,7 @@ import { openPostHog } from './stores/posthog.ts'
 import { openPresidio } from './stores/presidio.ts'
 import { isEmptyStore, openStores, rememberedStores } from './stores-opened.ts'
 
-/** Milliseconds that a request waits, where it is not as long as usual. */
+/** How many milliseconds a request waits, if different from the default. */
 export interface Patience {
   /** For the erasure that it began. */
   erasure?: number
@@ -121,8 +121,8 @@ export interface ServiceOptions {
 }
 
 /**
- * Opens the stores and builds the services of the domains, each handed what it asks of the others; nothing is asked of a store before the
- * first request. The lists of what all domains answer for are empty until lib/app.ts fills them.
+ * Opens the stores and builds the services of the domains with their dependencies on each other. No store is used before the first
+ * request. The lists that all domains contribute to are empty until lib/app.ts fills them.
  */
 export function createServices({ env, clock, interrupt, patience = {}, replaysByItself = false }: ServiceOptions) {
   refuseOutside(env)
@@ -181,7 +181,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   const suppressed = suppressions(suppressionKeys)
   const isSuppressed: IsSuppressed = (kind, values, tx = db.prisma) => suppressed.among(tx, kind, values)
   const pseudonymOf = pseudonyms(lazily(() => deriveKey(secret(), 'pseudonyms')))
-  // Filled by lib/app.ts from all domains; who is handed them asks once everything is connected.
+  // lib/app.ts fills these lists from all domains, so they must be read only after everything is connected.
   const holders: DataHolder[] = []
   const exporters: Exporter[] = []
   const personExporters: PersonExporter[] = []
@@ -246,7 +246,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   })
 
   const sources = gatheredSources()
-  /** What the engine of erasures and their replay both stand on. */
+  /** The common dependencies of the erasure engine and its replay. */
   const erasing = {
     ...{ db, ledger, signer, holders, facts, issuer: origin, now: clock.now },
     audit: log.auditWithin,
@@ -301,7 +301,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     erasures: engine,
     hindering: (region) => hindering(region, judged),
     pointerPrefixes: env.KP_POINTER_PREFIXES,
-    // A copy of the database has the same name for the bucket; it lies in another data folder.
+    // A copy of the database has the same name for the bucket but a different data folder.
     installation: async () =>
       stores.objects.provider === 'files'
         ? known.idOf('objects')
@@ -320,7 +320,6 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     ],
     shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
   })
-  /** What of projects a scope covers, for the holders of what was derived from it. */
 
   const retentionStores: RetentionStores = { db, clock, expiring, deletionRows, audit: log.auditWithin }
   const retention = retentionService({
@@ -332,7 +331,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     },
   })
 
-  /** Which of these agents, or of other records, were erased here. */
+  /** Those of these ids, of agents or other records, that were erased here. */
   const erasedOf = async (ids: readonly string[]): Promise<readonly string[]> => [
     ...(await erasedAmong(db.prisma, ids)),
     ...(await isSuppressed('agent', ids)),

@@ -16,14 +16,14 @@ export interface PlaceState {
   state: 'ok' | 'degraded' | 'down'
   /** Of one round trip, in milliseconds. */
   latency: number
-  /** Without addresses and credentials. */
+  /** Never contains addresses or credentials. */
   detail?: string
 }
 export type StateOf = (name: string) => Promise<PlaceState | undefined>
 
-/** How long a store may take to say how it is, in milliseconds. */
+/** The time limit for the state of a store, in milliseconds. */
 const patience = 3_000
-/** How long a connected store's answer is used again: who asks often costs it nothing more. */
+/** For how many milliseconds a state is cached, so that frequent requests cost nothing more. */
 const keptFor = 1_000
 const isPort = (name: string): name is StorePort => (storePorts as readonly string[]).includes(name)
 
@@ -33,7 +33,7 @@ async function timed(ask: () => Promise<Pick<PlaceState, 'state' | 'detail'>>): 
   return { ...answer, latency: performance.now() - began }
 }
 
-/** Whether a folder can be written, or the nearest one above it in which it would be made. */
+/** Whether a folder is writable, or the nearest existing folder in which it would be created. */
 async function folderState(folder: string): Promise<Pick<PlaceState, 'state' | 'detail'>> {
   for (let path = folder; ; path = dirname(path)) {
     try {
@@ -50,13 +50,13 @@ interface StateParts {
   db: Database
   limiter: Pick<Limiter, 'degraded' | 'store'>
   stores: Stores
-  /** Undefined where none is connected. */
+  /** Undefined if none is connected. */
   presidio: Presidio | undefined
   sites: readonly Site[]
-  /** Whether a folder is not the one that was used in its place; undefined where no database can tell. */
+  /** Whether a folder is not the one that was used before; undefined if no database can tell. */
   isAnother: ((port: RememberedPort) => Promise<boolean>) | undefined
 }
-/** Asks places how they are, each for some seconds at most; undefined of one that nobody can ask. */
+/** Returns the state of a store by name, within a time limit; undefined for a place without a state. */
 export function storeStates({ db, limiter, stores, presidio, sites, isAnother }: StateParts): StateOf {
   const known = new Map<string, { until: number; answer: Promise<PlaceState | undefined> }>()
 
@@ -114,11 +114,11 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
   }
 }
 
-/** Presidio that is only stated to be somewhere has no address to ask. */
+/** A Presidio that is only mentioned in KP_REGIONS has no address. */
 const isAskedFor = ({ kind, name, address }: Pick<Site, 'kind' | 'name' | 'address'>): boolean =>
   kind === 'store' || (name === 'presidio' && address !== null)
 
-/** What readiness asks of each store, and of the analyzer of names; without the database nothing can be served. */
+/** The stores, and the analyzer of names, whose state readiness reports. Only the database is needed to serve requests. */
 export const storeChecks = (
   sites: readonly (Pick<Site, 'kind' | 'name' | 'address'> & { region: string | null })[],
   stateOf: StateOf,

@@ -25,7 +25,7 @@ const store = (port: string, provider: string, shown: string, identity: string):
 const isEmpty = (port: string, provider: string, shown = ownDatabase, identity = 'own') =>
   test.db.transaction((tx) => isEmptyStore(store(port, provider, shown, identity), tx))
 
-it('of what was left behind, what lies within reach is looked into', async () => {
+it('isEmptyStore checks former tables of our database and folders of this machine', async () => {
   expect(await isEmpty('graph', 'postgresql')).toBe(true)
   await test.db.prisma.graphEntity.create({
     data: {
@@ -49,14 +49,14 @@ it('of what was left behind, what lies within reach is looked into', async () =>
   const folder = join(test.dataDir, 'left')
   const { make, read } = objectFolderMark(folder)
   const lies = async (identity: string) => !(await isEmpty('objects', 'files', `file:${folder}`, identity))
-  // As it was known before it had a mark.
+  // Under its identity from before it had a mark.
   expect(await lies(folder)).toBe(false)
   mkdirSync(join(folder, 'projects', 'p'), { recursive: true })
   expect(await make(false)).toBe(false)
   expect(await lies(folder)).toBe(false)
   writeFileSync(join(folder, 'projects', 'p', 'x.o'), '')
   expect(await lies(folder)).toBe(true)
-  // A mark that is not there is away, and what lies under it with it.
+  // A folder without this mark is a different one, so the store is not known to be empty.
   expect(await lies('a mark')).toBe(true)
   expect(await make(false)).toBe(true)
   const mark = (await read()) ?? ''
@@ -65,13 +65,13 @@ it('of what was left behind, what lies within reach is looked into', async () =>
   expect([await lies(mark), await lies('a mark')]).toEqual([false, true])
 })
 
-it('of any other nobody can tell', async () => {
+it('isEmptyStore returns false for any other store', async () => {
   expect(await isEmpty('graph', 'neo4j', 'bolt://127.0.0.1:1/neo4j')).toBe(false)
   expect(await isEmpty('cache', 'redis', 'redis://127.0.0.1:1/0')).toBe(false)
   expect(await isEmpty('objects', 's3', 's3://bucket')).toBe(false)
 })
 
-it('opening connects to nothing; every question but how it is says first that the store is used', async () => {
+it('openStores connects to nothing, and every method except state reports the use of the store first', async () => {
   const used: string[] = []
   const stores = openStores(
     {
@@ -102,7 +102,7 @@ it('opening connects to nothing; every question but how it is says first that th
   await stores.close()
 })
 
-it('a store that cannot be written down is not used', async () => {
+it('a store is not used when its use cannot be recorded', async () => {
   const stores = openStores(
     {
       DATABASE_URL: undefined,

@@ -23,7 +23,7 @@ export type StoreSettings = Pick<
   'DATABASE_URL' | 'KP_DATA_DIR' | 'KP_GRAPH_URL' | 'KP_REDIS_URL' | 'KP_OBJECTS_URL' | 'KP_CHECKPOINTS_URL'
 >
 
-/** What keeps what came of people's words beside our tables. */
+/** The stores outside our own tables for data derived from people's messages. */
 export interface Stores {
   graph: GraphStore
   cache: CacheStore
@@ -34,7 +34,7 @@ export interface Stores {
 
 const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'lingers', 'lifetimes'])
 
-/** The same store, which says that it is used before anything is asked of it. */
+/** The same store, which calls `used` before each access. */
 function noted<T extends object>(store: T, used: (isPut: boolean) => Promise<void>): T {
   return new Proxy(store, {
     get(target, name) {
@@ -49,7 +49,7 @@ function noted<T extends object>(store: T, used: (isPut: boolean) => Promise<voi
   })
 }
 
-/** What is loaded at its first use, and let go of only if it was. */
+/** Loads a store on first use, and closes it only if it was loaded. */
 function loaded<T extends { close(): Promise<void> }>(load: () => Promise<T>) {
   let asked = false
   const store = lazily(() => {
@@ -59,7 +59,7 @@ function loaded<T extends { close(): Promise<void> }>(load: () => Promise<T>) {
   return { store, close: async () => (asked ? (await store()).close() : undefined) }
 }
 
-// The drivers of Neo4j, AWS and Google are large: an installation that has none of these stores does not load them.
+// The drivers of Neo4j, AWS and Google are large, so they are loaded only if needed.
 function laterGraph(provider: GraphStore['provider'], load: () => Promise<GraphStore>): GraphStore {
   const { store, close } = loaded(load)
   return {
@@ -114,10 +114,7 @@ function openObjects(url: string | undefined, dataDir: string): ObjectStore {
     : laterObjects('gcs', async () => (await import('./stores/objects/gcs.ts')).gcsObjects(place))
 }
 
-/**
- * The stores that the settings name, else those that need no server. None is connected before it is first asked something; `used` is
- * told before that, and each time after.
- */
+/** The configured stores, with defaults that need no server. Each connects on first use; `used` is called before every use. */
 export function openStores(
   env: StoreSettings,
   db: Database,
@@ -139,13 +136,13 @@ export function openStores(
   }
 }
 
-/** Rows that name an object. */
+/** Rows that reference an object. */
 const namedObjects = `SELECT 1 FROM attachments UNION ALL SELECT 1 FROM documents UNION ALL SELECT 1 FROM state_bundles
   UNION ALL SELECT 1 FROM snapshots LIMIT 1`
-/** By which a folder of objects is known. */
+/** The mark that identifies a folder of objects. */
 export const objectFolderMark = (folder: string) => folderMark(folder, hasNoObject)
 
-/** Every store of these settings in which something stays: by its address, and a folder by the mark that lies in it. */
+/** Every store of these settings that stores data permanently: identified by its address, or a folder by its mark. */
 export function rememberedStores(
   env: Pick<Env, 'KP_DATA_DIR' | 'KP_OBJECTS_URL' | 'KP_LEDGER_URL' | 'KP_SNAPSHOT_KEYS_DIR'>,
   sites: readonly Site[],
@@ -192,13 +189,13 @@ async function hasNoThread(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Whether a store that another took the place of has nothing: told of those that stay within reach, tables of our database and a folder
- * of this machine. Of any other: no.
+ * Whether a store that was replaced by another is empty. Only tables of our database and folders of this machine can be checked; for all
+ * others it returns false.
  */
 export async function isEmptyStore({ port, provider, address, shown }: KnownStore, tx: Transaction): Promise<boolean> {
   if (port === 'objects' && provider === 'files') {
     const folder = shown.replace(/^file:/, '')
-    // Under a mark the folder can be told from what lies in its place now; before there were marks it could not.
+    // The mark distinguishes the folder from one that replaced it. Stores from before marks existed are known by their path.
     const names = [await objectFolderMark(folder).read(), 'own', folder]
     const isThatOne = names.some((name) => name !== undefined && addressHash(provider, name) === address)
     return isThatOne && hasNoObject(folder)

@@ -13,11 +13,11 @@ export interface Credentials {
 export interface AccessParts {
   tokens: TokenLookup
   limiter: Limiter
-  /** The person behind a session cookie, as the database has it now; undefined when there is none. */
+  /** The person behind a session cookie, from the current state of the database; undefined if there is none. */
   session(cookie: string): Promise<Caller | undefined>
-  /** Whether anonymous reading of network units is switched on. */
+  /** Whether anonymous reading of network units is enabled. */
   anonymousReading(): Promise<boolean>
-  /** Keeps a 429 as evidence; true when it was the one that revokes. */
+  /** Stores a 429 as evidence; returns true if this one revoked the token. */
   keepRefusal(refusal: {
     tokenId: string
     requestClass: RequestClass
@@ -25,14 +25,14 @@ export interface AccessParts {
     consumed: number
     ip: string
   }): Promise<boolean>
-  /** Counts one request of a token, in memory and at once. */
+  /** Counts one request of a token, synchronously in memory. */
   countUse(tokenId: string, what: 'reads' | 'writes' | 'refused'): void
 }
 export type Access = ReturnType<typeof createAccess>
 
-/** Who is calling, and how often they may. */
+/** Identifies callers and enforces their rate limits. */
 export function createAccess(parts: AccessParts) {
-  /** An address of IPv6 counts in its /64, and in its /48, which has the limit of 16 of them: the holder of a /48 has 65,536 of the former. */
+  /** Counts an IPv6 address in its /64 and also in its /48, which has 16 times the limit: a /48 contains 65,536 /64 networks. */
   async function consume(key: string, limit: number, isAddress: boolean): Promise<Window> {
     const wider = isAddress ? widerKeyOf(key) : undefined
     const [own, of48] = await Promise.all([
@@ -44,10 +44,10 @@ export function createAccess(parts: AccessParts) {
 
   return {
     anonymous: async (address: string): Promise<Caller> => anonymousCaller(limitKeyOf(address), false),
-    /** Counts a request of whoever it is, by its address. */
+    /** Counts a request by its address, for all callers together. */
     countAddress: (what: string, address: string, limit: number): Promise<Window> =>
       consume(`${what}:${limitKeyOf(address)}`, limit, true),
-    /** A token that is given and not good is a 401, never anonymous. */
+    /** Identifies the caller. An invalid token is rejected with 401 and never treated as anonymous. */
     async identify(
       request: Credentials,
       address: string,
@@ -66,7 +66,7 @@ export function createAccess(parts: AccessParts) {
       const cookie = request.headers.get('cookie')
       const person = cookie === null ? undefined : await parts.session(cookie)
       if (person) return person
-      // Asked only where it matters: whether the process is alive must not hang on the database.
+      // Queried only for read permissions: the liveness check must not depend on the database.
       const mayRead = operation.permission.endsWith(':read') && (await parts.anonymousReading())
       return anonymousCaller(limitKeyOf(address), mayRead)
     },
@@ -78,7 +78,7 @@ export function createAccess(parts: AccessParts) {
         parts.countUse(tokenId, !window.allowed ? 'refused' : requestClass === 'read' ? 'reads' : 'writes')
       return window
     },
-    /** Only a token's own refusals count against it. The evidence must not cost the caller their answer. */
+    /** Records an exceeded limit as evidence. Only a token's own violations count against it. A fault here must not replace the 429. */
     async recordRefusal(caller: Caller, requestClass: RequestClass, window: Window, ip: string): Promise<boolean> {
       const { tokenId } = caller.actor
       if (tokenId === undefined || caller.isWindowShared) return false

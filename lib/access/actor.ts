@@ -4,16 +4,16 @@ import type { Actor } from '#lib/kernel/context.ts'
 import type { Permission } from '#lib/kernel/operation.ts'
 import { permits, type Standing } from './permissions.ts'
 
-/** An actor with the windows that its requests count in. */
+/** An actor with its rate limits. */
 export interface Caller {
   actor: Actor
-  /** Whose window it is: a token and its successors by rotation, an account, an address. */
+  /** The owner of the window: a token and its successors by rotation, an account, or an address. */
   limitKey: string
   reads: number
   writes: number
-  /** Whose storage quota its writes count in. */
+  /** The owner of the storage quota that its writes count in. */
   storage?: StorageSubject | undefined
-  /** Other tokens count in the same window, so a refusal says nothing about this one. */
+  /** Other tokens count in the same window, so an exceeded limit is not evidence against this one. */
   isWindowShared?: boolean
 }
 
@@ -32,11 +32,11 @@ export interface TokenRow {
   reads_per_minute: number | null
   writes_per_minute: number | null
   restricted_at: Date | null
-  /** An erasure of its agent waits: see {@link TokenLookup}. */
+  /** Set while an erasure of its agent is pending: see {@link TokenLookup}. */
   suspended_at: Date | null
-  /** What its owner made of the agent. */
+  /** The agent's status, set by its owner. */
   status: 'active' | 'paused' | 'dead'
-  /** Keyed hash of the network, of an unclaimed agent of the tier free. */
+  /** Keyed hash of the network, for an unclaimed agent of the free tier. */
   network: string | null
   /** Whether such an agent counts in its network's window. */
   shares_window: boolean
@@ -80,7 +80,7 @@ export interface SessionRow {
   agents: string[]
 }
 
-/** People have the limits of the tier pro; they come through a browser. */
+/** A person, with the limits of the pro tier. */
 export const personCaller = (row: SessionRow): Caller => ({
   actor: {
     kind: 'person',
@@ -102,7 +102,7 @@ export const personCaller = (row: SessionRow): Caller => ({
   writes: tierLimits.pro.writes,
 })
 
-/** The caller, who may also do what this one permission says. */
+/** The caller with one additional permission. */
 export const permittedTo = (caller: Caller, permission: Permission): Caller => ({
   ...caller,
   actor: { ...caller.actor, can: (asked) => asked === permission || caller.actor.can(asked) },

@@ -23,27 +23,27 @@ describe('clientAddress', () => {
     ['brackets', '10.0.0.1', '[2001:db8::42]', '2001:db8::42'],
     ['brackets and a port', '10.0.0.1', '[2001:db8::42]:443', '2001:db8::42'],
     ['IPv4 inside IPv6, forwarded', '10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
-    ['proxies alone', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['only proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['nothing in the header', '10.0.0.1', '', '10.0.0.1'],
     ['garbage at the end', '10.0.0.1', '198.51.100.1, unknown', '10.0.0.1'],
     ['garbage in the middle', '10.0.0.1', '198.51.100.1, <script>, 192.0.2.7', '192.0.2.7'],
     ['a leading zero', '10.0.0.1', '198.51.100.01', '10.0.0.1'],
     ['half a bracket', '10.0.0.1', '[2001:db8::42', '10.0.0.1'],
-  ])('%s', (_, socket, forwarded, client) => {
+  ])('returns the address for %s', (_, socket, forwarded, client) => {
     expect(clientAddress(socket, forwarded, proxies)).toBe(client)
   })
 
-  test('without trusted proxies the header means nothing', () => {
+  test('ignores the header when no proxies are trusted', () => {
     expect(clientAddress('203.0.113.9', '198.51.100.1', nobody)).toBe('203.0.113.9')
     expect(clientAddress('127.0.0.1', '198.51.100.1', nobody)).toBe('127.0.0.1')
   })
 
-  test('a client that is no proxy cannot name another address', () => {
+  test('ignores the header of a client that is not a proxy', () => {
     expect(clientAddress('203.0.113.9', '198.51.100.1', proxies)).toBe('203.0.113.9')
     expect(clientAddress('203.0.113.9', '198.51.100.1, 10.0.0.1', proxies)).toBe('203.0.113.9')
   })
 
-  test('whatever a client writes, the proxy appends whom it saw and that one is taken', () => {
+  test('returns the address that the proxy appended, whatever the client wrote', () => {
     const written = fc.oneof(
       fc.string(),
       fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant('10.0.0.9'))).map((list) => list.join(', ')),
@@ -86,7 +86,7 @@ describe('trustedProxies', () => {
     [' , ', '127.0.0.1', false],
     ['', 'unknown', false],
     ['0.0.0.0/0, ::/0', 'unknown', false],
-  ])('%s has %s: %s', (list, address, has) => {
+  ])('for %s, has(%s) returns %s', (list, address, has) => {
     expect(trustedProxies(list).has(address)).toBe(has)
   })
 
@@ -103,7 +103,7 @@ describe('trustedProxies', () => {
     '::ffff:10.0.0.0/90',
     '/8',
     '10.0.0.0/1e1',
-  ])('refuses %s and names it', (item) => {
+  ])('rejects %s and names it', (item) => {
     expect(() => trustedProxies(`127.0.0.1, ${item}`)).toThrow(`"${item}"`)
   })
 })
@@ -121,12 +121,12 @@ describe('limitKeyOf', () => {
     ['::192.0.2.1', '0:0:0:0::/64'],
     ['1:2:3:4:5:6:7::', '1:2:3:4::/64'],
     ['unknown', 'unknown'],
-  ])('%s → %s', (address, key) => {
+  ])('returns for %s the key %s', (address, key) => {
     expect(limitKeyOf(address)).toBe(key)
   })
 
-  test('one /64 is one key, and another /64 another', () => {
-    const half = fc.array(fc.integer({ min: 1, max: 0xffff }), { minLength: 4, maxLength: 4 }) // with zeros it could wrap IPv4
+  test('returns the same key within a /64 and different keys for different /64 networks', () => {
+    const half = fc.array(fc.integer({ min: 1, max: 0xffff }), { minLength: 4, maxLength: 4 }) // with zeros it could be a mapped IPv4 address
     const text = (groups: number[]) => groups.map((group) => group.toString(16)).join(':')
     fc.assert(
       fc.property(half, half, half, half, (net, host, otherNet, otherHost) => {

@@ -1,14 +1,17 @@
 import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
 
-/** The proxies whose `X-Forwarded-For` is believed. */
+/** The proxies whose `X-Forwarded-For` is trusted. */
 export interface TrustedProxies {
-  /** Takes an address as {@link clientAddress} gives it. */
+  /** Takes an address as returned by {@link clientAddress}. */
   has(address: string): boolean
 }
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
 
-/** One spelling for each address: no zone, the canonical form of IPv6 (RFC 5952), IPv4 where IPv6 only wraps it. Undefined for no address. */
+/**
+ * Normalizes an address: no zone, the canonical form of IPv6 (RFC 5952), and IPv4 for mapped addresses. Undefined if the text is not an
+ * address.
+ */
 function normalised(text: string): string | undefined {
   if (isIPv4(text)) return text
   const [address = ''] = text.split('%', 1)
@@ -17,7 +20,7 @@ function normalised(text: string): string | undefined {
   return MAPPED.exec(canonical)?.[1] ?? canonical
 }
 
-/** An entry of `X-Forwarded-For`, which some proxies write with brackets or a port. */
+/** Parses an entry of `X-Forwarded-For`, which some proxies write with brackets or a port. */
 function addressOfHop(hop: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop
   return normalised(bare)
@@ -36,8 +39,8 @@ function addTo(list: BlockList, item: string) {
 }
 
 /**
- * Reads KP_TRUSTED_PROXIES: addresses and CIDR ranges, IPv4 and IPv6, separated by commas. Nobody is trusted when it is empty.
- * @throws Error naming the item that is neither.
+ * Parses KP_TRUSTED_PROXIES: addresses and CIDR ranges, IPv4 and IPv6, separated by commas. If it is empty, no proxy is trusted. @throws
+ * Error with the item that is neither
  */
 export function trustedProxies(list: string): TrustedProxies {
   const ranges = new BlockList()
@@ -53,9 +56,9 @@ export function trustedProxies(list: string): TrustedProxies {
 }
 
 /**
- * Who is calling: the socket's address, or behind trusted proxies the nearest address in `X-Forwarded-For` that is not one of
- * them. Each proxy appends whom it saw, so the walk goes from the right and what a client wrote itself is never reached. Something that
- * is no address ends it at the last good hop. `unknown` when the socket has no address.
+ * The client's address: the socket's address or, behind trusted proxies, the nearest address in `X-Forwarded-For` that is not one of
+ * them. Each proxy appends the address it received the request from, so the header is read from the right, and entries written by the
+ * client are never reached. An invalid entry ends the search at the last valid hop. `unknown` if the socket has no address.
  */
 export function clientAddress(
   socketAddress: string | undefined,
@@ -75,8 +78,8 @@ export function clientAddress(
 }
 
 /**
- * Whom a limit per address counts: an IPv4 address itself, for IPv6 its /64, since a host may take any address of its subnet
- * (RFC 4291 §2.5.1) and would otherwise have 2⁶⁴ limits.
+ * The key of a limit per address: an IPv4 address itself; for IPv6 its /64, because a host may use any address of its subnet (RFC 4291
+ * §2.5.1) and would otherwise have 2⁶⁴ limits.
  */
 export function limitKeyOf(address: string): string {
   const canonical = normalised(address)
@@ -84,8 +87,8 @@ export function limitKeyOf(address: string): string {
 }
 
 /**
- * Whom registrations count for: the /24 of an IPv4 address, the /48 of an IPv6 address, which is what one customer of a provider gets
- * (RFC 6177).
+ * The network in which registrations are counted: the /24 of an IPv4 address, or the /48 of an IPv6 address, the usual assignment to one
+ * customer (RFC 6177).
  */
 export function customerNetworkOf(address: string): string {
   const canonical = normalised(address)
@@ -93,7 +96,7 @@ export function customerNetworkOf(address: string): string {
   return isIPv4(canonical) ? canonical.replace(/\d+$/, '0/24') : prefixOf(canonical, 3)
 }
 
-/** So many leading groups of a canonical IPv6 address. */
+/** The leading groups of a canonical IPv6 address, as a network. */
 function prefixOf(canonical: string, groups: 3 | 4): string {
   const [head = '', tail = ''] = canonical.split('::')
   const groupsOf = (part: string) => (part === '' ? [] : part.split(':'))

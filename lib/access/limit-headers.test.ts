@@ -13,8 +13,8 @@ const window = (part: Partial<Window>): Window => ({
   ...part,
 })
 
-describe('limit headers', () => {
-  test('a request within the limit', () => {
+describe('limitHeaders', () => {
+  test('returns all limit headers for a request within the limit', () => {
     expect(limitHeaders(window({}), 'read', now)).toEqual({
       'X-RateLimit-Limit': '300',
       'X-RateLimit-Remaining': '299',
@@ -24,7 +24,7 @@ describe('limit headers', () => {
     })
   })
 
-  test('a refused request says when to come back', () => {
+  test('returns Retry-After for a rejected request', () => {
     const refused = window({ limit: 30, consumed: 31, remaining: 0, resetAt: seconds(7), allowed: false })
     expect(limitHeaders(refused, 'write', now)).toEqual({
       'X-RateLimit-Limit': '30',
@@ -44,18 +44,18 @@ describe('limit headers', () => {
     { left: 60, wait: '60' },
     { left: -3, wait: '1' }, // another machine's clock is ahead
     { left: 63, wait: '60' }, // or behind
-  ])('$left s before the end, wait $wait s', ({ left, wait }) => {
+  ])('returns Retry-After $wait when the window ends in $left s', ({ left, wait }) => {
     const headers = limitHeaders(window({ resetAt: seconds(left), allowed: false }), 'read', now)
     expect(headers['Retry-After']).toBe(wait)
     expect(headers.RateLimit).toMatch(new RegExp(`;t=${wait}$`))
   })
 
-  test('the reset is never told before the window has ended', () => {
+  test('returns no reset before the window has ended', () => {
     const headers = limitHeaders(window({ resetAt: new Date(1_772_366_400_001) }), 'read', now)
     expect(headers['X-RateLimit-Reset']).toBe('1772366401')
   })
 
-  test('every header that a request within the limit has, a refused one has too', () => {
+  test('returns every header of an accepted request for a rejected one', () => {
     const names = Object.keys(limitHeaders(window({}), 'read', now))
     expect(Object.keys(limitHeaders(window({ allowed: false }), 'read', now))).toEqual([...names, 'Retry-After'])
   })

@@ -1,6 +1,6 @@
 import { consumedWindow, type Limiter, memoryLimiter, peekedWindow, type Standing } from './limiter.ts'
 
-/** Milliseconds that a request waits for the store before the process counts alone. */
+/** How many milliseconds a request waits for the store before the process counts alone. */
 export const limiterPatience = 1000
 const BETWEEN_PROBES = 500
 
@@ -9,12 +9,12 @@ export interface SharedStore {
   readonly store: 'postgres' | 'redis'
   consume(key: string): Promise<Standing>
   peek(key: string): Promise<Standing | undefined>
-  /** It did not answer in time: let go of connections that may be dead. */
+  /** Called after a timeout: closes connections that may be dead. */
   reset(): void
   close(): Promise<void>
 }
 
-/** For the log: when limits become those of one process, and when they are shared again. */
+/** For the log: when limits become per process, and when they are shared again. */
 export interface LimiterEvents {
   onDegraded?(cause: unknown): void
   onRecovered?(): void
@@ -40,9 +40,9 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
 }
 
 /**
- * A limiter on a shared store that counts per process while the store is down. The request that finds it down waits one second at
- * most; later ones do not ask it at all, and a probe in the background finds out when it is back. A request that the store counted
- * after we gave up on it stays counted there: after an outage a window may refuse early, it never admits more.
+ * A limiter on a shared store that counts per process while the store is down. The request that detects the outage waits at most one
+ * second; later ones do not query the store, and a background probe detects when it is back. A request that timed out here may still be
+ * counted in the store. So after an outage a window may reject early, but it never admits more.
  */
 export function withFallback(shared: SharedStore, events: LimiterEvents = {}, patience = limiterPatience): Limiter {
   const alone = memoryLimiter()

@@ -1,7 +1,7 @@
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Limiter } from './limiter.ts'
 
-/** Whether limits hold for all processes together. */
+/** Reports whether the limits are shared by all processes. */
 export const limiterMeasures = (limiter: Limiter): Measuring => ({
   name: 'limits',
   measure: async () => [

@@ -13,18 +13,18 @@ import type { LimiterEvents } from './limiter-fallback.ts'
 import { limitsPool, postgresLimiter } from './limiter-postgres.ts'
 import { redisLimiter } from './limiter-redis.ts'
 
-/** A store that can be taken away. */
+/** A store whose outage can be simulated. */
 interface Store {
-  /** Reached on its own address, or through the port given. */
+  /** Connects to its own address, or through the given port. */
   open(events?: LimiterEvents, through?: number): { limiter: Limiter; close(): Promise<void> }
   kill(): Promise<void>
   start(): Promise<void>
-  /** It takes requests and answers none, until the returned function is called. */
+  /** Makes it accept requests without responding until the returned function is called. */
   hang(): Promise<() => Promise<void>>
   address(): NetConnectOpts
 }
 
-/** Passes bytes on, until the connections of that moment go dead without a word, as behind a firewall that forgot them. */
+/** Forwards bytes until its current connections go silently dead, as behind a firewall that dropped their state. */
 async function relayTo(target: NetConnectOpts) {
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
@@ -57,7 +57,10 @@ const shared = (limiters: Limiter[]) =>
     interval: 50,
   })
 let keys = 0
-/** Waits until the store answers many requests at once. New connections to a store that just started may take longer than a limiter waits. */
+/**
+ * Waits until the store handles many concurrent requests. New connections to a store that just started may take longer than a limiter
+ * waits.
+ */
 const settled = (limiters: Limiter[]) =>
   vi.waitFor(
     async () => {
@@ -67,14 +70,14 @@ const settled = (limiters: Limiter[]) =>
     },
     { timeout: 120_000, interval: 50 },
   )
-/** As `admitted`. A limiter waits one second for its store; only a request that hangs takes a minute. */
+/** Like `admitted`. A limiter waits one second for its store; only a hanging request takes a minute. */
 async function admittedInTime(limiter: Limiter, key: string, limit: number, count: number) {
   const started = performance.now()
   const found = await admitted(limiter, key, limit, count)
   expect(performance.now() - started).toBeLessThan(60_000)
   return found
 }
-/** The number admitted, or undefined if any request waits for something: the store, a timer, the network. */
+/** The number admitted, or undefined if any request waits for the store, a timer or the network. */
 async function admittedWithoutWaiting(limiter: Limiter, key: string, limit: number, count: number) {
   let found: number | undefined
   void admitted(limiter, key, limit, count).then((value) => {
@@ -85,7 +88,7 @@ async function admittedWithoutWaiting(limiter: Limiter, key: string, limit: numb
 }
 
 function outages(store: Store) {
-  test('killed in the middle: limits per process, and shared again when it is back', async () => {
+  test('a limiter counts per process after its store was killed, and shares limits when it is back', async () => {
     const events = { onDegraded: vi.fn(), onRecovered: vi.fn() }
     const [one, two] = [store.open(events), store.open()]
     const limiters = [one.limiter, two.limiter]
@@ -95,7 +98,7 @@ function outages(store: Store) {
 
     await store.kill()
     for (const limiter of limiters) {
-      expect(await admittedInTime(limiter, 'during', 10, 16)).toBe(10) // each process its own ten, never none
+      expect(await admittedInTime(limiter, 'during', 10, 16)).toBe(10) // ten per process, never none
       expect(limiter.degraded).toBe(true)
       expect(await admittedWithoutWaiting(limiter, 'during, later', 10, 16)).toBe(10)
     }
@@ -111,7 +114,7 @@ function outages(store: Store) {
     await two.close()
   })
 
-  test('hanging: one second for those who find it so, nothing for later ones, and back by itself', async () => {
+  test('requests to a hanging store wait one second at first and not at all later, and the limiter recovers', async () => {
     const { limiter, close } = store.open()
     await limiter.consume('warm', 10)
     const release = await store.hang()
@@ -128,7 +131,7 @@ function outages(store: Store) {
     await close()
   })
 
-  test('dead connections are let go of, and new ones found', async () => {
+  test('a limiter replaces dead connections with new ones', async () => {
     const relay = await relayTo(store.address())
     const { limiter, close } = store.open({}, relay.port)
     await settled([limiter])
@@ -144,7 +147,7 @@ function outages(store: Store) {
     await close()
   })
 
-  test('down from the start: answered, and shared as soon as it comes', async () => {
+  test('a limiter counts per process when its store is down at the start, and shares limits when it starts', async () => {
     await store.kill()
     const { limiter, close } = store.open()
     expect(await admittedInTime(limiter, 'early', 10, 16)).toBe(10)
@@ -154,7 +157,7 @@ function outages(store: Store) {
     await close()
   })
 
-  test('closing while it is down ends the probes', async () => {
+  test('close ends the probes when the store is down', async () => {
     await store.kill()
     const events = { onRecovered: vi.fn() }
     const { limiter, close } = store.open(events)
@@ -180,7 +183,7 @@ describe('PostgreSQL', () => {
   }
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'limits-'))
-    chmodSync(folder, 0o755) // the database's account has to pass
+    chmodSync(folder, 0o755) // the database's account needs access
     await start()
     appUrl = (await prepareDatabase({ ownerUrl: server.ownerUrl('kp'), secret, mayCreateDatabase: true })).appUrl
   })
@@ -207,7 +210,7 @@ describe('PostgreSQL', () => {
       }
     },
     async kill() {
-      // Its backends outlive it for a moment, and would go on counting.
+      // Its backends outlive it for a moment and would continue to count.
       const children = `/proc/${server.pid}/task/${server.pid}/children`
       const backends = existsSync(children) ? [...readFileSync(children, 'utf8').matchAll(/\d+/g)] : []
       process.kill(server.pid, 'SIGKILL')
@@ -215,7 +218,7 @@ describe('PostgreSQL', () => {
         try {
           process.kill(Number(pid), 'SIGKILL')
         } catch {
-          // It has ended by itself.
+          // It has already ended.
         }
       await server.stop()
     },

@@ -5,9 +5,12 @@ import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fal
 
 type StoredWindow = { points: number; expire: string | number | bigint }
 
-/** Reads the end of a window as the row has it (`msBeforeNext` is an instant then): time left, measured here, would differ by request. */
+/**
+ * Returns the end of a window as stored in the row (in `msBeforeNext`, as an instant): a time span measured here would differ between
+ * requests.
+ */
 class Windows extends RateLimiterPostgres {
-  /** The library's hook for what its statements return. */
+  /** The library's hook for the rows that its statements return. */
   protected _getRateLimiterRes(_key: string, _points: number, { rows: [row] }: { rows: [StoredWindow] }) {
     return new RateLimiterRes(0, Number(row.expire), row.points)
   }
@@ -18,7 +21,7 @@ const standingOf = (found: RateLimiterRes): Standing => ({
   resetAt: found.msBeforeNext,
 })
 
-/** Connections for the limits alone: one that hangs is dropped within `patience`, and requests never queue behind long transactions. */
+/** Connections for rate limits only: a hanging one is dropped within `patience`, and requests never wait for long transactions. */
 export const limitsPool = (connectionString: string, { max = 5, patience = limiterPatience } = {}): pg.Pool =>
   new pg.Pool({
     connectionString,
@@ -29,9 +32,9 @@ export const limitsPool = (connectionString: string, { max = 5, patience = limit
   })
 
 /**
- * Limits that processes share through the table `rate_limit_windows`: one upsert, one round trip, no transaction around it. The pool
- * is the caller's, to be made with {@link limitsPool} and to be ended after `close`. Replicas whose clocks differ by a second open
- * the next window that much early or late; the count of each window stays exact.
+ * Limits that processes share through the table `rate_limit_windows`: one upsert and one round trip, without a transaction. The caller
+ * creates the pool with {@link limitsPool} and ends it after `close`. Replicas whose clocks differ by a second open the next window that
+ * much earlier or later; the count of each window stays exact.
  */
 export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?: number): Limiter {
   const windows = new Windows({
@@ -44,7 +47,7 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?
     points: UNREACHABLE,
     duration: WINDOW_SECONDS,
   })
-  pool.on('error', () => {}) // an idle connection that breaks would end the process; the next statement tells
+  pool.on('error', () => {}) // without a listener, a broken idle connection would end the process; the next statement reports the error
   return withFallback(
     {
       store: 'postgres',
@@ -54,7 +57,7 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?
         return found ? standingOf(found) : undefined
       },
       reset() {},
-      // The pool is the caller's, and so is its end; until then its connections may still break.
+      // The caller ends the pool; until then its connections may still break.
       async close() {},
     },
     events,
@@ -62,7 +65,10 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?
   )
 }
 
-/** Deletes windows that have ended; gives their number. `now` is system time, as the limiter's: a clock put forward would end open windows. */
+/**
+ * Deletes windows that have ended; returns how many. `now` is system time, like the limiter's: with a business clock set ahead, it would
+ * delete open windows.
+ */
 export async function purgeExpiredWindows(pool: Pick<pg.Pool, 'query'>, now: Date): Promise<number> {
   const { rowCount } = await pool.query('DELETE FROM rate_limit_windows WHERE expire <= $1', [now.getTime()])
   return rowCount ?? 0

@@ -3,7 +3,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { type Limiter, UNREACHABLE, WINDOW_SECONDS } from './limiter.ts'
 import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
 
-/** Answers the count and the instant at which the window ends (Redis 7, Valkey 7.2), the same for each of its requests. */
+/** Returns the count and the instant at which the window ends (Redis 7, Valkey 7.2), which is the same for each request of the window. */
 const COUNT = `
 redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pexpiretime', KEYS[1])}`
@@ -11,12 +11,12 @@ return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pexpiretime', KEYS[1
 function connect(url: string, patience: number) {
   const client = createClient({
     url,
-    disableOfflineQueue: true, // without a connection a command fails at once instead of waiting for one
+    disableOfflineQueue: true, // without a connection a command fails immediately instead of waiting for one
     socket: { connectTimeout: patience * 0.9, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
   })
-  client.on('error', () => {}) // the commands tell
+  client.on('error', () => {}) // commands report the error
   const opened = client.connect()
-  opened.catch(() => {}) // ends so when it is let go of before it stands
+  opened.catch(() => {}) // rejects if it is closed before it is connected
   const windows = new RateLimiterRedis({
     storeClient: client,
     useRedisPackage: true,
@@ -29,8 +29,8 @@ function connect(url: string, patience: number) {
 }
 
 /**
- * Limits that processes share through Redis 7 or Valkey 7.2 at `redis[s]://…`: one script call, one round trip. Redis forgets a window
- * when it ends; its eviction policy should be `noeviction` or `volatile-ttl`, since an evicted window starts anew.
+ * Limits that processes share through Redis 7 or Valkey 7.2 at `redis[s]://…`: one script call, one round trip. Redis deletes a window
+ * when it ends. Its eviction policy should be `noeviction` or `volatile-ttl`, because an evicted window starts again from zero.
  */
 export function redisLimiter(url: string, events?: LimiterEvents, patience = limiterPatience): Limiter {
   let link = connect(url, patience)

@@ -8,10 +8,13 @@ import { limitsPool, postgresLimiter, purgeExpiredWindows } from './limiter-post
 import { redisLimiter } from './limiter-redis.ts'
 
 const LANES = 16
-/** Milliseconds to wait for the store. A slow machine must not make a limiter count alone; limiter-outage.int.test.ts has the usual second. */
+/**
+ * How many milliseconds to wait for the store, so that limits stay shared on a slow machine. limiter-outage.int.test.ts has the usual
+ * second.
+ */
 const patience = 60_000
 
-/** A store under test: two limiters that share it, as two replicas do, and a way to let a window end now. */
+/** A store under test: two limiters that share it, like two replicas, and a way to end a window. */
 interface Fixture {
   replicas: Limiter[]
   endWindow?(key: string): Promise<void>
@@ -21,7 +24,7 @@ interface Fixture {
 let keys = 0
 const freshKey = () => `key ${++keys}`
 
-/** Sends `count` requests over sixteen lanes that take the replicas in turn. */
+/** Sends `count` requests over sixteen lanes that alternate between the replicas. */
 async function send(replicas: Limiter[], key: string, limit: number, count: number) {
   let left = count
   const lane = async (number: number) => {
@@ -40,13 +43,13 @@ function contract(open: () => Promise<Fixture>) {
   })
   afterAll(() => fixture?.close())
 
-  test.each([1, 10, 300])('a limit of %i admits exactly that many', async (limit) => {
+  test.each([1, 10, 300])('consume admits exactly the limit of %i', async (limit) => {
     const windows = await send(fixture.replicas, freshKey(), limit, limit * 2 + LANES)
     expect(windows).toHaveLength(limit * 2 + LANES)
     expect(windows.filter(({ allowed }) => allowed)).toHaveLength(limit)
   })
 
-  test('refuses none under the limit, and counts each request once', async () => {
+  test('consume rejects none under the limit and counts each request once', async () => {
     const windows = await send(fixture.replicas, freshKey(), 200, 200)
     expect(windows.every(({ allowed }) => allowed)).toBe(true)
     const counted = windows.map(({ consumed }) => consumed).sort((one, other) => one - other)
@@ -54,7 +57,7 @@ function contract(open: () => Promise<Fixture>) {
     for (const { consumed, remaining } of windows) expect(remaining).toBe(200 - consumed)
   })
 
-  test('a window ends at one instant, a minute after it opened, whoever asks', async () => {
+  test('a window ends at one instant for all callers, a minute after it opened', async () => {
     const key = freshKey()
     const before = Date.now()
     const windows = await send(fixture.replicas, key, 10, 100)
@@ -66,7 +69,7 @@ function contract(open: () => Promise<Fixture>) {
     expect(end).toBeLessThanOrEqual(after + 60_000)
   })
 
-  test('peeking counts nothing', async () => {
+  test('peek does not count', async () => {
     const key = freshKey()
     const [limiter, other = limiter] = fixture.replicas
     expect(await limiter?.peek(key, 2)).toMatchObject({ limit: 2, consumed: 0, remaining: 2, allowed: true })
@@ -79,7 +82,7 @@ function contract(open: () => Promise<Fixture>) {
     expect(await limiter?.consume(key, 2)).toMatchObject({ consumed: 3, remaining: 0, allowed: false })
   })
 
-  test('keys do not touch each other, and each request brings its own limit', async () => {
+  test('consume counts keys separately and applies each request’s own limit', async () => {
     const [first, second] = [freshKey(), freshKey()]
     await send(fixture.replicas, first, 5, 50)
     const [limiter] = fixture.replicas
@@ -87,13 +90,13 @@ function contract(open: () => Promise<Fixture>) {
     expect(await limiter?.consume(first, 100)).toMatchObject({ consumed: 51, remaining: 49, allowed: true })
   })
 
-  test('a limit of nothing admits nothing', async () => {
+  test('consume admits nothing when the limit is zero', async () => {
     const windows = await send(fixture.replicas, freshKey(), 0, 20)
     expect(windows.some(({ allowed }) => allowed)).toBe(false)
     expect(await fixture.replicas[0]?.peek(freshKey(), 0)).toMatchObject({ remaining: 0, allowed: false })
   })
 
-  test('the next window opens once, however many arrive at its start', async (context) => {
+  test('consume opens the next window once when many requests arrive at its start', async (context) => {
     if (!fixture.endWindow) return context.skip('the clock of this store is moved in limiter.test.ts')
     const key = freshKey()
     const spent = await send(fixture.replicas, key, 10, 30)
@@ -106,7 +109,7 @@ function contract(open: () => Promise<Fixture>) {
     expect(ends[0]).toBeGreaterThan(spent[0]?.resetAt.getTime() ?? Number.POSITIVE_INFINITY)
   })
 
-  test('nothing of this needed the fallback', () => {
+  test('the fallback was never used', () => {
     expect(fixture.replicas.map(({ degraded }) => degraded)).not.toContain(true)
   })
 }
@@ -142,7 +145,7 @@ describe('PostgreSQL', () => {
     }
   })
 
-  test('the purge deletes the windows that have ended, and no other', async () => {
+  test('purgeExpiredWindows deletes only windows that have ended', async () => {
     const pool = limitsPool(database.appUrl, { patience })
     const limiter = postgresLimiter(pool, {}, patience)
     const [ended, open] = [freshKey(), freshKey()]
@@ -188,7 +191,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'Redis' : 'Redis (redis-server is not inst
     }
   })
 
-  test('Redis itself forgets the windows that end', async () => {
+  test('every window in Redis has an expiry', async () => {
     const limiter = redisLimiter(redis?.url ?? '')
     await limiter.consume(freshKey(), 1)
     await limiter.close()

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { memoryLimiter } from './limiter.ts'
 
-describe('the window of one minute in memory', () => {
+describe('the one-minute window of memoryLimiter', () => {
   beforeEach(() => {
     vi.useFakeTimers({ now: new Date('2026-03-01T12:00:00.123Z') })
   })
@@ -25,7 +25,7 @@ describe('the window of one minute in memory', () => {
     expect(await limiter.consume('a', 1)).toEqual({ ...first, resetAt: new Date('2026-03-01T12:02:00.123Z') })
   })
 
-  test('a timer that is late does not stretch it', async () => {
+  test('ends on time when its timer is late', async () => {
     const limiter = memoryLimiter()
     await limiter.consume('a', 1)
     vi.setSystemTime(new Date('2026-03-01T12:01:00.200Z')) // the clock passes the end, the timer has not fired
@@ -33,10 +33,10 @@ describe('the window of one minute in memory', () => {
     expect(await limiter.consume('a', 1)).toMatchObject({ consumed: 1, allowed: true })
   })
 
-  test('keys are forgotten when their windows end', async () => {
+  test('is deleted when it ends', async () => {
     const limiter = memoryLimiter()
     for (let count = 0; count < 1000; count++) await limiter.consume(`key ${count}`, 1)
-    expect(vi.getTimerCount()).toBe(1000) // one for each key that is kept
+    expect(vi.getTimerCount()).toBe(1000) // one for each stored key
     vi.advanceTimersByTime(60_000)
     expect(vi.getTimerCount()).toBe(0)
   })

@@ -1,12 +1,12 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 
 export const WINDOW_SECONDS = 60
-/** The library's own limit is out of reach: limits differ from token to token, so the count is compared here. */
+/** Disables the library's own limit: limits differ from token to token, so the count is compared here. */
 export const UNREACHABLE = Number.MAX_SAFE_INTEGER
 
 export interface Window {
   limit: number
-  /** Requests counted in this window, the refused ones too. */
+  /** Requests counted in this window, including rejected ones. */
   consumed: number
   remaining: number
   /** When the window ends: the same instant for all of its requests, on every replica. */
@@ -16,21 +16,21 @@ export interface Window {
 }
 
 /**
- * Counts requests in fixed windows of one minute; a key's window opens with its first request. Exact under concurrency.
- * It goes by system time and not by the business clock. A key has 200 characters at most.
+ * Counts requests in fixed windows of one minute; a key's window opens with its first request. Exact under concurrency. It uses system
+ * time, not the business clock. A key has at most 200 characters.
  */
 export interface Limiter {
   readonly store: 'memory' | 'postgres' | 'redis'
-  /** Counts one request in the key's window. Never throws because a store is down. */
+  /** Counts one request in the key's window. Never throws when a store is down. */
   consume(key: string, limit: number): Promise<Window>
-  /** The window as it stands, counting nothing; where none is open, one that would open now. */
+  /** The current window, without counting; if none is open, one that would open now. */
   peek(key: string, limit: number): Promise<Window>
   /** True while the shared store is down and limits are per process. */
   readonly degraded: boolean
   close(): Promise<void>
 }
 
-/** What a store keeps of an open window; `resetAt` in Unix milliseconds. */
+/** A store's record of an open window; `resetAt` in Unix milliseconds. */
 export interface Standing {
   consumed: number
   resetAt: number
@@ -48,18 +48,18 @@ const windowOf = (limit: number, { consumed, resetAt }: Standing, allowed: boole
 export const consumedWindow = (limit: number, standing: Standing): Window =>
   windowOf(limit, standing, standing.consumed <= limit)
 
-/** The window as a glance shows it. */
+/** The window as `peek` returns it. */
 export function peekedWindow(limit: number, standing: Standing | undefined): Window {
   const shown = standing ?? { consumed: 0, resetAt: Date.now() + WINDOW_SECONDS * 1000 }
   return windowOf(limit, shown, shown.consumed < limit)
 }
 
-/** Limits of one process. A key is forgotten when its window ends, so memory is bounded by one minute's keys. */
+/** Limits of one process. A key is deleted when its window ends, so memory is bounded by one minute's keys. */
 export function memoryLimiter(): Limiter {
   const counter = new RateLimiterMemory({ points: UNREACHABLE, duration: WINDOW_SECONDS })
 
-  // The library tells how much of a window is left. Its answer is made at once, before the promise is handed out: when the
-  // clock shows the same millisecond before and after, the end is exact; a glance counts nothing and may be repeated.
+  // The library returns the remaining time of a window, computed synchronously. If the clock shows the same millisecond before and after,
+  // the end is exact; otherwise `get`, which does not count, is repeated.
   async function stand(key: string, ask: () => Promise<RateLimiterRes | null>): Promise<Standing | undefined> {
     let asked = Date.now()
     let answer = ask()

@@ -23,8 +23,8 @@ function open(store: Limiter['store'], env: Settings, events: LimiterEvents, pat
 }
 
 /**
- * The limiter that the settings ask for, opened at its first use. Redis when it is given; memory when the supervisor knows that this
- * process is alone (KP_LIMITS=memory); PostgreSQL otherwise, because other replicas cannot be ruled out.
+ * The limiter for these settings, opened on first use. Redis if it is configured; memory if the supervisor knows that this is the only
+ * process (KP_LIMITS=memory); otherwise PostgreSQL, because there may be other replicas.
  */
 export function openLimiter(env: Settings, events: LimiterEvents, patience?: number): Limiter {
   const store = env.KP_LIMITS !== 'auto' ? env.KP_LIMITS : env.KP_REDIS_URL ? 'redis' : 'postgres'

@@ -12,17 +12,17 @@ export interface NextAuthParts {
     signIn(credentials: { email: string; password: string }, visit: Visit): Promise<OpenSession | undefined>
     closeSession(sessionId: string, address: string): Promise<void>
   }
-  /** Beside the password. */
+  /** In addition to the password. */
   provider?: OpenIdProvider | undefined
-  /** The installation's. */
+  /** The installation's secret. */
   secret: string
   publicUrl: string
-  /** The address of the client whose request is being answered, and its headers. */
+  /** The address of the client whose request is being handled, and its headers. */
   address(): string
   header(name: string): string
-  /** Counts a refusal by its code. */
+  /** Counts a refused sign-in by its code. */
   refused(code: string): void
-  /** Writes a bug to the log. */
+  /** Logs a bug. */
   reportFault(error: unknown): void
 }
 
@@ -31,10 +31,10 @@ const localeOfRequest = (header: NextAuthParts['header']): Locale => {
   return chosen === 'en' || chosen === 'zh' ? chosen : localeOf(header('accept-language'))
 }
 
-/** What the sign-in page reads of a refusal: the problem's code, and after how many seconds to try again. */
+/** The error for the sign-in page: the problem's code, and after how many seconds to try again. */
 const refusalText = ({ code, headers }: Problem): string => `${code}:${headers['Retry-After'] ?? ''}`
 
-/** What an identity provider, or the check of its answer, calls the fault (RFC 6749 §5.2); its own words may hold anything. */
+/** The error code of an identity provider or of the validation of its response (RFC 6749 §5.2); its message may contain anything. */
 function protocolCode(cause: unknown): string {
   const field = (of: unknown, name: string): unknown =>
     typeof of === 'object' && of !== null ? Object.getOwnPropertyDescriptor(of, name)?.value : undefined
@@ -44,8 +44,8 @@ function protocolCode(cause: unknown): string {
 }
 
 /**
- * Sign-in with e-mail and password, and with an OpenID provider where there is one. The cookie carries the account's and the session's id, encrypted, and nothing else; whether
- * the session still stands is asked of the database on every request.
+ * Sign-in with email and password, and with an OpenID provider if one is configured. The cookie contains only the ids of account and
+ * session, encrypted. Every request checks in the database whether the session still exists.
  */
 export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
   const { accounts, provider, secret, publicUrl, address, header, refused, reportFault } = parts
@@ -68,7 +68,7 @@ export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
         options: { httpOnly: true, sameSite: 'lax', path: '/', secure: isSecure },
       },
     },
-    // Its own logger prints what it was given; a cookie that cannot be read is no fault of ours.
+    // next-auth's own logger prints its arguments. An unreadable cookie is not an error of ours.
     logger: {
       error: (code, cause) =>
         code !== 'JWT_SESSION_ERROR' && reportFault(new Error(`next-auth: ${code}${protocolCode(cause)}`)),
@@ -92,7 +92,7 @@ export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
           } catch (error) {
             refused(Problem.is(error) ? error.code : 'internal')
             if (!Problem.is(error)) reportFault(error)
-            // next-auth puts the message into its answer.
+            // next-auth puts the message into its response.
             throw new Error(Problem.is(error) ? refusalText(error) : 'internal:', { cause: error })
           }
         },
@@ -100,7 +100,7 @@ export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
       ...(provider ? [identityProvider(provider)] : []),
     ],
     callbacks: {
-      // Only after the provider's answer was checked; a refusal is the address to go to.
+      // Called only after the provider's response was validated; a refusal is the address to redirect to.
       signIn: ({ user, account, profile }) =>
         account?.provider !== providerId || identitySignIn(parts, { user, profile, visit: visit() }),
       jwt: ({ token, user }) => (user && 'sid' in user ? { sub: user.id, sid: user.sid } : token),

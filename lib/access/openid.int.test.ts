@@ -18,7 +18,7 @@ let provider: TestProvider
 beforeAll(async () => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  // As bin/server.ts tells it.
+  // Like bin/server.ts.
   process.env.NEXTAUTH_URL = url
   post = await mailbox()
   provider = await openIdProviderFor(`${url}/api/auth/callback/oidc`)
@@ -52,7 +52,7 @@ const fail = () => {
   throw new Error('it asks no UserInfo endpoint')
 }
 
-/** A browser with cookies of its own for each site; tries count by network, so each comes from another. */
+/** A browser with separate cookies for each site. Attempts are limited by network, so each browser has a different one. */
 let network = 1
 function browser(base = test.url) {
   const from = `198.51.100.${network++}`
@@ -70,14 +70,14 @@ function browser(base = test.url) {
     })
   return {
     ask,
-    /** Where the button leads: the provider's address with the request. */
+    /** The address that the sign-in button leads to: the provider's, with the request. */
     async begin(callbackUrl = '/settings/privacy'): Promise<string> {
       const { csrfToken } = (await (await ask(`${base}/api/auth/csrf`)).json()) as { csrfToken: string }
       const body = new URLSearchParams({ csrfToken, callbackUrl, json: 'true' })
       const answer = await ask(`${base}/api/auth/signin/oidc`, { method: 'POST', body })
       return String(((await answer.json()) as { url?: string }).url)
     },
-    /** Follows to the last address that is a page of ours; `until` stops before an address is asked for. */
+    /** Follows redirects to the last address, which is a page of ours; `until` stops before an address is requested. */
     async follow(start: string, until: (url: string) => boolean = () => false): Promise<string> {
       let url = start
       for (let step = 0; step < 12 && !until(url); step++) {
@@ -92,7 +92,7 @@ function browser(base = test.url) {
   }
 }
 const isCallback = (url: string) => url.includes('/api/auth/callback/oidc')
-/** The whole way: from the button to a page of ours. */
+/** Runs the complete sign-in, from the button to a page of ours. */
 async function arrive(person: Known, callbackUrl?: string) {
   provider.is(person)
   const own = browser()
@@ -100,8 +100,8 @@ async function arrive(person: Known, callbackUrl?: string) {
   return { own, end, error: end.searchParams.get('error'), status: (await own.me()).status }
 }
 
-describe('who comes from the provider', () => {
-  it('the first time is linked to the account of the verified address, and signed in as with a password', async () => {
+describe('a person from the provider', () => {
+  it('is linked to the account of the verified address the first time, and signed in as with a password', async () => {
     const person = await signedIn(test)
     const email = await emailOf(person)
     const sub = subject()
@@ -129,14 +129,14 @@ describe('who comes from the provider', () => {
       '您的账户关联了新的登录方式',
     ])
 
-    // From then on by the subject alone, whatever the provider says of the address.
+    // From now on, only the subject counts, whatever the provider reports about the address.
     const later = await arrive({ sub, email: 'moved@example.org', email_verified: false })
     expect([later.status, later.error]).toEqual([200, null])
     await drain(test, { except: ['privacy.clock'] })
     expect(post.letters.filter(({ to }) => to === email)).toHaveLength(1)
   })
 
-  it('with an address that the provider did not verify, or none, is refused, whether or not an account has it', async () => {
+  it('is rejected when the provider did not verify an address, whether or not an account has it', async () => {
     const person = await signedIn(test)
     const email = await emailOf(person)
     for (const known of [
@@ -151,7 +151,7 @@ describe('who comes from the provider', () => {
     expect(await rows('SELECT 1 FROM account_identities WHERE account_id = $1', person.accountId)).toEqual([])
   })
 
-  it('and whom nobody invited gets no account, and is told so where they wanted to go from', async () => {
+  it('gets no account when nobody invited them, and sees the reason on the sign-in page', async () => {
     const before = await rows('SELECT count(*)::int AS n FROM accounts')
     const { error, status, end } = await arrive(
       { sub: subject(), email: 'new@example.org', email_verified: true },
@@ -162,7 +162,7 @@ describe('who comes from the provider', () => {
     expect(await rows('SELECT count(*)::int AS n FROM accounts')).toEqual(before)
   })
 
-  it('of another issuer with the same subject, or of this one with another’s address, is somebody else', async () => {
+  it('is a different person with another issuer, or with another subject and this address', async () => {
     const [victim, other] = [await signedIn(test), await signedIn(test)]
     const sub = subject()
     await rows(
@@ -175,12 +175,12 @@ describe('who comes from the provider', () => {
     const own = await arrive({ sub, email: await emailOf(other), email_verified: true })
     const me = (await (await own.own.me()).json()) as { data: { account_id: string } }
     expect(me.data.account_id).toBe(other.accountId)
-    // The provider gave the address to somebody else: the account stays with whom it was linked to.
+    // The provider reassigned the address: the account stays linked to the original person.
     const heir = await arrive({ sub: subject(), email: await emailOf(other), email_verified: true })
     expect([heir.error, heir.status]).toEqual(['uninvited', 401])
   })
 
-  it('to an account that is closed, or being erased, comes not in, and is not linked', async () => {
+  it('is neither signed in nor linked when the account is closed or being erased', async () => {
     const [closed, gone] = [await signedIn(test), await signedIn(test)]
     const sub = subject()
     expect((await arrive({ sub, email: await emailOf(closed), email_verified: true })).status).toBe(200)
@@ -203,7 +203,7 @@ describe('who comes from the provider', () => {
     ).toEqual([])
   })
 
-  it('who was invited opens the letter’s link first: the provider’s word for an address is not the mailbox itself', async () => {
+  it('needs the invitation link first when invited: the provider’s verification does not prove access to the mailbox', async () => {
     const admin = await signedIn(test, 'admin')
     const email = `${newId('mail').toLowerCase()}@example.org`
     const { json } = await test.fetch('POST', '/api/admin/users', {
@@ -227,7 +227,7 @@ describe('who comes from the provider', () => {
     expect(after.data).toMatchObject({ states: ['active'], identities: [{ issuer: provider.issuer }] })
   })
 
-  it('whose sign-in was unlinked stays out, and is not linked again; nor is another that gets the address', async () => {
+  it('stays signed out and unlinked after the sign-in was unlinked, and so does another person with the address', async () => {
     const person = await signedIn(test)
     const known = { sub: subject(), email: await emailOf(person), email_verified: true }
     const first = await arrive(known)
@@ -243,7 +243,7 @@ describe('who comes from the provider', () => {
       body: { password: 'my own words' },
     })
     expect([unlinked.status, unlinked.json.data]).toEqual([200, { sessions_ended: 1 }])
-    // The session that the provider opened is over, too.
+    // The session that the provider opened has also ended.
     expect((await first.own.me()).status).toBe(401)
     for (const [who, error] of [
       [known, 'unlinked'],
@@ -260,7 +260,7 @@ describe('who comes from the provider', () => {
     ).toEqual([{ subject: known.sub, linked: false }])
   })
 
-  it('the first time twice at once is linked once', async () => {
+  it('is linked once when two first sign-ins run concurrently', async () => {
     const person = await signedIn(test)
     const known = { sub: subject(), email: await emailOf(person), email_verified: true }
     const both = await Promise.all([arrive(known), arrive(known), arrive(known)])
@@ -269,10 +269,10 @@ describe('who comes from the provider', () => {
   })
 })
 
-describe('an answer of the provider', () => {
+describe('a response of the provider', () => {
   const known = async () => ({ sub: subject(), email: await emailOf(await signedIn(test)), email_verified: true })
 
-  it('asks with PKCE, state and nonce, and names our address alone', async () => {
+  it('follows a request with PKCE, state and nonce that contains only our own address', async () => {
     const asked = new URL(await browser().begin())
     expect(asked.origin).toBe(provider.issuer)
     expect(Object.fromEntries(asked.searchParams)).toMatchObject({
@@ -285,7 +285,7 @@ describe('an answer of the provider', () => {
     })
   })
 
-  it('works once: the same address again opens nothing, in the same browser or another', async () => {
+  it('works once: the same address opens no other session, in the same browser or another', async () => {
     provider.is(await known())
     const own = browser()
     const callback = await own.follow(await own.begin(), isCallback)
@@ -293,7 +293,7 @@ describe('an answer of the provider', () => {
     await thief.begin()
     const stolen = await thief.follow(callback)
     expect([new URL(stolen).searchParams.get('error'), (await thief.me()).status]).toEqual(['OAuthCallback', 401])
-    // The state was another browser's: nothing was spent, and its own goes on.
+    // The state belonged to another browser: nothing was used up, and that browser can continue.
     await own.follow(callback)
     expect((await own.me()).status).toBe(200)
     const sessions = (await rows('SELECT count(*)::int AS n FROM sessions'))[0].n
@@ -302,7 +302,7 @@ describe('an answer of the provider', () => {
     expect((await rows('SELECT count(*)::int AS n FROM sessions'))[0].n).toBe(sessions)
   })
 
-  it('that is made up, or tampered with, opens nothing', async () => {
+  it('opens no session when it is invented or manipulated', async () => {
     provider.is(await known())
     for (const spoil of [
       (url: URL) => url.searchParams.set('state', 'x'.repeat(43)),
@@ -320,7 +320,7 @@ describe('an answer of the provider', () => {
     }
   })
 
-  it('leads to no other site, whatever was asked for', async () => {
+  it('never redirects to another site', async () => {
     const person = await known()
     for (const callbackUrl of ['https://evil.example/', '//evil.example', 'javascript:alert(1)']) {
       const { end } = await arrive(person, callbackUrl)
@@ -329,7 +329,7 @@ describe('an answer of the provider', () => {
   })
 })
 
-/** Another installation with a provider of its own, while `run` lasts. next-auth knows one address in a process. */
+/** Runs another installation with a separate provider while `run` runs. next-auth supports one address per process. */
 async function elsewhere(
   options: { isInToken: boolean; isDown: boolean },
   run: (at: { url: string; other: TestApp; by: TestProvider }) => Promise<void>,
@@ -359,13 +359,13 @@ async function elsewhere(
 }
 
 describe('another provider', () => {
-  it('may put the address into the ID token; the same subject as here is nobody there', async () => {
+  it('may put the address into the ID token, and a subject with the same id is unknown there', async () => {
     const sub = subject()
     const known = { sub, email: await emailOf(await signedIn(test)), email_verified: true }
     expect((await arrive(known)).status).toBe(200)
     await elsewhere({ isInToken: true, isDown: false }, async ({ url, other, by }) => {
       const person = await signedIn(other)
-      // As a dump of the first installation would bring it.
+      // Like a database dump of the first installation.
       await other.db.pool.query(
         'INSERT INTO account_identities (issuer, subject, account_id, linked_at) VALUES ($1, $2, $3, now())',
         [provider.issuer, sub, person.accountId],
@@ -382,7 +382,7 @@ describe('another provider', () => {
     })
   })
 
-  it('that names one address in the ID token and verifies another elsewhere vouches for that other alone', async () => {
+  it('only vouches for the verified address when the ID token contains another one', async () => {
     const inToken = `${newId('victim').toLowerCase()}@example.org`
     const client = (email: string | undefined) => ({
       issuer: { metadata: { userinfo_endpoint: 'https://id.example/me' } },
@@ -405,7 +405,7 @@ describe('another provider', () => {
       email_verified: true,
     })
     expect(await said({ sub: 's', email: inToken })).not.toMatchObject({ email: inToken })
-    // The token says both: nobody else is asked.
+    // The token contains both claims, so the UserInfo endpoint is not called.
     expect(await said({ sub: 's', email: inToken, email_verified: false }, 'own@example.org')).toEqual({
       sub: 's',
       email: inToken,
@@ -413,7 +413,7 @@ describe('another provider', () => {
     })
   })
 
-  it('that does not answer: the sign-in page says so', async () => {
+  it('is reported as unavailable on the sign-in page when it does not respond', async () => {
     await elsewhere({ isInToken: false, isDown: true }, async ({ url }) => {
       expect(await browser(url).begin()).toMatch(/error=OAuthSignin$/)
     })

@@ -5,7 +5,7 @@ import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
 import type { OpenIdProvider } from '#lib/env.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** In its redirect URI: `/api/auth/callback/oidc`. */
+/** Part of the redirect URI: `/api/auth/callback/oidc`. */
 export const providerId = 'oidc'
 
 export interface IdentityAccounts {
@@ -14,8 +14,8 @@ export interface IdentityAccounts {
 type Claims = Record<string, unknown>
 
 /**
- * The provider by its discovery document; the code flow with PKCE, state and nonce, and a checked ID token (OpenID Connect Core §3.1).
- * What is said of the address may stand in the token or at the UserInfo endpoint alone (§5.4).
+ * The provider, configured by its discovery document. Uses the code flow with PKCE, state and nonce, and a validated ID token (OpenID
+ * Connect Core §3.1). Claims about the address may be in the token or only at the UserInfo endpoint (§5.4).
  */
 export const identityProvider = ({ issuer, clientId, clientSecret, name }: OpenIdProvider): OAuthConfig<Claims> => ({
   id: providerId,
@@ -35,9 +35,9 @@ export const identityProvider = ({ issuer, clientId, clientSecret, name }: OpenI
       if ('email_verified' in claims || accessToken === undefined || !client.issuer.metadata.userinfo_endpoint)
         return claims
       const more = await client.userinfo(accessToken)
-      // §5.3.2: what is said of somebody else is not believed.
+      // §5.3.2: a UserInfo response about another subject must be rejected.
       if (more.sub !== claims.sub) throw new Error('the UserInfo answer is about somebody else')
-      // An address and whether it is verified are one statement: of two documents, neither vouches for the other's address.
+      // The address and whether it is verified must come from the same document: neither document vouches for the other's address.
       const { email, email_verified } = more
       return { ...more, ...claims, email, email_verified }
     },
@@ -45,7 +45,7 @@ export const identityProvider = ({ issuer, clientId, clientSecret, name }: OpenI
   profile: ({ sub }) => ({ id: typeof sub === 'string' ? sub : '' }),
 })
 
-/** The claims of an ID token whose signature, issuer, audience, time and nonce were checked where it came in. */
+/** The claims of an ID token whose signature, issuer, audience, time and nonce were already validated. */
 function claimsOf(idToken: string): Claims & { sub: string } {
   const claims: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString('utf8'))
   if (typeof claims !== 'object' || claims === null || !('sub' in claims) || typeof claims.sub !== 'string')
@@ -64,8 +64,8 @@ export interface IdentityParts {
 }
 
 /**
- * Opens our session for whom the provider vouched for: true, and `user` is the account with its session, as after a password. Otherwise the
- * address of the sign-in page, which keeps where the person wanted to go, and says why.
+ * Opens a session for the person that the provider authenticated. Returns true and sets `user` to the account and its session, as after
+ * a password. Otherwise returns the address of the sign-in page with the reason; that page keeps the original destination.
  */
 export async function identitySignIn(
   { accounts, provider, publicUrl, refused, reportFault }: IdentityParts,
@@ -77,7 +77,7 @@ export async function identitySignIn(
   }
   const claims: Claims = { ...profile }
   const { iss, sub, email, email_verified: isEmailVerified } = claims
-  // Discovery 1.0 §4.3: a document that speaks of another issuer is not the configured one's.
+  // Discovery 1.0 §4.3: the issuer must be the configured one.
   if (typeof iss !== 'string' || typeof sub !== 'string' || !provider || !sameIssuer(iss, provider.issuer))
     return because('provider')
   const identified: Identified = {
@@ -89,7 +89,7 @@ export async function identitySignIn(
   try {
     const opened = await accounts.signInWithIdentity(identified, visit)
     if (typeof opened === 'string') return because(opened)
-    // What becomes of it is in our hands from here: next-auth encrypts it into the cookie.
+    // next-auth encrypts `user` into the cookie.
     Object.assign(user, { id: opened.accountId, sid: opened.sessionId })
     return true
   } catch (error) {

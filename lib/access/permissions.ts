@@ -1,6 +1,6 @@
 import type { Permission, Verb } from '#lib/kernel/operation.ts'
 
-/** What lets an actor do a verb. One table for every domain: a new one needs no line here. */
+/** What qualifies an actor for a verb. One table for all domains: a new domain needs no line here. */
 export type Standing =
   | 'anonymous'
   | 'agent'
@@ -24,7 +24,7 @@ const allowed: Record<Verb, readonly Standing[]> = {
 const verbs = new Set<string>(Object.keys(allowed))
 const isVerb = (text: string): text is Verb => verbs.has(text)
 
-/** Denies what it does not know. */
+/** Denies unknown permissions. */
 export function permits(standings: readonly Standing[], permission: Permission): boolean {
   if (permission === 'public') return true
   const verb = permission.slice(permission.lastIndexOf(':') + 1)

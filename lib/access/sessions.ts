@@ -5,14 +5,14 @@ import { deriveKey } from '#lib/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Caller, personCaller, type SessionRow } from './actor.ts'
 
-/** The secret that next-auth encrypts its cookie with. */
+/** The secret with which next-auth encrypts its cookie. */
 export const sessionSecret = (secret: string): string => deriveKey(secret, 'next-auth session').toString('base64url')
 
-/** Under https the prefix `__Host-` keeps other hosts of the domain, and http, from setting it (RFC 6265bis §4.1.3.2). */
+/** With https, the prefix `__Host-` prevents other hosts of the domain, and http, from setting it (RFC 6265bis §4.1.3.2). */
 export const sessionCookieName = (origin: string): string =>
   origin.startsWith('https:') ? '__Host-next-auth.session-token' : 'next-auth.session-token'
 
-/** The session cookie's value out of a Cookie header (RFC 6265 §4.2); next-auth cuts a long one into `name.0`, `name.1` … */
+/** The session cookie's value in a Cookie header (RFC 6265 §4.2); next-auth splits a long one into `name.0`, `name.1` … */
 function sessionCookie(header: string, wanted: string): string | undefined {
   const cookies = header.split(';').map((pair) => {
     const at = pair.indexOf('=')
@@ -35,7 +35,7 @@ const selectSession = `SELECT s.id AS session_id, s.last_seen_at, s.password_at,
   FROM sessions s JOIN accounts a ON a.id = s.account_id
   WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND a.deactivated_at IS NULL`
 
-/** Whoever still has a one-time password may look at their own account and change it, and nothing else: not those of others, whatever their role. */
+/** Restricts a person who still has a one-time password to viewing and changing their own account, whatever their role. */
 const confined = (caller: Caller): Caller => ({
   ...caller,
   actor: {
@@ -47,15 +47,15 @@ const confined = (caller: Caller): Caller => ({
 export interface SessionParts {
   db: Database
   clock: Clock
-  /** The installation's. */
+  /** The installation's secret. */
   secret: string
-  /** Where the installation is reached. */
+  /** The installation's public address. */
   origin: string
 }
 
 /**
- * Finds the person behind a cookie. Every request asks the database, so that a revoked session is refused on the very next one,
- * on every replica. A cookie that is absent, expired or not ours is nobody's.
+ * Finds the person behind a cookie. Every request queries the database, so that a revoked session is rejected on the next request on
+ * every replica. Returns undefined for a cookie that is missing, expired or not ours.
  */
 export function createSessions({ db, clock, secret, origin }: SessionParts) {
   const key = sessionSecret(secret)
@@ -78,7 +78,7 @@ export function createSessions({ db, clock, secret, origin }: SessionParts) {
     async caller(cookieHeader: string): Promise<Caller | undefined> {
       const token = sessionCookie(cookieHeader, sessionCookieName(origin))
       if (token === undefined) return undefined
-      // Whatever cannot be decrypted was not made by us, or is too old: both are nobody.
+      // A cookie that cannot be decrypted is not ours or is too old.
       const claims = await decode({ token, secret: key }).catch(() => null)
       return typeof claims?.sid === 'string' ? callerOfSession(claims.sid) : undefined
     },

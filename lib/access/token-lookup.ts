@@ -12,23 +12,23 @@ const selectTokens = `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.
     CASE WHEN a.owner_id IS NULL AND a.tier = 'free' THEN encode(a.network, 'hex') END AS network, a.shares_window
   FROM tokens t JOIN agents a ON a.id = t.agent_id WHERE t.hash = ANY($1::bytea[])`
 
-/** How long uses are gathered before they are written, in milliseconds. */
+/** How long uses are collected before they are written, in milliseconds. */
 const usesEvery = 2_000
 
 export interface TokenLookup {
   /**
-   * The token's row as the database has it now. Throws the 401 that fits. A suspended one is refused too, but where its agent looks at
-   * and cancels what suspended it: an agent that nobody owns has no other way.
+   * The token's current row in the database. A suspended token is also rejected, except for operations that show or cancel the pending
+   * erasure: an agent without an owner has no other way. @throws the matching 401 problem
    */
   find(key: string, operation: Pick<OperationShape, 'isOpenToSuspended'>): Promise<TokenRow>
-  /** Writes the uses gathered so far. */
+  /** Writes the uses collected so far. */
   flushUses(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Finds tokens. Every request asks the database, so that a revoked token is refused on the very next one, on every replica;
- * requests that arrive while a question is under way share the next.
+ * Finds tokens. Every request queries the database, so that a revoked token is rejected on the next request on every replica. Requests
+ * that arrive during a query share the next one.
  */
 export function tokenLookup(db: Database, clock: Clock): TokenLookup {
   const lookUp = sharedQuestion<Buffer, TokenRow | undefined>(async (hashes) => {
@@ -42,7 +42,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
   async function flushUses(): Promise<void> {
     if (uses.size === 0) return
     const written = uses
-    // In one order on every replica, so that two that write the same rows wait instead of locking each other out.
+    // The same order on every replica prevents deadlocks between two that write the same rows.
     const ids = [...written.keys()].sort()
     uses = new Map()
     await db.query(
@@ -52,7 +52,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
     )
   }
 
-  /** The first use is written at once: agents that never used a token are purged, and a crash must not make one of them. */
+  /** Writes the first use immediately: agents that never used a token are purged, so a crash must not lose it. */
   async function firstUse(row: TokenRow, now: Date): Promise<void> {
     const rows = await db.query(
       'token-first-use',

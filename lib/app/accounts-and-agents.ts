@@ -22,7 +22,7 @@ import { tokensJobs } from '#lib/domains/tokens/jobs.ts'
 import { openIdProvider } from '#lib/env.ts'
 import type { Domain, Parts } from './domain.ts'
 
-/** Who there is: people, agents, and the keys they come with. */
+/** People, agents, and their tokens. */
 export function accountsAndAgents(parts: Parts) {
   const { accounts, agents, clock, db, env, mail, origin, settings, tokens } = parts
   return {

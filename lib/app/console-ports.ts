@@ -18,10 +18,10 @@ import type { Services } from '#lib/services.ts'
 const letterJobs = [noticeJob, notifyJob, addressJob, tellAdminJob]
 
 interface Parts extends Pick<Services, 'db' | 'engine' | 'holders' | 'mail' | 'receipts' | 'requests' | 'retention'> {
-  /** Whether a mail server takes letters. */
+  /** Whether a mail server is configured. */
   hasMailServer: boolean
 }
-/** Connects the console with the domains that it asks. */
+/** Connects the console with the domains that it queries. */
 export const consolePorts = ({
   db,
   engine,

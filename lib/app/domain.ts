@@ -10,22 +10,22 @@ import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from '#lib/
 import type { RunnableJob } from '#lib/kernel/job.ts'
 import type { Patience, Services } from '#lib/services.ts'
 
-/** What a domain is to the rest: what it offers, what it does by the clock, and what it answers for. */
+/** What a domain provides to the application: its use cases, jobs, personal data sources and exporters. */
 export interface Domain {
   offers: object
   jobs?: RunnableJob[]
   holders?: DataHolder[]
   exporters?: Exporter[]
   personExporters?: PersonExporter[]
-  /** What stays whatever is erased. */
+  /** Records that are retained whatever is erased. */
   kept?: Kept[]
   expiring?: Expiring[]
 }
 
-/** Of what domains are put together: the services, and what several of them are handed alike. */
+/** The dependencies of the domains: the services, and helpers that several domains share. */
 export function partsOf(services: Services, { env, clock, patience }: { env: Env; clock: Clock; patience: Patience }) {
   const { accounts, db, judged, presidio } = services
-  /** Of the whole database: what is counted, and who is named. */
+  /** For queries about the whole database, such as counts and names. */
   const query: AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
     db.query<R>(undefined, text, values)
   return {
@@ -34,18 +34,18 @@ export function partsOf(services: Services, { env, clock, patience }: { env: Env
     clock,
     patience,
     query,
-    /** Finds people's names in texts, where that is connected and may be asked. */
+    /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
     recognise:
       presidio &&
       (hindering('eu', judged).includes('presidio')
         ? withheldWhile(async () => (await agentsInEu(query)) > 0, presidio.recognise)
         : presidio.recognise),
-    /** What an account's person is called by. */
+    /** Name and email address of an account's person. */
     async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
       const found = await accounts.contactOf(tx ?? db.prisma, accountId)
       return found ? [found.name, found.email] : []
     },
-    /** The actor's agents, as other domains ask for them. */
+    /** Access to the actor's agents for other domains. */
     ownAgents: {
       own: (actor: Actor, id: string) => ownAgent(db, actor, id),
       locked: ownAgentLocked,

@@ -16,9 +16,9 @@ interface Known {
   accounts: Pick<ReturnType<typeof accountsService>, 'byId'>
   agents: Pick<ReturnType<typeof agentsService>, 'agentsOfAccount' | 'unsuspend'>
 }
-/** Whom an erasure is about: an account with its agents, or agents alone. */
+/** The subjects of erasures: accounts with their agents, participants, or agents without an account. */
 export const erasureSubjects = ({ accounts, agents }: Known): SubjectErasurePorts['subjects'] => ({
-  // The account first, as whoever claims an agent does.
+  // Locks the account first, like a person who claims an agent.
   async seize(tx, subject, how) {
     const email = subject.account === null ? null : await seizeAccount(tx, subject.account, how.now)
     const agents = await seizeAgents(tx, subject, how)

@@ -34,7 +34,7 @@ interface EvidenceParts
   env: Env
 }
 
-/** Every question whose answer shows that a promise holds, each asked by the domain whose it is. */
+/** All checks of the compliance report, each provided by the domain responsible for it. */
 export function evidenceOf({
   env,
   signer,

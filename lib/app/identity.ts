@@ -6,11 +6,11 @@ import { heldAuthors } from '#lib/domains/knowledge/held-authors.ts'
 import { tokenHolder } from '#lib/domains/tokens/holders.ts'
 import type { Domain, Parts } from './domain.ts'
 
-/** Who somebody is: what finds all the rest, and so the last to go. */
+/** Identities of people and agents. All other data is found through them, so they are erased last. */
 export function identity(parts: Parts) {
   const { db } = parts
   return {
-    // The last: who somebody is finds the rest.
+    // Last, because all other data is found through identities.
     identity: {
       offers: {},
       holders: [

@@ -23,7 +23,7 @@ import { consolePorts } from './console-ports.ts'
 import type { Domain, Parts } from './domain.ts'
 import { evidenceOf } from './evidence.ts'
 
-/** What runs the installation. `operations`: all that are offered, asked once everything is connected. */
+/** Operation of the installation. `operations` returns all operations; it is called after everything is connected. */
 export function installation(parts: Parts, operations: () => readonly OperationShape[]) {
   const {
     accounts,

@@ -29,7 +29,7 @@ import { snapshotKeysFolder } from '#lib/places.ts'
 import { deriveKey, sealedPurposes } from '#lib/secret.ts'
 import type { Domain, Parts } from './domain.ts'
 
-/** What agents keep for themselves and their siblings, sealed. */
+/** What agents store for themselves and for related agents, sealed. */
 export function keptByAgents(parts: Parts) {
   const { db, env, erasedOf, known, namesOf, origin, ownAgents, projectPorts, recognise, secret, signer, stores } =
     parts
@@ -53,7 +53,7 @@ export function keptByAgents(parts: Parts) {
     origin,
   }
   return {
-    // Their keys are the first to be destroyed, and their rows go before the keyring that they are sealed to.
+    // Their keys are destroyed first, and their rows are deleted before the keyring with which they are sealed.
     snapshots: {
       ...snapshotsService(snapshotPorts),
       exporters: snapshotExporters(db),
@@ -68,14 +68,14 @@ export function keptByAgents(parts: Parts) {
       }),
       jobs: grimoireJobs({ recordDeletion }),
       exporters: grimoireExporters(db, grimoireKey),
-      // The keyring after everything that is sealed to it.
+      // The keyring is erased after everything that is sealed with it.
       holders: [entryHolder(db), keyringHolder(db)],
     },
     clades: {
       offers: cladesService({
         db,
         key: cladeKey,
-        // What it shares, a self-hosted one shares here, too.
+        // Self-hosted agents may also share here.
         agents: { ...ownAgents, writable: sharingAgent },
         entriesOf: entriesOf(grimoireKey),
         namesOf,

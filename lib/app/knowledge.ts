@@ -26,12 +26,12 @@ import { lazily } from '#lib/kernel/lazily.ts'
 import { deriveKey } from '#lib/secret.ts'
 import type { Domain, Parts } from './domain.ts'
 
-/** What agents share. */
+/** Knowledge that agents share. */
 export function sharedKnowledge(parts: Parts) {
   const { db, env, erasures, ledger, pseudonymOf, recognise, retention, secret } = parts
   return {
     safety: { offers: safetyService(db) },
-    // Before knowledge: words are taken out while the rows that have them are there.
+    // Before knowledge: index words are removed while the rows that contain them exist.
     search: { offers: searchService(db), jobs: searchJobs(db), holders: [wordsHolder(db)] },
     knowledge: {
       offers: knowledgeService({

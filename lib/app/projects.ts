@@ -19,12 +19,12 @@ import { projectReferencesHolder } from '#lib/domains/projects/rows/references-h
 import { memberHolder } from '#lib/domains/projects/rows/taking-part.ts'
 import type { Domain, Parts } from './domain.ts'
 
-/** What is said in projects, and what came of it in connected stores. */
+/** Messages and documents of projects, and data derived from them in connected stores. */
 export function projectsAndWhatCameOfThem(parts: Parts) {
   const { db, engine, env, patience, known, mail, namesOf, projectPorts, projects, pseudonymOf, sources, stores } =
     parts
   return {
-    // Rows go after everything that was made of them; projects after what is in them.
+    // Rows are erased after everything derived from them, and projects after their contents.
     projects: {
       offers: projects,
       jobs: [
@@ -52,7 +52,7 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
           pointerPrefixes: projectPorts.pointerPrefixes,
         }),
         outsidePointerHolder(db),
-        // Before the messages: what was made from one is found by it.
+        // Before the messages, through which derived data is found.
         documentHolder(db, { withdrawNaming }),
         messageHolder(db, { withdrawNaming }),
         conversationHolder(db, { withdrawNaming }),

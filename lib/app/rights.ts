@@ -31,7 +31,7 @@ import { retentionKept } from '#lib/domains/retention/kept.ts'
 import { letterHolder } from '#lib/stores/mail/letters-held.ts'
 import type { Domain, Parts } from './domain.ts'
 
-/** What is answered for: the audit log, receipts, copies, periods, holds, requests and their letters. */
+/** Accountability: the audit log, receipts, exports, retention, holds, privacy requests and their emails. */
 export function rights(parts: Parts) {
   const {
     accounts,

@@ -9,7 +9,7 @@ const pending = () => {
   return { done, end }
 }
 
-it('runs the longest-waiting request when one ends, and refuses one that would wait too long', async () => {
+it('run starts the longest-waiting request when one ends, and rejects one that would wait too long', async () => {
   const patient = admission({ most: 2, patience: 60_000 })
   const [first, second] = [pending(), pending()]
   const order: number[] = []
@@ -39,7 +39,7 @@ it('runs the longest-waiting request when one ends, and refuses one that would w
   await expect(hasty.run(async () => 'free again')).resolves.toBe('free again')
 })
 
-it('frees the slot of work that fails', async () => {
+it('run frees the slot of failed work', async () => {
   const one = admission({ most: 1, patience: 10 })
   await expect(one.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await expect(one.run(async () => 1)).resolves.toBe(1)

@@ -1,11 +1,11 @@
 import { Problem } from '#lib/kernel/problem.ts'
 
 export interface Admission {
-  /** Runs the work when fewer than `most` others run. Throws `unavailable` when it would have to wait longer than `patience`. */
+  /** Runs the work when fewer than `most` others run. @throws `unavailable` if it would have to wait longer than `patience` */
   run<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Refuses work early instead of letting a queue of many seconds build up. `patience` in milliseconds. */
+/** Rejects work early instead of building a queue of many seconds. `patience` in milliseconds. */
 export function admission({ most, patience }: { most: number; patience: number }): Admission {
   let running = 0
   const waiting = new Set<() => void>()
@@ -36,7 +36,7 @@ export function admission({ most, patience }: { most: number; patience: number }
       try {
         return await work()
       } finally {
-        // A slot goes directly to the request that has waited longest.
+        // The slot is passed directly to the request that has waited longest.
         const [next] = waiting
         if (next) next()
         else running--

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** Milliseconds that a body of a known form may take in all, and that an upload or a download may stand still. */
+/** The time limit in milliseconds for the whole body of a regular request, and for each pause of an upload or download. */
 export const patience = 60_000
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -14,11 +14,11 @@ const slow = (seconds: number) =>
   })
 
 /**
- * The body as it arrives. One that is read piece by piece may take as long as it likes and must not stand still while its reader waits;
- * the time that the reader takes itself is not counted. Throws `bad_request`.
+ * The body as it arrives. A streamed body may take any time in total, but must not pause longer than `most` while its reader waits; the
+ * reader's own time does not count. @throws `bad_request`
  */
 export async function* arriving(request: IncomingMessage, most = patience): AsyncGenerator<Uint8Array> {
-  // Who stops reading still wants to answer: the connection stays.
+  // The connection stays open when reading stops, so that a response can be sent.
   const pieces = request.iterator({ destroyOnReturn: false })
   let timer: NodeJS.Timeout | undefined
   try {
@@ -37,8 +37,8 @@ export async function* arriving(request: IncomingMessage, most = patience): Asyn
 }
 
 /**
- * Ends a connection whose body never comes whole: so long after the request began, or, where the body is an upload that takes its time,
- * after its answer.
+ * Closes a connection whose body never arrives completely: at the time limit after the request began or, for a slow upload, after its
+ * response.
  */
 export function boundBody(
   request: IncomingMessage,

@@ -14,7 +14,7 @@ async function readBytes(request: DoorRequest, limit: number): Promise<Uint8Arra
   const length = request.headers.get('content-length')
   if (length !== null && Number(length) > limit) throw tooLarge(limit)
   if (!request.body) return new Uint8Array()
-  // Whatever length was promised: stop at the limit instead of holding what comes.
+  // Stops at the limit, whatever length was announced, instead of buffering more.
   const pieces: Uint8Array[] = []
   let size = 0
   try {
@@ -32,9 +32,9 @@ async function readBytes(request: DoorRequest, limit: number): Promise<Uint8Arra
 
 export interface BodyBounds {
   bytes: number
-  /** Members and elements in all; 10,000 unless told. */
+  /** The maximum number of members and elements; 10,000 by default. */
   members?: number
-  /** The operation looks itself for what cannot be stored, item by item. */
+  /** The operation itself checks each item for values that cannot be stored. */
   isCheckedLater?: boolean
 }
 export interface ParsedBody {
@@ -45,7 +45,7 @@ export interface ParsedBody {
 const mediaTypeOf = (request: DoorRequest): string | undefined =>
   request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
 
-/** A body to be read while it arrives. Throws 415. */
+/** A body that is read as it arrives. @throws `unsupported_media_type` (415) */
 export function uploaded(request: DoorRequest, mediaTypes: readonly string[]): Upload {
   const mediaType = mediaTypeOf(request)
   if (mediaType === undefined || !mediaTypes.includes(mediaType))
@@ -58,8 +58,8 @@ export function uploaded(request: DoorRequest, mediaTypes: readonly string[]): U
 async function* none(): AsyncGenerator<Uint8Array> {}
 
 /**
- * The request's JSON, within its bounds. Throws 413, 415 (another media type), 400 (not UTF-8, not JSON, too deep) and
- * 422 (a NUL character, which the database cannot hold). An absent body is undefined.
+ * The request's JSON, within its bounds; undefined without a body. @throws 413, 415 (another media type), 400 (not UTF-8, not JSON,
+ * nested too deep), 422 (a NUL character, which the database cannot store)
  */
 export async function readJson(
   request: DoorRequest,

@@ -7,7 +7,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 
 let test: TestApp
 let port: number
-/** Hands a route handler a request as Next does: later, without the socket, and with the `X-Forwarded-For` of the client. */
+/** Passes a request to a route handler like Next: later, without the socket, and with the client's `X-Forwarded-For`. */
 async function answerAsNext(asked: IncomingMessage, response: ServerResponse): Promise<void> {
   await turn()
   const headers = new Headers({ 'x-forwarded-for': String(asked.headers['x-forwarded-for'] ?? '127.0.0.1') })
@@ -62,7 +62,7 @@ it('a route handler of plain Next takes the client address from the socket, and 
   expect(await auditedAddress('proxied', '127.0.0.2', '203.0.113.9, 198.51.100.7')).toBe('198.51.100.7')
 })
 
-it('a route handler of plain Next tells concurrent clients apart', async () => {
+it('a route handler of plain Next distinguishes concurrent clients', async () => {
   const clients = Array.from({ length: 20 }, (_, n) => `127.0.1.${n + 1}`)
   const seen = await Promise.all(clients.map((client, n) => auditedAddress(`client-${n}`, client)))
   expect(seen).toEqual(clients)

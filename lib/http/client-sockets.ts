@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
 
-/** The client's address, for Next's pages and routes: the server knows the socket, Next does not. */
+/** The client's address for Next's pages and routes, which have no access to the socket. */
 export const clientAddresses = new AsyncLocalStorage<string>()
 
-/** Several lines of one header are one list (RFC 9110 §5.3). */
+/** Several lines of one header form one list (RFC 9110 §5.3). */
 export const textOf = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
 
@@ -17,8 +17,8 @@ const started = (message: unknown): { request: IncomingMessage; socket: Socket }
 }
 
 /**
- * Fills {@link clientAddresses} where plain Next is hosted. Next gives its handlers a `X-Forwarded-For` that the client may have written,
- * and no socket. Node publishes each request of this process with its socket before a handler runs.
+ * Sets {@link clientAddresses} when plain Next runs the server. Next gives its handlers no socket, and an `X-Forwarded-For` that the
+ * client may have written. Node publishes each request of this process with its socket before a handler runs.
  */
 export function followClientSockets(proxies: () => TrustedProxies): void {
   subscribe('http.server.request.start', (message) => {

@@ -15,7 +15,7 @@ import { issuedAgent } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
 const run = promisify(execFile)
-/** A JRE alone cannot launch source files. */
+/** A JRE without a compiler cannot launch source files. */
 const hasJavaCompiler = () => spawnSync('java', ['--describe-module', 'jdk.compiler']).status === 0
 
 let test: TestApp
@@ -31,7 +31,10 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Opens a connection that a test writes to piece by piece; gives what came until it was closed, and after how many milliseconds that was. */
+/**
+ * Opens a connection to which a test writes piece by piece. Returns what was received until it was closed, and after how many
+ * milliseconds that was.
+ */
 function lineTo(url: string) {
   const started = performance.now()
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -56,18 +59,18 @@ function answerOf(text: string) {
   return { status: Number(head.split(' ')[1]), headers, json: JSON.parse(body) }
 }
 
-/** How many listen to what on the connection. */
+/** The number of listeners on the connection, by event. */
 const listenersOf = (socket: Socket): Record<string, number> =>
   Object.fromEntries(socket.eventNames().map((name) => [String(name), socket.listenerCount(name)]))
 
-describe('many requests over one connection leave nobody listening to it', () => {
+describe('many requests over one connection leave no listeners on it', () => {
   const kinds: [what: string, method: string, path: () => string, body: () => string, status: number][] = [
     ['reads', 'GET', () => '/v1/auth/me', () => '', 200],
     ['contributions', 'POST', () => '/v1/knowledge', () => JSON.stringify(trace()), 201],
-    ['bodies that are none', 'POST', () => '/v1/knowledge', () => '{', 400],
+    ['malformed bodies', 'POST', () => '/v1/knowledge', () => '{', 400],
     ['exports', 'GET', () => `/v1/export/${agent.id}`, () => '', 200],
     ['imports', 'POST', () => '/v1/import', () => document, 200],
-    ['imports that are none', 'POST', () => '/v1/import', () => '{"a":', 400],
+    ['malformed imports', 'POST', () => '/v1/import', () => '{"a":', 400],
     ['pages', 'GET', () => '/nowhere', () => '', 404],
     ['forms', 'POST', () => '/sign-in', () => 'x', 404],
   ]
@@ -101,7 +104,7 @@ describe('many requests over one connection leave nobody listening to it', () =>
   })
 })
 
-describe('what is no request is refused with a problem that has a number', () => {
+describe('a malformed request', () => {
   it.each([
     [
       'headers of 200 KB',
@@ -110,14 +113,14 @@ describe('what is no request is refused with a problem that has a number', () =>
       'headers_too_large',
     ],
     ['an address of 3 MB', `GET /${'x'.repeat(3_000_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
-    ['no HTTP', 'Good morning\r\n\r\n', 400, 'bad_request'],
+    ['text that is not HTTP', 'Good morning\r\n\r\n', 400, 'bad_request'],
     [
-      'a chunk that is none',
+      'a malformed chunk',
       'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n',
       400,
       'bad_request',
     ],
-  ])('%s', async (_what, sent, status, code) => {
+  ])('with %s returns a problem with a request id', async (_what, sent, status, code) => {
     const { socket, closed } = lineTo(test.url)
     socket.write(sent)
     const answer = answerOf((await closed).text)
@@ -129,7 +132,7 @@ describe('what is no request is refused with a problem that has a number', () =>
     expect(answer.headers.get('ratelimit-policy')).toBe('"read";q=60;w=60')
   })
 
-  it('and is not put into an answer that is under way', async () => {
+  it('returns no problem inside a response that has begun', async () => {
     const { socket, closed } = lineTo(test.url)
     const ask = `GET /v1/export/${agent.id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agent.token}\r\n\r\n`
     socket.write(`${ask}Good morning\r\n\r\n`)
@@ -138,7 +141,7 @@ describe('what is no request is refused with a problem that has a number', () =>
   })
 })
 
-describe('who sends drop by drop', () => {
+describe('a client that sends very slowly', () => {
   const most = 1_000
   let slow: TestApp
   beforeAll(async () => {
@@ -159,13 +162,13 @@ describe('who sends drop by drop', () => {
     }
   }
 
-  it('headers is refused when their time is over', async () => {
+  it('is rejected when the time limit of its headers ends', async () => {
     const ended = await dripping('GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'x')
     expect(ended?.after).toBeGreaterThan(most * 0.9)
     expect(answerOf(ended?.text ?? '')).toMatchObject({ status: 408, json: { code: 'too_slow' } })
   })
 
-  it('nothing at all is refused, too', async () => {
+  it('is rejected when it sends nothing', async () => {
     expect(await dripping('', '')).toMatchObject({ text: expect.stringMatching(/^HTTP\/1.1 408 /) })
   })
 
@@ -173,7 +176,7 @@ describe('who sends drop by drop', () => {
     ['/v1/knowledge', 'Content-Length: 1000'],
     ['/v1/knowledge/batch', 'Transfer-Encoding: chunked'],
     ['/sign-in', 'Content-Length: 1000'],
-  ])('a body for %s (%s) is cut off when its time is over', async (path, length) => {
+  ])('is disconnected when the time limit of its body for %s (%s) ends', async (path, length) => {
     const { token } = agent
     const ended = await dripping(
       `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
@@ -190,7 +193,7 @@ describe('requests that offer another protocol', () => {
   let upgraded: TestApp
   beforeAll(async () => {
     const database = { ownerUrl: test.ownerUrl, appUrl: test.app.env.DATABASE_URL ?? '', drop: async () => {} }
-    // Next adds such a listener to the server with the first page that it renders.
+    // Next adds such a listener to the server when it renders its first page.
     upgraded = await testApp({}, database, {
       pages: () => async (request, response) => {
         const { server } = request.socket as Socket & { server: Server }
@@ -202,14 +205,14 @@ describe('requests that offer another protocol', () => {
   })
   afterAll(() => upgraded?.close())
 
-  it.each(['h2c', 'websocket', 'TLS/1.0, HTTP/2.0'])('for %s are answered as HTTP/1.1', async (protocol) => {
+  it.each(['h2c', 'websocket', 'TLS/1.0, HTTP/2.0'])('for %s get an HTTP/1.1 response', async (protocol) => {
     const { socket, closed } = lineTo(upgraded.url)
     const body = JSON.stringify(trace())
     const { length } = Buffer.from(body)
     socket.write(
       `POST /v1/knowledge HTTP/1.1\r\nHost: x\r\n${offer.replace('h2c', protocol)}\r\nAuthorization: Bearer ${agent.token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`,
     )
-    // The connection stays one of HTTP/1.1.
+    // The connection remains HTTP/1.1.
     await once(socket, 'data')
     socket.write(`GET /health HTTP/1.1\r\nHost: x\r\n${offer}\r\n\r\n`)
     await once(socket, 'data')
@@ -218,7 +221,7 @@ describe('requests that offer another protocol', () => {
     expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['201', '200', '200'])
   })
 
-  it('through curl --http2 are answered', async () => {
+  it('from curl --http2 get a response', async () => {
     const { stdout } = await run('curl', [
       '-sS',
       '--http2',
@@ -232,7 +235,7 @@ describe('requests that offer another protocol', () => {
   })
 
   it.skipIf(!hasJavaCompiler())(
-    'through Java’s HttpClient are answered',
+    'from Java’s HttpClient get a response',
     async () => {
       const source = join(mkdtempSync(join(tmpdir(), 'kp-java-')), 'Ask.java')
       onTestFinished(() => rmSync(dirname(source), { recursive: true }))
@@ -254,18 +257,18 @@ describe('requests that offer another protocol', () => {
   )
 })
 
-describe('requests that RFC 9112 does not allow', () => {
+describe('requests that RFC 9112 forbids', () => {
   it.each([
     ['two Host headers', 'GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
     ['no version', 'GET /health\r\n\r\n'],
-  ])('%s: 400', async (_what, sent) => {
+  ])('with %s return 400', async (_what, sent) => {
     const { socket, closed } = lineTo(test.url)
     socket.write(sent)
     expect((await closed).text).toMatch(/^HTTP\/1\.1 400 /)
   })
 })
 
-describe('methods that an address does not take', () => {
+describe('unsupported methods', () => {
   it.each([
     ['TRACE', '/v1/knowledge', 'GET, POST, HEAD'],
     ['TRACE', '/sign-in', 'GET, HEAD, POST'],

@@ -1,4 +1,4 @@
-/** What `handle` needs of a request; both the Fetch API's and the front's have it. */
+/** What `handle` needs of a request, provided by the Fetch API and by the API server. */
 export interface DoorRequest {
   method: string
   /** Absolute, or from the path on. */
@@ -7,18 +7,18 @@ export interface DoorRequest {
   body: AsyncIterable<Uint8Array> | null
 }
 
-/** What a door sends. */
+/** The response to send. */
 export interface DoorAnswer {
   status: number
   headers: Record<string, string>
   body: string | AsyncIterable<string | Uint8Array> | null
 }
 
-/** What the door itself knows of the request. */
+/** What the HTTP layer knows about the request. */
 export interface Via {
   params: Record<string, string>
   /** The client's address, after trusted proxies. */
   address: string
-  /** Whether it came to the listener of KP_METRICS_LISTEN. */
+  /** Whether it was received by the listener of KP_METRICS_LISTEN. */
   isMonitoring?: boolean
 }

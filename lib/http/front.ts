@@ -22,16 +22,16 @@ export interface FrontParts {
   /** Throws while no page may be served. */
   admitPage(): Promise<void>
   proxies: () => TrustedProxies
-  /** Counts a request for a page in its address's window. */
+  /** Counts a page request in the rate limit of its address. */
   countPage(address: string): Promise<Window>
 }
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Bytes of a form of the console, the largest there is. */
+/** The size of the console's largest form, in bytes. */
 const largestForm = 64 * 1024
 
-/** Whether the escapes of a path are UTF-8; Next takes one where they are not for a fault of its own. */
+/** Whether the percent-encoding of a path is valid UTF-8; otherwise Next would report an internal error. */
 function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path)
@@ -43,7 +43,7 @@ function isDecodable(path: string): boolean {
 
 const uncountedHeaders = (): Record<string, string> => limitHeaders(uncountedWindow('read'), 'read')
 
-/** Refuses a request before Next sees it. */
+/** Rejects a request before it reaches Next. */
 function refusedPage(problem: Problem, more: Record<string, string> = {}): DoorAnswer {
   const requestId = newId('req')
   return refusal(problem, 'page', requestId, { ...plainHeaders(requestId), ...uncountedHeaders(), ...more })
@@ -66,7 +66,7 @@ const unknown = operation({
   output: z.unknown(),
 })
 
-/** What pages and the forms of sign-in take. */
+/** The methods of pages and of the sign-in forms. */
 const pageMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
 const wrongMethod = (allowed: readonly string[]): Problem =>
   new Problem('method_not_allowed', {
@@ -87,7 +87,7 @@ async function send(
   isHead: boolean,
   most: number,
 ): Promise<void> {
-  // Nobody reads for whom nothing moves: what fills the cursor's page, or the memory, waits no longer.
+  // Closes a connection without progress, so that a client that stops reading does not hold a cursor or memory.
   response.setTimeout(most, () => response.destroy())
   if (body === null || typeof body === 'string') {
     response.writeHead(status, body === null ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) })
@@ -104,19 +104,20 @@ async function send(
     try {
       yield* pieces
     } catch (error) {
-      // Readable hands the reader's leaving in, too.
+      // Readable also throws the client's disconnect into this generator.
       isOurs = !response.destroyed
       throw error
     }
   }
-  // A reader that leaves ends the cursor; there is nobody left to tell. A fault of ours breaks the transfer off, so that it is seen.
+  // When the client disconnects, the cursor is closed and nothing is reported. Our own errors abort the transfer, so that the client
+  // notices.
   await pipeline(Readable.from(watched(body)), response).catch((error: unknown) => {
     if (isOurs) logFault(error, { operationId: 'stream', requestId: headers['X-Request-Id'] ?? '' })
     response.destroy()
   })
 }
 
-/** In place of every page, until the erasures since a backup are replayed. */
+/** Replaces every page until the erasures since a backup are replayed. */
 function closedPage(error: unknown): DoorAnswer {
   const requestId = newId('req')
   const { status, headers } = refusal(error, 'page', requestId, plainHeaders(requestId))
@@ -128,7 +129,10 @@ function closedPage(error: unknown): DoorAnswer {
   }
 }
 
-/** Answers the operations before Next sees the request, and hands everything else to Next. `most`: see {@link patience}. */
+/**
+ * The API server: responds to operations before Next sees the request, and passes all other requests to Next. `most`: see {@link
+ * patience}.
+ */
 export function createFront(
   { useCases, handle, admitPage, proxies, countPage }: FrontParts,
   pages: Pages,
@@ -138,14 +142,14 @@ export function createFront(
   for (const useCase of useCases) {
     const { method, path, audit } = useCase.operation
     const wanted = methods.filter((name) => name.toLowerCase() === method)
-    // An export is counted and audited; a HEAD would spend one and throw it away.
+    // An export is counted and audited; a HEAD request would use one up without its result.
     const takesHead = method === 'get' && !('action' in audit && audit.action === 'export')
     router.on(takesHead ? ['GET', 'HEAD'] : wanted, path.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, useCase)
   }
   const isApi = (path: string): boolean =>
     path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
 
-  /** The methods of the operation at the address: of `/v1/knowledge/batch`, not those of `/v1/knowledge/{id}`. */
+  /** The methods at the address: for `/v1/knowledge/batch`, not those of `/v1/knowledge/{id}`. */
   function allowedAt(url: string): readonly string[] {
     const found = [...methods, 'HEAD' as const].flatMap((method) => {
       const path = (router.find(method, url)?.store as UseCase | undefined)?.operation.path
@@ -155,7 +159,7 @@ export function createFront(
     return found.filter(({ variables }) => variables === fewest).map(({ method }) => method)
   }
 
-  /** What no operation answers, through the same door: with its headers, and counted. */
+  /** Handles unknown addresses like operations, so that they get the same headers and are counted. */
   function nobody(url: string): UseCase {
     const allowed = allowedAt(url)
     const problem =
@@ -165,7 +169,7 @@ export function createFront(
     return { operation: unknown, execute: () => Promise.reject(problem) }
   }
 
-  /** A page's request has a small body, of a length that is told; whatever else would fill the memory is refused. */
+  /** Page requests need a small body with Content-Length. Other bodies are rejected, because they could fill the memory. */
   function refusedBody({ method, headers }: IncomingMessage): DoorAnswer | undefined {
     if (method === 'GET' || method === 'HEAD') return undefined
     const length = headers['content-length']
@@ -204,7 +208,7 @@ export function createFront(
       ? refusedBody(request)
       : refusedPage(new Problem('bad_request', 'The escapes in the address are not UTF-8.'))
     if (refused) return send(response, refused, isHead, most)
-    // Files of the build cost no more than their bytes.
+    // Built files are not counted: they cost no more than their bytes.
     if (!path.startsWith('/_next/static/')) {
       const window = await countPage(address)
       if (!window.allowed) return send(response, tooMany(window), isHead, most)

@@ -21,21 +21,21 @@ import { observedUpload } from './upload-stream.ts'
 
 export interface HandlerParts {
   access: Access
-  /** Throws while nothing may be served, because a restored database still has what was erased. */
+  /** Throws while nothing may be served, because a restored database still contains erased data. */
   admit(): Promise<void>
   gate: GatePorts
   metrics: Metrics
-  /** Erasures look through every store: many at once are refused before they keep each other waiting. */
+  /** Erasures search every store. If there are many, further ones are rejected before they slow each other down. */
   erasing: Admission
-  /** Our own origin, against requests that another site makes in a person's browser. */
+  /** Our own origin, to reject requests that another site makes in a person's browser. */
   origin: string
-  /** Keys the hashes of bodies that idempotency records keep. */
+  /** The key for the hashes of bodies in idempotency records. */
   hashKey: () => Uint8Array
-  /** Throws `quota_exceeded` where the write is above the storage quota. */
+  /** @throws `quota_exceeded` if the write exceeds the storage quota */
   admitStorage: StorageAdmission['admit']
-  /** Opens operations that monitoring may do. */
+  /** Authorizes operations that are open to monitoring. */
   metricsToken?: string | undefined
-  /** Told of what was carried out, once it has committed; it neither waits nor throws. */
+  /** Called after an operation has committed; it neither waits nor throws. */
   observe?:
     | ((
         operationId: string,
@@ -50,7 +50,7 @@ const defaultBodyLimit = 64 * 1024
 const requestIdForm = /^[\w.:-]{1,128}$/
 const keyForm = /^[\x20-\x7e]{1,255}$/
 
-/** A batch may be as large as so many units, within what one transaction can do in its time. */
+/** The maximum size of a batch in bytes: what one transaction can process within its time limit. */
 const largestBatch = 8 * 1024 * 1024
 
 function bodyBounds({ bodyLimit = defaultBodyLimit }: OperationShape, { actor: { quota } }: Caller): BodyBounds {
@@ -84,7 +84,7 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
 const tooManyFrom = ({ limit }: Window): Problem =>
   new Problem('rate_limited', `${limit.toLocaleString('en')} requests a minute are allowed from one address.`)
 
-/** What a request may store: its size, and how many records. Undefined where it stores nothing. */
+/** What a request may store: bytes and number of records. Undefined if it stores nothing. */
 function storedBy(
   { stores, upload }: OperationShape,
   request: DoorRequest,
@@ -119,7 +119,7 @@ const matches = (header: string | null, etag: string): boolean =>
   (header.trim() === '*' ||
     header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag.replace(/^W\//, '')))
 
-/** A browser sends a session by itself: only our own pages may make it write. */
+/** Browsers send the session cookie automatically, so writes with it must come from our own pages. */
 function refuseCrossSite(request: DoorRequest, caller: Caller, origin: string): void {
   if (caller.actor.kind !== 'person' || request.method === 'GET' || request.method === 'HEAD') return
   const from = request.headers.get('origin')
@@ -128,7 +128,7 @@ function refuseCrossSite(request: DoorRequest, caller: Caller, origin: string): 
   throw new Problem('cross_site', 'This request did not come from a page of this installation.')
 }
 
-/** Keyed: a body may hold what its plain hash would let somebody guess. */
+/** Keyed, because a plain hash of a body could reveal guessable contents. */
 const hashOfRequest = ({ id }: OperationShape, { url }: DoorRequest, hashKey: Uint8Array): Hmac =>
   createHmac('sha256', hashKey).update(`${id}\n${url.replace(/^https?:\/\/[^/]+/, '')}\n`)
 
@@ -144,10 +144,11 @@ function idempotencyOf(
   if (key === null) return undefined
   if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key is 1 to 255 printable ASCII characters.')
   const requestHash = hashOfRequest(operation, request, hashKey).update(body).digest()
-  // The key is the client's own words: what is kept of it is a hash.
+  // The key is chosen by the client, so only its hash is stored.
   const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')
   const { actor, limitKey } = caller
-  // Who has no token yet is told apart by address and body. A successor by rotation shares windows with its token, and no keys.
+  // Callers without a token are distinguished by address and body. A rotated token shares the rate limit with its successor, but not
+  // idempotency keys.
   const own = actor.tokenId === undefined ? limitKey : `token:${actor.tokenId}`
   const scope = actor.kind === 'anonymous' ? `${limitKey}:${requestHash.toString('hex')}` : own
   return { scope, key: keyHash, requestHash }
@@ -175,7 +176,7 @@ function present(
   return { status: made.status, headers, body: text }
 }
 
-/** What every answer carries, whoever gives it. */
+/** Headers of every response. */
 export const plainHeaders = (requestId: string): Record<string, string> => ({
   'KP-Schema-Version': 'v1',
   'X-Request-Id': requestId,
@@ -183,12 +184,15 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
 })
 
-/** Agents read these answers as part of their prompt: what others contributed is data and no order. */
+/** Agents read these responses as part of their prompt: content of other agents is data, not instructions. */
 const contributed = /^\/v1\/(?:knowledge|skills|sop|quarantine)(?:\/|$)/
 const trustHeader = (path: string): Record<string, string> =>
   contributed.test(path) ? { 'KP-Content-Trust': 'untrusted' } : {}
 
-/** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
+/**
+ * Turns a request into a response: identifies the caller, counts the request, and runs the operation. The API server and the route
+ * handlers both call it.
+ */
 export function createHandle({
   access,
   admit,
@@ -217,7 +221,7 @@ export function createHandle({
     let write: AdmittedWrite | undefined
     try {
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
-      // A request that no window counts still says what the windows of its address are.
+      // A request that counts in no window still gets limit headers.
       Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
       if (!operation.isOpenBeforeReplay) await admit()
       if (operation.perAddress !== undefined) {
@@ -242,11 +246,11 @@ export function createHandle({
           })
         }
       }
-      // Whoever may not do it at all is refused by the gate, before anything of a body is read.
+      // If the caller lacks the permission, the pipeline rejects the request before the body is read.
       const { value, bytes } =
         operation.body && caller.actor.can(operation.permission)
           ? await readJson(request, bodyBounds(operation, caller))
-          : // What is read while it arrives is told apart by what is said of it.
+          : // A streamed body is identified by its headers, because its bytes are not known yet.
             { value: undefined, bytes: Buffer.from(operation.upload ? declaredOf(request) : '') }
       const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
       const wanted = storedBy(operation, request, bytes, value)
@@ -260,7 +264,7 @@ export function createHandle({
         write = admitted
         if (admitted.warning !== undefined) common['KP-Storage-Used'] = `${admitted.warning}%`
       }
-      // As with a body: whoever may not do it at all is refused by the gate.
+      // As with a body: if the caller lacks the permission, the pipeline rejects the request.
       const upload =
         operation.upload && caller.actor.can(operation.permission) ? uploaded(request, operation.upload) : undefined
       const announced = wanted?.bytes ?? 0
@@ -312,7 +316,7 @@ export function createHandle({
   }
 }
 
-/** Any error as an RFC 9457 answer; one that nobody expected is logged, and answered without its text. */
+/** Turns any error into an RFC 9457 response. Unexpected errors are logged, and the response does not contain their text. */
 export function refusal(
   error: unknown,
   operationId: string,

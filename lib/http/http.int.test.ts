@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Bytes as they are, over a socket: what no client library would send. */
+/** Sends raw bytes over a socket, for requests that no client library would send. */
 const raw = (text: string): Promise<string> =>
   new Promise((done, failed) => {
     const socket = connect(Number(new URL(test.url).port), '127.0.0.1', () => socket.write(text))
@@ -24,8 +24,8 @@ const raw = (text: string): Promise<string> =>
     socket.on('close', () => done(answer)).on('error', failed)
   })
 
-describe('every answer', () => {
-  it('echoes a request id that is one, makes one otherwise, and names it in a problem', async () => {
+describe('every response', () => {
+  it('echoes a valid request id, otherwise generates one, and includes it in a problem', async () => {
     const given = await test.fetch('GET', '/v1/auth/me', { token: agent.token, headers: { 'X-Request-Id': 'my-id.1' } })
     expect(given.headers.get('x-request-id')).toBe('my-id.1')
     const odd = await test.fetch('GET', '/v1/auth/me', {
@@ -38,7 +38,7 @@ describe('every answer', () => {
     expect(refused.json).toMatchObject({ type: '/docs/api#not_found', status: 404, title: 'Not found' })
   })
 
-  it('carries the limits of its class, also when it is a refusal', async () => {
+  it('has the limits of its class, also when it is an error', async () => {
     const { token } = await test.agent()
     const seen = async (told: Told) =>
       ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => Number(told.headers.get(name)))
@@ -60,7 +60,7 @@ describe('every answer', () => {
     }
   })
 
-  it('states the window of pages when Next answers the request', async () => {
+  it('has the limits of pages when Next handles the request', async () => {
     const seen = []
     for (const path of ['/api/auth/session', '/sign-in', '/api/auth/csrf']) {
       const { status, headers } = await test.fetch('GET', path)
@@ -72,7 +72,7 @@ describe('every answer', () => {
     expect(seen).toEqual([page, first, page, first - 1, page, first - 2])
   })
 
-  it('states the limits of its class when the server refuses a request for a page', async () => {
+  it('has the limits of its class when the server rejects a page request', async () => {
     const answers = {
       'the body of a form is too large': await test.fetch('POST', '/api/auth/callback/x', { body: 'x'.repeat(70_000) }),
       'the path has malformed escapes': await test.fetch('GET', '/nowhere/%E0%A4%A'),
@@ -88,7 +88,7 @@ describe('every answer', () => {
     )
   })
 
-  it('to HEAD is that to GET without its body', async () => {
+  it('to HEAD equals that to GET without its body', async () => {
     const get = await test.fetch('GET', '/v1/receipts/rcpt_0000000000000000000000')
     const head = await test.fetch('HEAD', '/v1/receipts/rcpt_0000000000000000000000')
     expect([head.status, head.text, head.headers.get('content-type')]).toEqual([
@@ -101,21 +101,25 @@ describe('every answer', () => {
 
 describe('hostile requests', () => {
   it.each([
-    ['a length that is none', 'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n', 400],
+    ['an invalid length', 'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n', 400],
     ['two lengths', 'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
     [
       'a length and chunks',
       'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
     ],
-    ['a broken escape in the path', 'GET /v1/knowledge/%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404],
-    ['a path that climbs', 'GET /v1/../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404],
+    [
+      'invalid percent-encoding in the path',
+      'GET /v1/knowledge/%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      404,
+    ],
+    ['a path to a parent folder', 'GET /v1/../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404],
     ['a NUL in the path', 'GET /v1/knowledge/kp:trace:%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 401],
-  ])('%s', async (_name, text, status) => {
+  ])('with %s return the expected status', async (_name, text, status) => {
     expect((await raw(text)).split(' ')[1]).toBe(String(status))
   })
 
-  it('a body in chunks without a promised length ends at the limit', async () => {
+  it('a chunked body without Content-Length is rejected at the limit', async () => {
     const { token } = await test.agent()
     const pieces = Array.from({ length: 400 }, () => '800\r\n'.concat(' '.repeat(2048), '\r\n')).join('')
     const answer = await raw(
@@ -124,7 +128,7 @@ describe('hostile requests', () => {
     expect(answer.split(' ')[1]).toBe('413')
   })
 
-  it('ids with escapes and quotes stay ids', async () => {
+  it('ids with escapes and quotes are rejected as invalid', async () => {
     for (const id of [
       "kp:trace:'; DROP TABLE units; --",
       'kp:trace:../../x',
@@ -136,7 +140,7 @@ describe('hostile requests', () => {
     }
   })
 
-  it('members that shadow an object’s own are unknown fields', async () => {
+  it('members named like those of Object.prototype are rejected as unknown fields', async () => {
     const { token } = await test.agent()
     const body = JSON.stringify(trace()).replace('{', '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{}},')
     const told = await test.fetch('POST', '/v1/knowledge', { token, body })
@@ -145,7 +149,7 @@ describe('hostile requests', () => {
   })
 })
 
-it('marks answers with contributed text as untrusted, and no others', async () => {
+it('responses with contributed text are marked as untrusted, and others are not', async () => {
   const { token } = await test.agent()
   const trustOf = async (path: string) => (await test.fetch('GET', path, { token })).headers.get('kp-content-trust')
   expect(await Promise.all(['/v1/knowledge?q=lock', '/v1/skills', '/v1/auth/tokens'].map(trustOf))).toEqual([
@@ -155,8 +159,8 @@ it('marks answers with contributed text as untrusted, and no others', async () =
   ])
 })
 
-describe('what is not part of the API', () => {
-  it('is refused with the headers of every answer', async () => {
+describe('requests outside the API', () => {
+  it('are rejected with the headers of every response', async () => {
     const told = await test.fetch('GET', '/v1/nowhere', { headers: { 'X-Request-Id': 'mine' } })
     expect([told.status, told.headers.get('x-request-id'), told.headers.get('x-content-type-options')]).toEqual([
       404,
@@ -166,10 +170,10 @@ describe('what is not part of the API', () => {
     expect(told.headers.get('x-ratelimit-limit')).toBe('60')
   })
 
-  it('reaches Next with a small body of a told length alone', async () => {
+  it('reach Next only with a small body and Content-Length', async () => {
     const form = (body: Uint8Array) =>
       fetch(`${test.url}/api/auth/callback/credentials`, { method: 'POST', body: body as BodyInit })
-    expect((await form(new Uint8Array(1_000))).status).toBe(404) // the page behind the front, in this test
+    expect((await form(new Uint8Array(1_000))).status).toBe(404) // the page behind the API server in this test
     expect((await form(new Uint8Array(70_000))).status).toBe(413)
     const endless = await raw(
       'POST /sign-in HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
@@ -179,7 +183,7 @@ describe('what is not part of the API', () => {
 })
 
 describe('a browser’s session', () => {
-  it('writes from our own pages alone', async () => {
+  it('writes only from our own pages', async () => {
     const person = await signedIn(test)
     const { token } = await test.agent()
     const claim = (headers: Record<string, string>) =>
@@ -201,7 +205,7 @@ describe('a browser’s session', () => {
     expect((await claim({})).status).toBe(200)
   })
 
-  it('that is revoked or not ours is nobody’s on its next request', async () => {
+  it('is rejected on the next request when it is revoked or not ours', async () => {
     const person = await signedIn(test)
     expect((await test.fetch('GET', '/api/sessions', { cookie: person.cookie })).status).toBe(200)
     await test.db.prisma.session.updateMany({ where: { accountId: person.accountId }, data: { revokedAt: new Date() } })
@@ -209,7 +213,7 @@ describe('a browser’s session', () => {
     expect((await test.fetch('GET', '/api/sessions', { cookie: 'next-auth.session-token=forged' })).status).toBe(401)
   })
 
-  it('does not stand in for a token that is no good', async () => {
+  it('does not replace an invalid token', async () => {
     const person = await signedIn(test)
     const told = await test.fetch('GET', '/v1/auth/me', { cookie: person.cookie, token: 'kp_broken' })
     expect([told.status, told.json.code]).toEqual([401, 'token_invalid'])
@@ -217,7 +221,7 @@ describe('a browser’s session', () => {
 })
 
 describe('anonymous reading', () => {
-  it('is off; switched on by an admin it shows network units, counted by address, and a forged header buys no window', async () => {
+  it('is off by default; when an admin enables it, it returns network units and counts by address, ignoring forged headers', async () => {
     const { json } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const hidden = await test.fetch('POST', '/v1/knowledge', {
       token: agent.token,
@@ -229,7 +233,7 @@ describe('anonymous reading', () => {
     expect(
       (await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: true } })).status,
     ).toBe(200)
-    // A setting holds for a second.
+    // A setting is cached for a second.
     await expect.poll(async () => (await test.fetch('GET', path)).status, { timeout: 120_000 }).toBe(200)
     expect((await test.fetch('GET', `/v1/knowledge/${hidden.json.data.id}`)).status).toBe(404)
     expect((await test.fetch('POST', '/v1/knowledge', { body: trace() })).status).toBe(401)
@@ -245,33 +249,36 @@ describe('anonymous reading', () => {
 })
 
 describe('limits on two replicas', () => {
-  it.each(['postgres', 'redis'] as const)('over one %s: exactly as many as the tier allows', async (store) => {
-    const redis = store === 'redis' ? await startRedis() : undefined
-    if (store === 'redis' && redis === undefined) return
-    const settings = { KP_LIMITS: store, ...(redis && { KP_REDIS_URL: redis.url }) }
-    const one = await testApp(settings)
-    const two = await testApp(settings, {
-      ownerUrl: one.ownerUrl,
-      appUrl: one.app.env.DATABASE_URL ?? '',
-      drop: async () => {},
-    })
-    try {
-      const { token } = await one.agent()
-      const statuses = await Promise.all(
-        Array.from({ length: 64 }, (_, n) =>
-          (n % 2 ? one : two).fetch('POST', '/v1/knowledge', { token, body: '{' }).then(({ status }) => status),
-        ),
-      )
-      expect(statuses.filter((status) => status === 400)).toHaveLength(30)
-      expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(3)
-      expect(new Set(statuses)).toEqual(new Set(statuses.includes(401) ? [400, 429, 401] : [400, 429]))
-      // The third refusal revoked it; both replicas know.
-      for (const replica of [one, two])
-        expect((await replica.fetch('GET', '/v1/auth/me', { token })).json.code).toBe('token_revoked')
-    } finally {
-      await two.close()
-      await one.close()
-      await redis?.stop()
-    }
-  })
+  it.each(['postgres', 'redis'] as const)(
+    'over one %s admit exactly as many requests as the tier allows',
+    async (store) => {
+      const redis = store === 'redis' ? await startRedis() : undefined
+      if (store === 'redis' && redis === undefined) return
+      const settings = { KP_LIMITS: store, ...(redis && { KP_REDIS_URL: redis.url }) }
+      const one = await testApp(settings)
+      const two = await testApp(settings, {
+        ownerUrl: one.ownerUrl,
+        appUrl: one.app.env.DATABASE_URL ?? '',
+        drop: async () => {},
+      })
+      try {
+        const { token } = await one.agent()
+        const statuses = await Promise.all(
+          Array.from({ length: 64 }, (_, n) =>
+            (n % 2 ? one : two).fetch('POST', '/v1/knowledge', { token, body: '{' }).then(({ status }) => status),
+          ),
+        )
+        expect(statuses.filter((status) => status === 400)).toHaveLength(30)
+        expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(3)
+        expect(new Set(statuses)).toEqual(new Set(statuses.includes(401) ? [400, 429, 401] : [400, 429]))
+        // The third violation revoked it; both replicas know.
+        for (const replica of [one, two])
+          expect((await replica.fetch('GET', '/v1/auth/me', { token })).json.code).toBe('token_revoked')
+      } finally {
+        await two.close()
+        await one.close()
+        await redis?.stop()
+      }
+    },
+  )
 })

@@ -6,10 +6,13 @@ import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { plainHeaders, refusal } from './handle.ts'
 
-/** Bytes of address and headers: a search of ten thousand words still reaches the operation, which says what is wrong with it. */
+/**
+ * The maximum size of address and headers in bytes. A search of ten thousand words still reaches the operation, which explains what is
+ * wrong with it.
+ */
 const maxHeaderSize = 128 * 1024
 
-/** Milliseconds that a refused client has to read why. */
+/** Milliseconds that a rejected client has to read the reason. */
 const lingering = 1_000
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -28,7 +31,7 @@ function problemOf(code: string | undefined): Problem {
 const headerCount = ({ rawHeaders }: IncomingMessage, name: string): number =>
   rawHeaders.filter((one, n) => n % 2 === 0 && one.toLowerCase() === name).length
 
-/** Requests that Node's parser accepts and RFC 9112 (§2.3, §3.2) does not. */
+/** Requests that Node's parser accepts although RFC 9112 (§2.3, §3.2) forbids them. */
 function malformedBecause(request: IncomingMessage): Problem | undefined {
   if (request.httpVersionMajor !== 1)
     return new Problem('bad_request', 'This server speaks HTTP/1.1 and HTTP/1.0. Nothing was done.')
@@ -52,14 +55,14 @@ function written(problem: Problem): string {
 }
 
 /**
- * Node's server around the front. What Node's parser refuses before there is a request is answered with a problem, too, where the
- * connection can still take it: RFC 9112 §9.3 has answers in the order of the requests, so nothing is put between those that are under way.
- * `headersMost`: milliseconds that the headers of a request may take; looked at every `every`.
+ * Node's server around the API server. Requests that Node's parser rejects also get a problem as the response, if the connection can
+ * still send it: responses have the order of the requests (RFC 9112 §9.3), so nothing is inserted between pending ones. `headersMost`:
+ * the time limit of a request's headers in milliseconds, checked every `every`.
  */
 export function createListener(listener: Listener, { headersMost = 20_000, every = 5_000 } = {}): Server {
   const underWay = new WeakMap<Duplex, Set<ServerResponse>>()
   const server = createServer(
-    // The front bounds bodies itself: an import that moves may take longer than any one time for all.
+    // The API server limits bodies itself: an import with steady progress may take longer than any fixed time limit.
     {
       maxHeaderSize,
       keepAliveTimeout: 65_000,
@@ -67,7 +70,7 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
       requestTimeout: 0,
       connectionsCheckingInterval: every,
       // RFC 9110 §7.8: a server may ignore Upgrade. Java's HttpClient and curl offer h2c this way. Next adds an upgrade listener with its
-      // first page; without this line Node would give it every such request, and it closes the connection.
+      // first page; without this line Node would pass every such request to it, and it closes the connection.
       shouldUpgradeCallback: () => false,
     },
     (request, response) => {
@@ -88,11 +91,11 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
     if (refused.has(socket)) return
     refused.add(socket)
     const [response, next] = underWay.get(socket) ?? []
-    // Of a request that is under way the body cannot be read; after one that came whole, what follows it.
+    // The error is in the body of a pending request, or in data after a complete request.
     const isNext = next !== undefined || response?.req.complete
     if (!socket.writable || response?.headersSent || isNext) return void socket.destroy()
     socket.end(written(problemOf(error.code)))
-    // Closed at once, what the client still sends would cost it the answer.
+    // If the socket were closed immediately, data that the client still sends would prevent it from receiving the response.
     const leaving = setTimeout(() => socket.destroy(), lingering)
     socket.once('close', () => clearTimeout(leaving))
   })

@@ -8,7 +8,7 @@ interface MetricsParts {
   handle: Handle
 }
 
-/** Answers `GET /metrics` without a token, and nothing else: who reaches its address is the operator's to decide. */
+/** Serves only `GET /metrics`, without a token: the operator decides who can reach its address. */
 export function metricsListener({ useCases, handle }: MetricsParts): Server {
   const metrics = useCases.find(({ operation }) => operation.isOpenToMonitoring)
   return createListener(async (request, response) => {

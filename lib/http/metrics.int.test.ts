@@ -19,9 +19,9 @@ function numberOf(text: string, name: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(name.length + 1))
 }
 
-test('GET /metrics answers admins, auditors and the token of KP_METRICS_TOKEN, and nobody for the address or the headers of a request', async () => {
+test('GET /metrics accepts admins, auditors and the token of KP_METRICS_TOKEN, and nobody by address or request headers', async () => {
   const plain = (headers: Record<string, string>) => app.fetch('GET', '/metrics', { headers })
-  // A proxy on the machine sends requests from 127.0.0.1, and may ask for localhost.
+  // A proxy on the same machine sends requests from 127.0.0.1, possibly with the host localhost.
   expect((await plain({})).status).toBe(401)
   expect((await plain({ 'X-Forwarded-For': '127.0.0.1' })).status).toBe(401)
   const open = await plain({ Authorization: `Bearer ${monitoring}` })
@@ -33,7 +33,7 @@ test('GET /metrics answers admins, auditors and the token of KP_METRICS_TOKEN, a
     'Bearer kp_nonsense',
   ])
     expect((await plain({ Authorization: wrong })).status, wrong).toBe(401)
-  // It opens nothing else.
+  // The token gives access to nothing else.
   const path = (at: string) => app.fetch('GET', at, { headers: { Authorization: `Bearer ${monitoring}` } })
   for (const at of ['/v1/audit', '/v1/auth/me', '/api/admin/agents']) expect((await path(at)).status, at).toBe(401)
   const small = await issuedAgent(app, ['read', 'write'])
@@ -47,7 +47,7 @@ test('GET /metrics answers admins, auditors and the token of KP_METRICS_TOKEN, a
   expect((await app.fetch('GET', '/metrics', auditor)).status).toBe(200)
 })
 
-test('the listener of KP_METRICS_LISTEN answers GET /metrics and nothing else', async () => {
+test('the listener of KP_METRICS_LISTEN serves GET /metrics and nothing else', async () => {
   const server = metricsListener(app.app)
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(() => void server.close())
@@ -61,7 +61,7 @@ test('the listener of KP_METRICS_LISTEN answers GET /metrics and nothing else', 
   expect(listenedAt('[::1]:9464')).toEqual({ host: '::1', port: 9464 })
 })
 
-test('a flood of one address on /ready and on pages is answered with 429, others are not', async () => {
+test('many requests of one address to /ready and pages return 429, and those of others do not', async () => {
   const flood = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' }, undefined, {
     pages: () => async (_request, response) => {
       response.writeHead(200).end('a page')
@@ -90,7 +90,7 @@ test('a flood of one address on /ready and on pages is answered with 429, others
   ).toBe(200)
 })
 
-test('anonymous requests of IPv6 count in their /64, and in their /48 with the limit of 16', async () => {
+test('anonymous IPv6 requests count in their /64, and in their /48 with 16 times the limit', async () => {
   const own = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' })
   onTestFinished(() => own.close())
   await own.db.prisma.setting.create({
@@ -103,12 +103,12 @@ test('anonymous requests of IPv6 count in their /64, and in their /48 with the l
     return told.filter(({ status }) => status === 429).length
   }
   expect(await many(61, () => '2001:db8:1:1::5')).toBe(1)
-  // Each from a subnet of its own: 60 × 16 in all, of which 61 are used.
+  // Each from a different subnet: 60 × 16 in total, of which 61 are used.
   expect(await many(909, (n) => `2001:db8:1:${(n + 2).toString(16)}::1`)).toBe(10)
   expect(await many(1, () => '2001:db8:2:1::5')).toBe(0)
 })
 
-test('requests are counted by state, and by their clocks as the rules have them', async () => {
+test('GET /metrics returns requests by state and by deadline', async () => {
   const now = app.clock.now()
   const hours = (count: number) => new Date(now.getTime() + count * 3_600_000)
   const rows: Clocks[] = []
@@ -147,7 +147,7 @@ test('requests are counted by state, and by their clocks as the rules have them'
   expect(new Set(tags)).toEqual(new Set(['ok', 'near', 'overdue', 'paused', 'stopped']))
 })
 
-test('erasures: where they stand, what is stuck, and how long those of the last day took', async () => {
+test('GET /metrics returns erasures by state, stuck erasures, and the duration of those of the last day', async () => {
   const none = (await ask()).text
   expect(numberOf(none, 'kp_erasure_steps_stuck')).toBe(0)
   expect(numberOf(none, 'kp_erasure_seconds_count')).toBe(0)
@@ -171,7 +171,7 @@ test('erasures: where they stand, what is stuck, and how long those of the last 
   await run('done', ago(130), ago(100))
   await run('done', ago(200), ago(190))
   await run('done', ago(2 * day), ago(day + 60)) // ended before the last day
-  await run('done', ago(90 * day), ago(60)) // a hold kept it open
+  await run('done', ago(90 * day), ago(60)) // delayed by a hold
   await run('failed', ago(500), ago(400))
   const open = await run('erasing', ago(10), null)
   for (const [position, state] of (['stuck', 'stuck', 'running', 'waiting', 'done'] as const).entries())
@@ -190,7 +190,7 @@ test('erasures: where they stand, what is stuck, and how long those of the last 
   expect(numberOf(text, 'kp_erasure_seconds{quantile="1"}')).toBe(30)
 })
 
-test('retention: the last whole sweep and what those of the last day did; limits: whether they are shared', async () => {
+test('GET /metrics returns the last complete retention sweep, the day’s sweeps, and whether limits are shared', async () => {
   const now = app.clock.now()
   const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000)
   const sweep = (hours: number, more: object) =>

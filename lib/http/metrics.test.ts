@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createMetrics } from './metrics.ts'
 
-test('gauges and summaries are written as Prometheus reads them; a source that fails is said to, and the others stay', async () => {
+test('metrics return gauges and summaries in Prometheus’ format, and report a failing source without losing the others', async () => {
   const log = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   onTestFinished(() => log.mockRestore())
   const metrics = createMetrics(() => [

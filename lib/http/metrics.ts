@@ -19,7 +19,7 @@ const textOf = ({ name, help, type, samples, sum, count }: Measure): string =>
     '',
   ].join('\n')
 
-/** What every source measures. One that does not answer leaves its measures out and says so: a guess would hide an outage. */
+/** The metrics of every source. A source that fails is omitted and reported: a guess would hide an outage. */
 async function measured(sources: readonly Measuring[], now: Date): Promise<string> {
   const found = await Promise.all(
     sources.map(async (source) => {
@@ -40,7 +40,7 @@ async function measured(sources: readonly Measuring[], now: Date): Promise<strin
   return [answered, ...found.flatMap(({ measures = [] }) => measures)].map(textOf).join('\n')
 }
 
-/** Memory, processor time, event loop and garbage collection of this process: measured once, however many applications it has. */
+/** Memory, processor time, event loop and garbage collection of this process, registered once for all its applications. */
 const processRegistry = lazily(() => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'kp_' })
@@ -48,8 +48,8 @@ const processRegistry = lazily(() => {
 })
 
 /**
- * Counts for Prometheus: operations, statuses and problem codes of this process alone, and what `sources` measure of the whole
- * installation when it asks. Nobody's id and no address is a label.
+ * Metrics for Prometheus: operations, statuses and problem codes of this process, and what `sources` measure for the whole installation
+ * at each scrape. Labels never contain ids of persons or agents, or addresses.
  */
 export function createMetrics(sources: () => readonly Measuring[] = () => []) {
   const registry = new Registry()

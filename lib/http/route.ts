@@ -3,11 +3,11 @@ import { clientAddresses } from './client-sockets.ts'
 import type { DoorAnswer } from './door.ts'
 import type { Handle } from './handle.ts'
 
-/** Next leaves `params` undefined where the path has none. */
+/** Next leaves `params` undefined if the path has none. */
 type RouteContext = { params: Promise<Record<string, string | string[]> | undefined> }
 export type RouteHandler = (request: Request, context: RouteContext) => Promise<Response>
 
-/** Pulled piece by piece, as fast as the client reads. */
+/** Pulls pieces as fast as the client reads. */
 function encoded(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const iterator = pieces[Symbol.asyncIterator]()
@@ -28,7 +28,7 @@ function toResponse({ status, headers, body }: DoorAnswer): Response {
   return new Response(content, { status, headers })
 }
 
-/** Text whose escapes are no UTF-8 stays as it came: the operation's own form refuses it. */
+/** Text with invalid percent-encoding is returned unchanged, and the operation's schema rejects it. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -37,7 +37,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Next's route handlers. Without a socket in this process the address is unknown, and all clients without a token share one window. */
+/** Next's route handlers. Without a socket in this process the address is unknown, and all clients without a token share one rate limit. */
 export const createRoute =
   (handle: Handle) =>
   (useCase: UseCase): RouteHandler =>

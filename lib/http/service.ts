@@ -88,33 +88,33 @@ const readMetrics = operation({
 export interface StoreCheck {
   /** Nothing can be served without it. */
   isNeeded?: boolean
-  /** Null: nobody says. */
+  /** Null: not stated. */
   region: string | null
-  /** Without credentials; null where there is none. */
+  /** Without credentials; null if it has none. */
   address: string | null
   /** `latency` in milliseconds. */
   ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>
 }
-/** What readiness says of the ledger while the database does not know all of its erasures. */
+/** The ledger's state while the database lacks some of its erasures. */
 async function replayState(
   restored: () => Promise<{ missing: number; detail?: string }>,
 ): Promise<{ state: 'down'; detail: string } | undefined> {
-  // The database says by its own state that it is down.
+  // A database that is down has its own state.
   const found = await Promise.race([restored().catch(() => undefined), delay(3_000, undefined, { ref: false })])
   return found?.detail === undefined ? undefined : { state: 'down', detail: found.detail }
 }
 
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10
 
-/** Liveness, readiness, and the description of everything that can be asked. */
+/** Liveness, readiness, metrics and the API description. */
 export function serviceUseCases(
   metrics: Metrics,
   checks: Record<string, StoreCheck>,
   operations: () => readonly OperationShape[],
   version: string,
-  /** How many erasures of the ledger the database does not know. */
+  /** How many erasures of the ledger are missing in the database. */
   restored: () => Promise<{ missing: number; detail?: string }>,
-  /** Of what can be late, whether it is. */
+  /** For each scheduled activity, whether it is late. */
   lateness: Record<string, () => Promise<boolean>> = {},
 ) {
   let document: Record<string, unknown> | undefined
@@ -133,13 +133,13 @@ export function serviceUseCases(
       const isLess = isDown(false) || isImpaired
       const status =
         isDown(true) || behind ? ('not_ready' as const) : isLess ? ('degraded' as const) : ('ready' as const)
-      // A database that is down is said by its own state, and has nothing to tell of what is late.
+      // If the database is down, its own state reports that, and lateness cannot be determined.
       const late =
         status === 'not_ready'
           ? []
           : await Promise.all(
               Object.entries(lateness).map(async ([name, isLate]) =>
-                // What cannot be asked wants looking at, too; readiness itself does not hang on it.
+                // A failed check also needs attention, but does not affect readiness.
                 (await isLate().catch(() => true)) ? [name] : [],
               ),
             )

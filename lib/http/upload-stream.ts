@@ -2,10 +2,10 @@ import type { Hash, Hmac } from 'node:crypto'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** Bytes that are read of an upload that only has to be compared with an earlier one. */
+/** The maximum number of bytes to read from an upload that is only compared with an earlier one. */
 const mostCompared = 1024 ** 3
 
-/** An upload whose bytes are hashed and counted while they arrive. */
+/** An upload whose bytes are hashed and counted as they arrive. */
 export function observedUpload(
   { mediaType, bytes }: Upload,
   { hash, arrived }: { hash: Hash | Hmac; arrived(bytes: number): Promise<void> },
@@ -32,7 +32,7 @@ export function observedUpload(
   }
   return {
     upload: { mediaType, bytes: pieces() },
-    /** The hash of the whole body; reads what its reader left. */
+    /** The hash of the whole body; it reads the bytes that the reader has not read. */
     async digest() {
       while (!isWhole && size <= mostCompared) await next()
       if (!isWhole) throw new Problem('too_large', 'This upload is too large to be compared with the first one.')

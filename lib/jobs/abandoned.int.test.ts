@@ -20,7 +20,7 @@ const held = async (): Promise<(string | null)[]> =>
     )
   ).map(({ locked_by }) => locked_by)
 
-it('jobs of a worker that lives stay with it; those of one that is gone are done by another', async () => {
+it('freeAbandoned keeps the jobs of a live worker and frees those of a dead one, which another worker then runs', async () => {
   const finishing: (() => void)[] = []
   let runs = 0
   const waiting = job({

@@ -3,7 +3,7 @@ import type { WorkerEvents } from 'graphile-worker'
 import type { PoolClient } from 'pg'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** How often somebody looks, and how long a job is left with whoever took it, in milliseconds of system time. */
+/** How often this process checks, and for how long a job stays with the worker that took it, in milliseconds of system time. */
 const every = 10_000
 const settled = 5_000
 
@@ -13,13 +13,16 @@ const free = `SELECT graphile_worker.force_unlock_workers(array_agg(name)) AS do
     WHERE locked_by IS NOT NULL AND locked_at <= now() - $1::float8 * interval '1 ms') AS w
   WHERE pg_try_advisory_xact_lock(hashtext('graphile_worker'), hashtext(name))`
 
-/** A job that another one with its key replaced while its worker was at it never runs again: without its worker nobody else deletes it. */
+/**
+ * Deletes jobs that were replaced by another with their key while running. They never run again, and without their worker nothing else
+ * deletes them.
+ */
 const dropReplaced = `SELECT graphile_worker.complete_jobs(array_agg(id)) FROM graphile_worker.jobs
   WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts AND last_error IS NULL HAVING count(*) > 0`
 
 /**
- * Frees the jobs of workers whose process is gone; the queue by itself would leave them for four hours. Returns how many workers that
- * were. A job that is freed while it is still being done is done twice, which every job stands.
+ * Frees the jobs of workers whose process has ended; the queue alone would do that after four hours. Returns the number of such workers.
+ * A job that is freed while it is still running runs twice, which every job must tolerate.
  */
 export async function freeAbandoned(db: Pick<Database, 'query'>, patience = settled): Promise<number> {
   const [row] = await db.query<{ n: number }>('jobs-free-abandoned', free, [patience])
@@ -29,8 +32,8 @@ export async function freeAbandoned(db: Pick<Database, 'query'>, patience = sett
 }
 
 /**
- * While it runs, this process holds a lock of the database by the name under which it takes jobs, on a connection of its own. The lock
- * goes with the process, however that ends, and whoever gets it knows that the process is gone. Give `events` to the queue.
+ * Marks this process as alive: it holds a database lock, named after its worker, on a separate connection. The lock is released when the
+ * process ends for any reason, so any process that can take it knows that the worker has ended. Pass `events` to the queue.
  */
 export function watchForAbandoned(db: Pick<Database, 'pool' | 'query'>, onFault: (error: unknown) => void) {
   let name: string | undefined
@@ -41,7 +44,7 @@ export function watchForAbandoned(db: Pick<Database, 'pool' | 'query'>, onFault:
     connection?.release(true)
     connection = undefined
   }
-  /** A connection that broke has lost the lock: another takes it. */
+  /** A broken connection has lost the lock, so another one takes it. */
   async function hold(): Promise<void> {
     if (connection) await connection.query('SELECT 1').catch(letGo)
     if (connection || name === undefined) return
@@ -61,7 +64,7 @@ export function watchForAbandoned(db: Pick<Database, 'pool' | 'query'>, onFault:
   const events: WorkerEvents = new EventEmitter()
   events.on('pool:create', ({ workerPool }) => {
     name = workerPool.id
-    // Of a pool that ended, what it held is freed.
+    // When a pool ends, the jobs that it held are freed.
     working = working.then(letGo)
     look()
   })

@@ -8,18 +8,18 @@ interface Runner {
   stop(): Promise<void>
 }
 export interface RestoreWatch {
-  /** Erasures of the ledger that the database does not know. */
+  /** How many erasures of the ledger are missing in the database. */
   state(): Promise<{ missing: number }>
-  /** Throws while there are any. */
+  /** Throws if any are missing. */
   admit(): Promise<void>
 }
 
-/** A replay enqueues the rest of what it could not finish. */
+/** Erasure jobs run before a replay is complete, because a replay enqueues what it could not finish. */
 const isOfErasure = ({ name }: RunnableJob): boolean => name.startsWith('erasure.')
 
 /**
- * Runs the jobs while the database has every erasure of the ledger, and after a restore only those that erase. Rejects when the database
- * does not answer at the start.
+ * Runs the jobs if the database has every erasure of the ledger, and after a restore only erasure jobs. Rejects if the database does not
+ * respond at the start.
  */
 export async function runJobsAfterReplay(
   run: (jobs: readonly RunnableJob[]) => Promise<Runner>,
@@ -45,7 +45,7 @@ export async function runJobsAfterReplay(
   const watching = (async () => {
     while (!ending.signal.aborted) {
       await delay(every, undefined, { signal: ending.signal }).catch(() => {})
-      // While the database is down nothing runs anyway.
+      // While the database is down, no job runs.
       const found = ending.signal.aborted ? undefined : await restored.state().catch(() => undefined)
       if (!found || found.missing > 0 === missing > 0) continue
       await runner.stop()

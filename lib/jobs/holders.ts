@@ -2,9 +2,9 @@ import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 /**
- * Payloads are flat objects of ids and counts ({@link enqueue}); in them an agent stands as `agentId` and nowhere else, and in no key. Agents
- * choose their ids, and could be called what jobs, runs, requests or accounts are called: so they are looked for there alone. An account may
- * stand anywhere else, as such or as `user:<account>`.
+ * Matches jobs that contain the subject. Payloads are flat objects of ids and counts ({@link enqueue}). An agent's id occurs only as
+ * `agentId`, never in a key: agents choose their ids, which may equal those of jobs, runs, requests or accounts. An account's id may
+ * occur anywhere, also as `user:<account>`.
  */
 const naming = `EXISTS (SELECT FROM json_each_text(CASE json_typeof(j.payload) WHEN 'object' THEN j.payload ELSE '{}' END) AS p
     WHERE CASE p.key WHEN 'agentId' THEN p.value = ANY($1::text[]) ELSE p.value IN ($2, 'user:' || $2) END)
@@ -12,8 +12,8 @@ const naming = `EXISTS (SELECT FROM json_each_text(CASE json_typeof(j.payload) W
 const valuesOf = ({ account, agents }: Subject): [string[], string | null] => [[...agents], account]
 
 /**
- * Jobs that wait, are retried or failed, and name the subject. One that is being run goes from the table too: what it writes meets the
- * write fence, and its own completion then finds no row, which the queue takes well.
+ * The data source of jobs that are waiting, retried or failed and contain the subject. Running jobs are also deleted: the write fence
+ * rejects what they write, and their completion finds no row, which the queue tolerates.
  */
 export const queueHolder = (db: Database): DataHolder => ({
   name: 'queue.jobs',
@@ -41,7 +41,7 @@ export const queueHolder = (db: Database): DataHolder => ({
   },
   erase: (_scope, items, tx) =>
     tx.$executeRaw`DELETE FROM graphile_worker._private_jobs WHERE id = ANY(${[...items]}::text[]::bigint[])`,
-  /** Wherever in the payload the members stand, and anywhere in the key. */
+  /** Searches members at any depth of the payload, and any part of the key. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const [row] = await db.query<{ n: number }>(

@@ -2,17 +2,17 @@ import type { Transaction } from '#lib/kernel/context.ts'
 
 export interface EnqueueOptions {
   runAt?: Date
-  /** A job with the same key replaces one that waits. */
+  /** A job replaces a waiting one with the same key. */
   key?: string
   maxAttempts?: number
-  /** It waits for a store that does not answer. Marks the job, so that an operator and tests can tell it from other jobs of later. */
+  /** The job waits for a store that does not respond. The mark distinguishes it from other scheduled jobs, for operators and tests. */
   isWaiting?: boolean
 }
 
-/** On jobs that wait for a store. */
+/** The flag of jobs that wait for a store. */
 export const waitingFlag = 'waits-for-store'
 
-/** Adds a job in the caller's transaction: both commit or neither. The payload carries ids and counts alone. */
+/** Adds a job in the caller's transaction: both commit or neither does. The payload contains only ids and counts. */
 export async function enqueue(
   tx: Transaction,
   name: string,

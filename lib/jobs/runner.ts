@@ -6,17 +6,17 @@ import type { RunnableJob } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { watchForAbandoned } from './abandoned.ts'
 
-/** The queue's own troubles; what a job says is told once, by the job's own fault. */
+/** Logs only the queue's own errors; an error in a job is already logged by the job. */
 const logger = new Logger(() => (level, message) => {
   if (level === 'error' && !message.startsWith('Failed task')) logNotice(`queue: ${message}`)
 })
 
-/** Milliseconds until a queue that ended is started again. */
+/** Milliseconds until a queue that ended is restarted. */
 const restartAfter = 1_000
 
 /**
- * Runs the jobs until it is stopped; a stop waits for those under way. A job that fails is retried with exponential back-off; one whose
- * worker was killed is taken up by another within seconds. An outage of the database does not end it.
+ * Runs the jobs until it is stopped; stopping waits for running jobs. A failed job is retried with exponential back-off. If a worker is
+ * killed, another takes over its jobs within seconds. It continues after a database outage.
  */
 export async function runJobs(
   db: Database,
@@ -30,7 +30,7 @@ export async function runJobs(
       events: watch.events,
       concurrency: 4,
       pollInterval: 2_000,
-      // Otherwise the queue reports jobs in promises that nobody handles: one that is rejected in an outage ends the process.
+      // Otherwise the queue completes jobs in promises that nothing handles, and one that rejects in an outage ends the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       noHandleSignals: true,
       logger,
@@ -55,7 +55,7 @@ export async function runJobs(
     })
   let runner = await begin()
   const stopping = new AbortController()
-  // The queue ends for good when the database is away while it reports a job, and the process would stay without doing anything.
+  // The queue ends if the database is down while it completes a job. Without a restart the process would do nothing more.
   const kept = (async () => {
     for (;;) {
       await runner.promise.catch(() => {})
@@ -77,7 +77,7 @@ export async function runJobs(
   return {
     async stop() {
       stopping.abort()
-      // One that ended by itself cannot be stopped.
+      // A queue that has already ended cannot be stopped.
       await runner.stop().catch(() => {})
       await kept
       await watch.stop()

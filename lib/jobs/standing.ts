@@ -1,13 +1,13 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** A job that waits or failed. Ids, counts and times: what is in its payload, and what went wrong, stays where it is. */
+/** A job that is waiting or has failed: ids, counts and times, without its payload and error. */
 export interface StandingJob {
   id: string
   name: string
   state: 'waiting' | 'retrying' | 'failed'
   attempts: number
   mostAttempts: number
-  /** When it is tried next; of one that failed for good when it was tried last. */
+  /** The time of the next attempt; for a job that failed permanently, of the last one. */
   at: Date
 }
 interface Row {
@@ -19,7 +19,7 @@ interface Row {
   updated_at: Date
 }
 
-/** Jobs of these names that are not done, those that failed for good first, at most `limit`; and how many there are by state. */
+/** At most `limit` unfinished jobs with these names, permanently failed ones first, and the number of jobs by state. */
 export async function standingJobs(
   db: Pick<Database, 'query'>,
   names: readonly string[],

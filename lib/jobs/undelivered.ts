@@ -1,6 +1,6 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** How many jobs of these names failed at least once and are still there: they are tried again, or were given up. */
+/** How many unfinished jobs with these names have failed at least once, including those that are not retried any more. */
 export async function failedOnce(db: Database, names: readonly string[]): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     'jobs-failed-once',

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** How long a job that failed for good is kept to be looked at, in milliseconds. */
+/** How long a permanently failed job is retained for inspection, in milliseconds. */
 const failedKept = 7 * 86_400_000
 
-/** What failed for good is known from the log; its row, ids of people in it, goes after a week. */
+/** Deletes permanently failed jobs after a week: their rows contain ids of people, and the failure is in the log. */
 export const queueJobs = (db: Database) => [
   job({
     name: 'queue.forget-failed',

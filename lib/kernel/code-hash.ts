@@ -1,4 +1,4 @@
 import { createHash } from 'node:crypto'
 
-/** What is stored of a code that is a secret: its SHA-256. Ours have 128 random bits at least, so no salt or stretching is needed. */
+/** The SHA-256 hash stored in place of a secret code. Codes have at least 128 random bits, so they need no salt or key stretching. */
 export const hashOf = (code: string): Buffer<ArrayBuffer> => createHash('sha256').update(code).digest()

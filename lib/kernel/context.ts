@@ -2,25 +2,25 @@ import type { Clock } from './clock.ts'
 import type { AuditAction, Permission } from './operation.ts'
 import type { Problem } from './problem.ts'
 
-/** What its tier allows in one request or day: bytes of a unit, units of a batch, exports (null: no limit). */
+/** Limits of the caller's tier: bytes per unit, units per batch, exports per day (null: no limit). */
 export interface Quota {
   unitBytes: number
   batch: number
   exportsPerDay: number | null
 }
 
-/** Who acts. Built by lib/access; a job is `system:<job>`. */
+/** The caller, built by lib/access. A job acts as `system:<job>`. */
 export interface Actor {
   kind: 'anonymous' | 'agent' | 'person' | 'system'
-  /** As the audit log names it: an agent's id, `user:<id>`, `system:<job>`, `anonymous`. */
+  /** The id in the audit log: an agent's id, `user:<id>`, `system:<job>` or `anonymous`. */
   id: string
   organisationId: string | undefined
-  /** The agents whose private rows it may touch: itself, or those that a person owns. */
+  /** Agents whose private rows the caller may access: the agent itself, or the agents that a person owns. */
   agents: readonly string[]
   isAdmin: boolean
-  /** GDPR art. 18: it may read, and nothing else. */
+  /** Processing is restricted (GDPR art. 18): the caller may only read. */
   isRestricted: boolean
-  /** Of an agent, what its owner made of it: a paused one writes nothing, a dead one does nothing. */
+  /** Set for agents. A paused agent cannot write; a dead (retired) agent can do nothing. */
   status?: 'active' | 'paused' | 'dead'
   accountId?: string
   sessionId?: string
@@ -29,19 +29,19 @@ export interface Actor {
   tokenId?: string
   scopes: readonly string[]
   quota: Quota
-  /** Whether the permission is given; a refusal comes with the right problem. */
+  /** Returns whether the caller has the permission. It does not throw. */
   can(permission: Permission): boolean
 }
 
-/** The open transaction. lib/stores/postgres says what it is; the kernel only carries it. */
+/** The open transaction. lib/stores/postgres declares its members; the kernel only passes it on. */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
 export interface Transaction {}
 
-/** One SQL statement of a mutation on a hot path; the gate joins the audit entry to it, for one round trip. */
+/** One SQL statement of a mutation on a hot path. The pipeline adds the audit entry to it, so both take one round trip. */
 export interface Statement {
-  /** Fixed, so that it is prepared once. */
+  /** A constant, so that the statement is prepared only once. */
   name: string
-  /** The body of a WITH list whose last member is called `done` and returns `resource_id`. Values are $1 … $n. */
+  /** The body of a WITH list. Its last member is named `done` and returns `resource_id`. Values are $1 … $n. */
   ctes: string
   values: readonly unknown[]
 }
@@ -54,16 +54,16 @@ export interface AuditRecord {
   resourceId: string
   at: Date
   ip: string
-  /** Never content: ids, counts, names of changed fields. */
+  /** Ids, counts and names of changed fields; never content. */
   details: Record<string, unknown>
 }
 
 export interface IdempotencyClaim {
-  /** Whose key it is: a token, or an address and a body for those who have none yet. */
+  /** The owner of the key: a token, or an address and a body for callers without a token. */
   scope: string
   key: string
   requestHash: Uint8Array
-  /** Of an upload, whose `requestHash` knows no bytes yet: the hash with the whole body, which it reads to its end. */
+  /** For uploads, because `requestHash` does not cover the uploaded bytes: reads the whole body and returns the hash including it. */
   wholeHash?: () => Promise<Uint8Array>
 }
 export interface StoredReply {
@@ -81,30 +81,30 @@ export interface Deletion {
   now: Date
 }
 
-/** What the gate needs from below; lib/services.ts connects it. */
+/** What the pipeline needs from lower layers; lib/services.ts supplies it. */
 export interface GatePorts {
   clock: Clock
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
-  /** Runs the statement with its audit entry; undefined when `done` was empty, and then nothing was audited. */
+  /** Runs the statement together with its audit entry. Returns undefined, without an audit entry, when `done` returned no row. */
   statement(
     statement: Statement,
     entry: Omit<AuditRecord, 'resourceId'> | undefined,
     tx?: Transaction,
   ): Promise<Row | undefined>
-  /** However many there are: one insert, with the rest of the transaction. */
+  /** Inserts all records with one statement, in this transaction. */
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
-  /** Writes the row with the rest of the transaction; it is retained for seven years. */
+  /** Writes the row in this transaction; it is retained for seven years. */
   recordDeletion(tx: Transaction, deletion: Deletion): Promise<unknown>
-  /** Resolves once the entry is stored; entries of concurrent reads share one insert. */
+  /** Resolves once the entry is stored. Entries of concurrent reads share one insert. */
   auditGrouped(record: AuditRecord): Promise<void>
   idempotency: {
     /**
-     * Takes the key, or gives the answer that it already has. Waits for a transaction with the same key that is under way; work in several
-     * transactions is refused meanwhile (`idempotency_in_progress`).
+     * Claims the key, or returns the reply already stored for it. Waits while another transaction with the same key is open. Throws
+     * `idempotency_in_progress` while work that spans several transactions holds the key.
      */
     claim(tx: Transaction, claim: IdempotencyClaim, now: Date): Promise<StoredReply | undefined>
     complete(tx: Transaction, claim: IdempotencyClaim, reply: StoredReply & { resourceId: string }): Promise<void>
-    /** Gives a key back that has no answer. */
+    /** Releases a key that has no stored reply. */
     release(tx: Transaction, claim: IdempotencyClaim): Promise<void>
   }
 }
@@ -116,10 +116,10 @@ export interface Context {
   gate: GatePorts
   now: Date
   idempotency?: IdempotencyClaim
-  /** Why nothing may be stored; a repetition of an earlier request is answered all the same. */
+  /** Why nothing may be stored. A repeated request still gets its stored reply. */
   overQuota?: Problem
 }
-/** What a mutation sees: the context and the transaction that its audit entry commits with. */
+/** The context of a mutation, with the transaction that also stores its audit entry. */
 export interface MutationContext extends Context {
   tx: Transaction
 }

@@ -7,7 +7,7 @@ const step = (store: string, more: Partial<StepView> = {}): StepView => ({
   ...{ results: {}, attempts: 0, fault: null, startedAt: null, finishedAt: null, verifiedAt: null, ...more },
 })
 
-it('adds up what the stores told, in the names of the API', () => {
+it('deletedFrom returns the sums of all steps per store under the names of the API', () => {
   const steps = [
     step('graph', { results: { episodesDeleted: 2, entitiesDeleted: 1, factsDeleted: 7 } }),
     step('graph', { results: { entitiesOrphaned: 3, entitiesDeleted: 1 } }),
@@ -25,7 +25,7 @@ it('adds up what the stores told, in the names of the API', () => {
   })
 })
 
-it('says of no store that it is emptied before every step of it is done and nothing is held', () => {
+it('deletedFrom reports a store as emptied only when all its steps are done without held items or residue', () => {
   expect(deletedFrom({ state: 'planning', steps: [] })).toMatchObject({ postgresql: false, redis: false })
   const waiting = [step('postgresql'), step('postgresql', { state: 'stuck' }), step('cache', { state: 'waiting' })]
   expect(deletedFrom({ state: 'erasing', steps: waiting })).toMatchObject({ postgresql: false, redis: false })
@@ -36,7 +36,7 @@ it('says of no store that it is emptied before every step of it is done and noth
   expect(deletedFrom({ state: 'planning', steps: [step('postgresql')] })).toMatchObject({ postgresql: false })
 })
 
-it('is a success in one state alone', () => {
+it('isErased returns true only for the state done', () => {
   const states = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
   expect(states.filter((state) => isErased({ state }))).toEqual(['done'])
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RunView, StepView } from './erasure-run.ts'
 
-/** From which stores something was erased, and how much, in the names of the API. */
+/** The stores from which an erasure run deleted data, and how much, under the names of the API. */
 export const DeletedFrom = z
   .strictObject({
     postgresql: z.boolean().meta({ description: 'Every row of it is gone' }),
@@ -22,18 +22,18 @@ export const DeletedFrom = z
   .meta({ id: 'DeletedFrom' })
 export type DeletedFrom = z.output<typeof DeletedFrom>
 
-/** True only when every store is done, searched again, and nothing was kept. */
+/** True only when every store is erased and verified, and no legal hold retained anything. */
 export const isErased = ({ state }: Pick<RunView, 'state'>): boolean => state === 'done'
 
 type Progress = Pick<RunView, 'state' | 'steps'>
-/** While it is planned, not every step is known; nor is one done of which something was found again. */
+/** False while the run is in planning, because not every step is known yet, and false when a step has residue. */
 const emptied = ({ state, steps }: Progress, store: string): boolean => {
   const own = steps.filter((step) => step.store === store)
   const isDone = ({ state, held, residue }: StepView) => state === 'done' && held.length === 0 && (residue ?? 0) === 0
   return state !== 'planning' && own.length > 0 && own.every(isDone)
 }
 
-/** What a run came to up to now, by store. */
+/** What the run has deleted so far, by store. */
 export function deletedFrom(run: Progress): DeletedFrom {
   const { steps } = run
   const counted = (store: string, name: string): number =>

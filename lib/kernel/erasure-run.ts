@@ -1,16 +1,19 @@
 import type { Transaction } from './context.ts'
 import type { Mention, Part, Stage, Subject, Verdict } from './holder.ts'
 
-/** planning → erasing → verifying → done | held | failed; held → planning when a hold ended; erasing, verifying → planning when it must plan again. */
+/**
+ * planning → erasing → verifying → done | held | failed. A held run returns to planning when a hold ends. An erasing or verifying run
+ * returns to planning when it must plan again.
+ */
 export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 'failed'
 export type StepState = 'waiting' | 'running' | 'done' | 'stuck'
 
-/** How many items a legal hold keeps. */
+/** How many items a legal hold retains. */
 export interface HeldCount {
   hold: string
   count: number
 }
-/** What one holder would erase of a subject. */
+/** What a personal data source would erase of a subject. */
 export interface PlannedHolding {
   holder: string
   store: string
@@ -40,19 +43,19 @@ export interface RunView {
   requestId: string | null
   receiptId: string
   state: RunState
-  /** Null where the subject is an agent alone, and once everything of it is erased. */
+  /** Null when the subject is only an agent, and after everything of the account is erased. */
   accountId: string | null
-  /** Empty once everything of them is erased. */
+  /** Empty after everything of the agents is erased. */
   agents: string[]
-  /** Empty once everything of them is erased. */
+  /** Empty after everything of the participants is erased. */
   participants: string[]
-  /** In place of a subject: a part of a project. */
+  /** Set instead of a subject: a part of a project. */
   part: Part | null
-  /** Of its entry in the deletion log. */
+  /** The id of the run's entry in the deletion log. */
   auditId: string | null
   requestedBy: string
   reason: string
-  /** The code of what kept it from being planned or verified up to now. */
+  /** The code of the last error that stopped planning or verification. */
   fault: string | null
   rounds: number
   createdAt: Date
@@ -60,45 +63,48 @@ export interface RunView {
   plannedAt: Date | null
   erasedAt: Date | null
   finishedAt: Date | null
-  /** When stores that others write to are, or were, searched once more, and how much was found there. */
+  /** When shared stores are, or were, searched again, and how much the search found (`lateFound`). */
   recheckAt: Date | null
   recheckedAt: Date | null
   lateFound: number
-  /** Where names of whom it erased stand in what others wrote. */
+  /** Where names of the erased person occur in other authors' texts. */
   mentions: Mention[]
-  /** Stores that do not answer, and since when it waits for them. */
+  /** Stores that do not respond, and since when the run has been waiting for them. */
   waits: { store: string; since: Date }[]
-  /** In the order in which their turns come. */
+  /** In the order in which they run. */
   steps: StepView[]
 }
 export interface BeginRun {
-  /** Null where an operator asked. */
+  /** Null when an operator requested the erasure. */
   requestId: string | null
-  /** Nobody where it is about a part. */
+  /** Empty when `part` is set. */
   subject: Subject
   part?: Part
-  /** Names of whom it erases are taken out of what others wrote, too. */
+  /** Names of the erased person are also removed from other authors' texts. */
   redacts?: boolean
-  /** As the audit log names them. */
+  /** Their id in the audit log. */
   requestedBy: string
-  /** `user_request`, `gdpr_erasure`, …; `replay` takes the subject as it is given, and no agents that its account has since. */
+  /** `user_request`, `gdpr_erasure`, …. With `replay`, the subject is taken as given: agents that the account owns now are not added. */
   reason: string
-  /** Reserved when it was asked for. Where another erasure has it already, as after a restored backup, the run gets one of its own. */
+  /**
+   * Reserved when the erasure was requested. If another erasure already uses it, for example after a restored backup, the run gets a new
+   * one.
+   */
   receiptId?: string
   now: Date
 }
-/** What a run tells whoever asked for it, in the transaction in which it changes. */
+/** Passed to the requester of a run when its state changes, in the same transaction. */
 export interface RunChange {
   runId: string
   requestId: string | null
-  /** In place of a subject: a part of a project. */
+  /** Set instead of a subject: a part of a project. */
   part: Part | null
   state: Exclude<RunState, 'planning'>
   receiptId: string
-  /** By holder; of holders that had something to erase. */
+  /** Counts by data source; only sources that had something to erase. */
   erased: Record<string, number>
   held: HeldCount[]
-  /** With `held`: holds keep the subject whole. Nothing was erased, nobody is fenced, and no receipt is signed. */
+  /** Set with the state `held`: holds cover the whole subject. Nothing was erased, no fence was raised, and no receipt is signed. */
   isKeptWhole: boolean
   now: Date
 }
@@ -106,40 +112,43 @@ export interface RunChange {
 export interface ExplainedPart {
   planned: PlannedHolding[]
   verdicts: Verdict[]
-  /** Stores that could not be looked through, or not whole: there may be more than is told. */
+  /** Stores that could not be searched, or only in part: there may be more than is listed. */
   unanswered: string[]
 }
 
-/** What erasure offers to privacy requests and to the operator. */
+/** What the erasure domain provides to privacy requests and to the operator. */
 export interface SubjectErasures {
-  /** What an erasure would do now. Nothing is fenced, nothing written. */
+  /** What an erasure would delete now. It raises no fence and writes nothing. */
   dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
-  /** Reserves run and receipt and enqueues the start; all of it commits with the caller. The same request gets the same run, and so does a part until that is done. */
+  /**
+   * Reserves run and receipt and enqueues the start; everything commits with the caller's transaction. Repeating a request returns the
+   * same run. For a part, the same run is returned until it is done.
+   */
   begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string; auditId: string }>
   run(runId: string, tx?: Transaction): Promise<RunView | undefined>
-  /** What an erasure of a part would do now to every single thing. Nothing is fenced, nothing written. */
+  /** What an erasure of a part would do to every single record now. It raises no fence and writes nothing. */
   explain(part: Part, now: Date): Promise<ExplainedPart>
   /** The run whose entry in the deletion log has this id. */
   byAudit(auditId: string, tx?: Transaction): Promise<RunView | undefined>
-  /** Newest first, after the cursor's place. */
+  /** Newest first, starting after the cursor. */
   runs(which: {
     state?: RunState | undefined
     after?: { at: Date; id: string } | undefined
     limit: number
   }): Promise<RunView[]>
-  /** How many are in each state but done; `stuck`: of them, those with a step that stands still, and those that could not be planned. */
+  /** The number of runs in each state except done. `stuck`: those with a stuck step, and those that could not be planned. */
   open(): Promise<Record<Exclude<RunState, 'done'> | 'stuck', number>>
-  /** The run stays as it is until the transaction ends: for who then locks what a run locks after itself. */
+  /** Locks the run until the transaction ends. For callers that then lock rows which a run locks after its own row. */
   lock(tx: Transaction, runId: string): Promise<unknown>
-  /** Stuck steps, or the named one, and a failed run are on again; false when there is nothing to retry. */
+  /** Restarts stuck steps (all, or those of the named data source) and a failed run. Returns false when there is nothing to retry. */
   retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
-  /** As {@link retry}, of all that stands still, in a transaction of its own. */
+  /** Like {@link retry} for everything that is stuck, in a separate transaction. */
   resume(runId: string): Promise<boolean>
   /**
-   * Deletes the run of a part of which nothing is erased yet: it is read and written again. False where a step may have begun, of the closing of
-   * a project, and of subjects. Locks the run, before anything else in the transaction.
+   * Deletes the run of a part before anything is erased, so that the part can be read and written again. Returns false if a step may
+   * have begun, if a project is being closed, and for subjects. Locks the run before anything else in the transaction.
    */
   cancel(tx: Transaction, runId: string): Promise<boolean>
-  /** After a hold was released: runs that holds keep open look again. */
+  /** Makes runs that legal holds keep open plan again, after a hold was released. */
   resumeHeld(tx: Transaction): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** What the installation answers for, in the order in which it is shown. */
+/** The lines of the compliance report, in the order in which they are shown. */
 export const evidenceLines = [
   'lawful_basis',
   'minimisation',
@@ -21,13 +21,15 @@ export const evidenceLines = [
 export type EvidenceLine = (typeof evidenceLines)[number]
 
 /**
- * holds: looked, and found nothing against it. attention: nothing is broken, and somebody should look. fails: it is not so.
- * not_applicable: there is nothing here that it could be about.
+ * - holds: checked, and no problem found.
+ * - attention: nothing is broken, but somebody should look.
+ * - fails: the claim is not true.
+ * - not_applicable: nothing here can be checked.
  */
 export const findingStates = ['holds', 'attention', 'fails', 'not_applicable'] as const
 type FindingState = (typeof findingStates)[number]
 
-/** What was found: counts, times and words of a fixed vocabulary. Never content; ids only where they name something of the installation. */
+/** The result of a check: counts, times and words of a fixed vocabulary. Never content; ids only of parts of the installation. */
 export interface Finding {
   state: FindingState
   numbers?: Readonly<Record<string, number>>
@@ -35,25 +37,25 @@ export interface Finding {
   facts?: Readonly<Record<string, string>>
 }
 
-/** One statement that reads, given up after its time; throws then. */
+/** Runs one statement that only reads. Throws when it exceeds its time limit. */
 export type AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<R[]>
 
-/** One question whose answer shows whether a line holds, asked anew each time. */
+/** One check of whether a line holds, run anew each time. */
 export interface Check {
   line: EvidenceLine
-  /** `<domain>.<what>`; the words of the console stand under it. */
+  /** `<domain>.<what>`; the key of its console texts. */
   name: string
-  /** The page of the console that shows more of it. */
+  /** The console page that shows the details. */
   page: `/${string}` | null
   ask(query: AskDatabase, now: Date): Promise<Finding>
 }
 
-/** `fails` where anything was found that must not be, else `holds`. */
+/** `fails` if it is broken, otherwise `holds`. */
 export const failsIf = (isBroken: boolean): FindingState => (isBroken ? 'fails' : 'holds')
 
 /**
- * Storage limitation (GDPR art. 5(1)(e)) of what goes when its term is over: how much stands past its end, and for how long. `ending` selects
- * `ends` of each, null for what has none. Jobs come every hour at least; two hours late, one was missed.
+ * Checks storage limitation (GDPR art. 5(1)(e)): how many records are past their end, and for how long. `ending` selects `ends` of each
+ * record, null for records that do not expire. Cleanup jobs run at least hourly; a delay of two hours means that one was missed.
  */
 export const endsInTime = (name: string, ending: string): Check => ({
   line: 'storage_limitation',

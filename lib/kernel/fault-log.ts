@@ -1,9 +1,9 @@
 import { errorCode } from './error-code.ts'
 
-/** Errors whose text is about code alone; others (the database's, a parser's) quote what people sent. */
+/** Errors whose message is about code only. Messages of other errors (from the database or a parser) may quote user content. */
 const speaking = new Set(['TypeError', 'ReferenceError', 'RangeError', 'AssertionError', 'Error'])
 
-/** Writes a bug to the log, once, as one JSON line: where it happened and under which request, and no content. */
+/** Logs a bug as one JSON line: where it happened and under which request, without content. */
 export function logFault(error: unknown, where: Record<string, string>): void {
   const isError = error instanceof Error
   const code = errorCode(error)
@@ -26,7 +26,7 @@ export function logFault(error: unknown, where: Record<string, string>): void {
   process.stderr.write(`${JSON.stringify(line)}\n`)
 }
 
-/** Writes one line about the service itself to the log. */
+/** Logs one line about the service itself. */
 export const logNotice = (message: string): void => {
   process.stderr.write(`${JSON.stringify({ level: 'info', at: new Date().toISOString(), message })}\n`)
 }

@@ -14,15 +14,15 @@ export function base62(bytes: Uint8Array, width: number): string {
   return text.padStart(width, '0')
 }
 
-/** `<prefix>_` and 128 random bits in base62 (22 characters): unguessable, and nothing can be read from it. */
+/** `<prefix>_` and 128 random bits in base62 (22 characters). The id cannot be guessed and reveals nothing. */
 export const newId = (prefix: string): string => `${prefix}_${base62(randomBytes(16), 22)}`
 
 /** A time-ordered UUID (RFC 9562, version 7). */
 export const newUuid = (): string => v7()
 
 /**
- * Time-ordered UUIDs (RFC 9562, version 7), one for each row of a statement: the SQL that makes the text of one, and the value that
- * stands at its placeholder. Rows of one statement lie together in an index.
+ * Time-ordered UUIDs (RFC 9562, version 7) for the rows of one statement. `text` is the SQL that builds one, `value` the value of its
+ * placeholder. Rows of one statement are adjacent in the index.
  */
 export const uuidsInSql = {
   text: (placeholder: string): string => `(${placeholder}::text || substr(gen_random_uuid()::text, 16))`,

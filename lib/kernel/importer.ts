@@ -1,38 +1,38 @@
 import type { AuditRecord, Context, Transaction } from './context.ts'
 import type { Problem, ProblemCode } from './problem.ts'
 
-/** What became of one record of an imported document. */
+/** The result for one record of an imported document. */
 export interface ImportResult {
-  /** As the document names it; null where it names none. */
+  /** The record's id in the document; null if it has none. */
   id: string | null
   status: 'stored' | 'known' | 'failed'
-  /** Of a failed one: why. */
+  /** Why the record failed. */
   code?: ProblemCode
-  /** Of a failed one: why, in words; of a stored one: what its sender should know. */
+  /** For a failed record, the reason in words; for a stored record, a note for its sender. */
   detail?: string
 }
-/** Who imports: what comes becomes this agent's. */
+/** Who imports. The agent `author` becomes the owner of the records. */
 export interface Importing {
   author: string
   organisationId: string
   ctx: Context
 }
-/** A record that may be stored. */
+/** A validated record, ready to be stored. */
 export interface Prepared<T> {
   id: string
   content: T
 }
-/** What takes the records of one part of an imported document. */
+/** Imports the records of one part of a document. */
 export interface Importer<T = unknown> {
   part: string
-  /** Checks and sanitizes one record, of so many bytes as it came; pure. Throws a problem that says why not. */
+  /** Validates and sanitizes one record; pure. `bytes` is its size in the document. @throws Problem with the reason */
   prepare(record: unknown, importing: Importing, bytes: number): Prepared<T>
-  /** Stores records whose ids are distinct: a result for each in their order, and an audit entry for each that was stored. */
+  /** Stores records with distinct ids. Returns a result for each, in order, and an audit entry for each stored record. */
   store(
     tx: Transaction,
     records: readonly Prepared<T>[],
     importing: Importing,
   ): Promise<{ results: ImportResult[]; entries: Pick<AuditRecord, 'resourceType' | 'resourceId' | 'details'>[] }>
-  /** Counts records that `prepare` refused for their content, with the transaction that stores what came before them. */
+  /** Counts records that `prepare` rejected because of their content, in the transaction that stores the records before them. */
   countRefused(tx: Transaction, refused: readonly Problem[], importing: Importing): Promise<void>
 }

@@ -5,7 +5,10 @@ import { Problem } from './problem.ts'
 
 const parts = ['params', 'query', 'headers', 'body'] as const
 
-/** Checks every part against the operation; names each fault by its path (`body` faults start at the body's own root). */
+/**
+ * Validates every part of the input against the operation. Issues in the body have paths relative to its root; other paths begin with
+ * the part's name.
+ */
 export function parseInput<O extends OperationShape>(operation: O, raw: RawInput): Input<O> {
   const input: Record<string, unknown> = {}
   const unasked = operation.query || operation.limit === 'exempt' ? [] : Object.keys(raw.query)

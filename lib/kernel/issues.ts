@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Issue } from './problem.ts'
 
-/** The faults that a schema found, each by its path below `at`; a field that is not known is named itself. */
+/** The issues of a schema error, each with its path below `at`. An unknown field is reported under its own path. */
 export const issuesOf = (error: z.ZodError, at: Issue['path'] = []): Issue[] =>
   error.issues.flatMap((issue) => {
     const path = [...at, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]

@@ -2,12 +2,12 @@ import type { z } from 'zod'
 import type { Actor, Context, GatePorts } from './context.ts'
 import { newId } from './ids.ts'
 
-/** Work done outside a request, by the worker. Ids and counts only in its payload. */
+/** Work that the worker does outside a request. Its payload contains only ids and counts. */
 export interface Job<P = unknown> {
   /** domain.verb */
   name: string
   payload: z.ZodType<P>
-  /** Five fields in UTC, where it runs by the clock; its payload is then `{}`. */
+  /** A schedule of five fields in UTC. The payload of a scheduled job is `{}`. */
   cron?: string
   run(ctx: Context, payload: P): Promise<void>
 }
@@ -29,7 +29,7 @@ const systemActor = (job: string): Actor => ({
   can: () => true,
 })
 
-/** Passes a job through the gate: its payload is checked, and its actor is `system:<job>`. */
+/** Makes a job runnable: its payload is validated, and its actor is `system:<job>`. */
 export const job = <P>(shape: Job<P>): RunnableJob => ({
   name: shape.name,
   cron: shape.cron,

@@ -14,7 +14,7 @@ const codeOf = (text: string, members?: number): string => {
   }
 }
 
-it('counts brackets and commas outside strings alone, however the strings are escaped', () => {
+it('jsonOf counts brackets and commas only outside strings, however the strings are escaped', () => {
   const many = '[,{'.repeat(100)
   for (const text of [many, `\\"${many}`, `${many}\\\\`, `\\\\\\"${many}\\\\\\"`, `é${many}`])
     expect(codeOf(`{"a":"${text}"}`, 2)).toBe('taken')
@@ -23,17 +23,18 @@ it('counts brackets and commas outside strings alone, however the strings are es
   expect(codeOf(`["\\\\",${'['.repeat(63)}${']'.repeat(63)}]`)).toBe('taken')
 })
 
-it('takes whatever JSON can say', () => {
+it('jsonOf parses every value that JSON can represent', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
       const text = JSON.stringify(value)
-      // What no database holds is refused elsewhere.
+      // Values that no database can store are covered by other tests.
       fc.pre(!/\\u0000|\\ud[89a-f]|__proto__/i.test(text))
       expect(read(text)).toEqual(JSON.parse(text))
     }),
   )
 })
 
-it.each(['"', '"a', '{"a":"b\\"}', '["a\\\\\\"]'])('names the place where %s breaks', (text) =>
-  expect(codeOf(text)).toBe('malformed_json'),
+it.each(['"', '"a', '{"a":"b\\"}', '["a\\\\\\"]'])(
+  'jsonOf rejects the unterminated string %s as malformed JSON',
+  (text) => expect(codeOf(text)).toBe('malformed_json'),
 )

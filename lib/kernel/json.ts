@@ -2,23 +2,23 @@ import { isUtf8 } from 'node:buffer'
 import { Problem } from './problem.ts'
 import { mostMembers, refuseUnstorable } from './storable.ts'
 
-/** How deep a JSON body may be nested. */
+/** The maximum nesting depth of a JSON body. */
 const deepest = 64
 
-/** Where the string that begins here ends; the text's end where it does not. Every character is looked at once. */
+/** The index of the quote that ends the string starting here, or the text's length if it is unterminated. Linear time. */
 function endOfString(text: string, start: number): number {
   for (let from = start + 1; ; ) {
     const quote = text.indexOf('"', from)
     if (quote < 0) return text.length
     let slashes = quote
     while (slashes > from && text.charCodeAt(slashes - 1) === 92) slashes--
-    // An even number of backslashes are escaped themselves.
+    // With an even number of backslashes before it, the quote itself is not escaped.
     if ((quote - slashes) % 2 === 0) return quote
     from = quote + 1
   }
 }
 
-/** Brackets and commas, counted outside strings: what is too deep or too many is refused before anything walks through it. */
+/** Counts brackets and commas outside strings, so that a body that is too deep or too large is rejected before it is parsed. */
 function refuseShape(text: string, most: number): void {
   let depth = 0
   let members = 0
@@ -34,19 +34,19 @@ function refuseShape(text: string, most: number): void {
 }
 
 export interface JsonBounds {
-  /** Members and elements in all; 10,000 unless told. */
+  /** The maximum number of members and elements in total; 10,000 by default. */
   members?: number
-  /** Whoever asks looks for what cannot be stored, item by item. */
+  /** The caller checks each item for values that cannot be stored. */
   isCheckedLater?: boolean
 }
 
 /**
- * A JSON text in UTF-8 as a value that the database can hold. Throws `malformed_json` (not UTF-8, not JSON, too deep), `too_large` (too
- * many members) and `invalid` (a NUL character, half a surrogate pair, a member `__proto__`).
+ * Parses a JSON text in UTF-8 into a value that the database can store. @throws `malformed_json` (not UTF-8, not JSON, nested too deep),
+ * `too_large` (too many members), `invalid` (a NUL character, a lone surrogate, a member `__proto__`)
  */
 export function jsonOf(bytes: Uint8Array, { members = mostMembers, isCheckedLater = false }: JsonBounds = {}): unknown {
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not valid UTF-8.')
-  // Without the byte order mark that some send.
+  // Some clients send a byte order mark.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString('utf8')
     .replace(/^\ufeff/, '')
@@ -55,7 +55,7 @@ export function jsonOf(bytes: Uint8Array, { members = mostMembers, isCheckedLate
   try {
     value = JSON.parse(text)
   } catch (error) {
-    // The engine's message quotes the body; only the place may leave.
+    // The engine's message quotes the body, so only the position may be returned.
     const place = error instanceof SyntaxError ? /position (\d+)/.exec(error.message)?.[1] : undefined
     throw new Problem(
       'malformed_json',

@@ -1,4 +1,4 @@
-/** Makes it at the first need, and once. */
+/** Calls `make` on first use and memoizes its result. */
 export function lazily<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => {

@@ -1,22 +1,22 @@
-/** One number of a measure, with its labels: kinds and states, nobody's id. */
+/** One number of a metric, with its labels: kinds and states, never ids of persons or agents. */
 export interface Sample {
   labels?: Readonly<Record<string, string>>
   value: number
 }
-/** What Prometheus is told beside what the process counts itself, as it stands when it asks. */
+/** A metric that is measured when Prometheus scrapes, in addition to the counters of the process. */
 export interface Measure {
-  /** Ends in its unit, where it has one: seconds. */
+  /** Ends in the unit, if it has one: seconds. */
   name: `kp_${string}`
   help: string
   type: 'gauge' | 'summary'
   samples: readonly Sample[]
-  /** Of a summary. */
+  /** Only for a summary. */
   sum?: number
   count?: number
 }
-/** Asks one store, in one round trip where it can: it is asked again every few seconds. */
+/** Measures one store, in one round trip if possible, because it is called every few seconds. */
 export interface Measuring {
-  /** Of what it is. */
+  /** The name of what it measures. */
   name: string
   measure(now: Date): Promise<readonly Measure[]>
 }

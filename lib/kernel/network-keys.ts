@@ -1,7 +1,7 @@
-/** A /48 may use so many times what one of its 65,536 subnets may. */
+/** A /48 network may use this many times the limit of one of its 65,536 /64 subnets. */
 export const subnetsOf48 = 16
 
-/** The key with the /48 in place of the /64 that a limit key has; undefined for keys without one. */
+/** The limit key with its /64 network replaced by the /48 that contains it; undefined for keys without a /64. */
 export function widerKeyOf(key: string): string | undefined {
   const groups = /([0-9a-f]+:[0-9a-f]+:[0-9a-f]+):[0-9a-f]+::\/64/.exec(key)
   return groups?.[1] === undefined ? undefined : key.replace(groups[0], `${groups[1]}::/48`)

@@ -2,19 +2,25 @@ import type { z } from 'zod'
 import type { ProblemCode } from './problem.ts'
 
 /**
- * `<domain>:<verb>`; what a verb takes is one table in lib/access/permissions.ts. `public` asks for nothing.
- * read, write: a token's scopes. self: whoever it is, about themself. person: a console account. audit, admin: those roles.
+ * `<domain>:<verb>`. lib/access/permissions.ts lists who may do what.
+ * - public: everybody.
+ * - read, write: a token with this scope, or a person.
+ * - self: an agent or a person, for data about themselves.
+ * - person: a person with a console account.
+ * - audit, admin: an account with this role, or a token with the scope admin.
  */
 export type Verb = 'read' | 'write' | 'self' | 'person' | 'audit' | 'admin'
 export type Permission = 'public' | `${string}:${Verb}`
 
 export type AuditAction = 'create' | 'read' | 'update' | 'delete' | 'export' | 'validate'
-/** What the gate writes on success; or why it writes nothing. */
+/** The audit entry that the pipeline writes on success, or why it writes none. */
 export type AuditRule = { action: AuditAction; resourceType: string } | { none: string }
 
 /**
- * What the deletion log says of an operation that deletes. counts: the gate writes a row with this count, in the same transaction. by: an
- * erasure writes the row when it ends. none: why there is none.
+ * How an operation that deletes appears in the deletion log.
+ * - counts: the pipeline writes a row with this count in the same transaction.
+ * - by: an erasure run writes the row when it ends.
+ * - none: why there is no row.
  */
 export type DeletionRule = { counts: string } | { by: 'erasure' } | { none: string }
 
@@ -30,59 +36,56 @@ export interface OperationShape {
   description?: string
   permission: Permission
   audit: AuditRule
-  /** Of every operation whose audit action is `delete`. */
+  /** Required for every operation whose audit action is `delete`. */
   deletes?: DeletionRule
-  /** Monitoring may do it: by the token of KP_METRICS_TOKEN, or on the listener of KP_METRICS_LISTEN. */
+  /** Monitoring may call it: with the token of KP_METRICS_TOKEN, or on the listener of KP_METRICS_LISTEN. */
   isOpenToMonitoring?: true
-  /** Requests that one address may send in a minute, whoever it is; beside the windows of `limit`. */
+  /** Requests per minute from one address, counted for all callers together, in addition to `limit`. */
   perAddress?: number
-  /**
-   * A token that stands still, because an erasure of its agent waits, may do it all the same: it looks at what waits, and takes back what
-   * its agent asked for.
-   */
+  /** A token suspended by a pending erasure of its agent may still call it, to view the pending erasure and to withdraw the request. */
   isOpenToSuspended?: true
   /**
-   * It stores content, which counts in the storage quota of the caller's organization: its size alone, one record as well, or one for each
-   * element of a list in the body.
+   * It stores content that counts in the storage quota of the caller's organization: only its bytes, also one record, or also one record
+   * for each element of the named list in the body.
    */
   stores?: 'bytes' | 'one record' | { each: string }
-  /** A person has entered the password within the last ten minutes: see {@link requireRecentPassword}. */
+  /** The person must have entered the password within the last ten minutes: see {@link requireRecentPassword}. */
   needsRecentPassword?: true
-  /** A token of an agent that is dead may do it all the same. */
+  /** A token of a dead (retired) agent may still call it. */
   isOpenToDead?: true
-  /** Served although the database was restored and the erasures since then were not replayed: it returns no content. */
+  /** Available after a database restore even before erasures were replayed, because it returns no content. */
   isOpenBeforeReplay?: true
-  /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
+  /** Which of the caller's two rate limits a request counts against; `exempt` counts against neither. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204
-  /** Other statuses of success, with the same body: 200 where it was there already, 202 where it goes on. */
+  /** Other success statuses with the same body: 200 if it already existed, 202 if the work continues. */
   alsoStatus?: readonly (200 | 201 | 202)[]
   params?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
-  /** The body's limit in bytes; `unit`, `batch` are the sizes that the caller's tier allows. */
+  /** The maximum size of the body in bytes; `unit` and `batch` are the sizes of the caller's tier. */
   bodyLimit?: number | 'unit' | 'batch'
-  /** Media types of a body that is read while it arrives, in place of `body`: what is in it is the operation's to check, piece by piece. */
+  /** Media types of a body that is read as a stream, instead of `body`. The operation validates its content piece by piece. */
   upload?: readonly string[]
   output: z.ZodType
-  /** The media types of the answer, where it is not JSON. */
+  /** The media types of the response, if it is not JSON. */
   produces?: readonly string[]
   /**
-   * Top-level members of `data` that no idempotency record may keep: keys, which a repetition does not return and which are optional for
-   * that reason, and content, which would outlive its resource here. A repetition reads content anew (`complete` of the mutation).
+   * Top-level members of `data` that are never stored with an idempotency key: keys, which a repetition does not return and which are
+   * therefore optional, and content, which would outlive its resource. A repetition reads content again (`complete` of the mutation).
    */
   secrets?: readonly string[]
-  /** Refusals of its own, beside those that every operation has. */
+  /** Problem codes of this operation, in addition to those of every operation. */
   refusals?: readonly ProblemCode[]
 }
 
-/** Declares an operation once: it feeds the gate, both doors, OpenAPI, the client and `kp`. */
+/** Declares an operation once, for the pipeline, the API server, the route handlers, OpenAPI, the client and `kp`. */
 export const operation = <const O extends OperationShape>(shape: O): O => shape
 
 type Part<O, K extends string> = O extends Record<K, infer S extends z.ZodType> ? z.output<S> : undefined
 export interface Upload {
-  /** One of the operation's, without parameters. */
+  /** One of the operation's `upload` media types, without parameters. */
   mediaType: string
   bytes: AsyncIterable<Uint8Array>
 }
@@ -95,7 +98,7 @@ export interface Input<O> {
 }
 export type Output<O extends OperationShape> = z.input<O['output']>
 
-/** What a door hands to the gate: strings as they came, the body as parsed JSON. */
+/** What the HTTP layer passes to the pipeline: unparsed strings, and the body as parsed JSON. */
 export interface RawInput {
   params: Record<string, string>
   query: Record<string, string>

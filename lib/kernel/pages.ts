@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { invalid, type Problem } from './problem.ts'
 
-/** Within the years that PostgreSQL, ISO 8601 and everybody else write alike. */
+/** In the range of years that PostgreSQL and ISO 8601 write in the same way. */
 const isUsual = (time: Date): boolean => time.getUTCFullYear() >= 2000 && time.getUTCFullYear() <= 9999
 
-/** Rows of a list: 1–100, 20 unless told. */
+/** Rows per page: 1–100, by default 20. */
 export const PageLimit = z.coerce.number().int().min(1, 'takes 1 at least').max(100, 'takes 100 at most').default(20)
 export const Cursor = z.string().max(500)
 export const Timestamp = z.iso
@@ -12,7 +12,7 @@ export const Timestamp = z.iso
   .transform((text) => new Date(text))
   .refine(isUsual, 'takes a time from 2000 to 9999')
 
-/** The envelope of many. */
+/** The envelope of a list. */
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     data: z.array(item),
@@ -26,11 +26,11 @@ export interface Place {
   at: Date
   id: string
 }
-/** A position in a list ordered by (time, id), newest first. Opaque to callers, checked when it comes back. */
+/** A position in a list ordered by (time, id), newest first. Opaque to clients, and validated when a client sends it back. */
 export const encodeCursor = (at: Date, id: string): string =>
   Buffer.from(JSON.stringify([at.getTime(), id])).toString('base64url')
 
-/** Undefined when it is none of ours. */
+/** Undefined if the cursor is malformed. */
 export function decodeCursor(cursor: string): Place | undefined {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
@@ -42,7 +42,7 @@ export function decodeCursor(cursor: string): Place | undefined {
   }
 }
 
-/** The place that a list's parameter `cursor` names; undefined for its beginning. Throws `invalid` for one that is none of ours. */
+/** The position in a list's `cursor` parameter; undefined for the start of the list. @throws `invalid` for a malformed cursor */
 export function placeOf(cursor: string | undefined): Place | undefined {
   const place = cursor === undefined ? undefined : decodeCursor(cursor)
   if (cursor !== undefined && !place) throw notOurCursor()
@@ -51,8 +51,8 @@ export function placeOf(cursor: string | undefined): Place | undefined {
 export const notOurCursor = (): Problem => invalid(['query', 'cursor'], 'is not a cursor of this list')
 
 /**
- * The end of a list: what is shown of `found`, and what its envelope says beside it. One more row than `limit` says that there is
- * another page.
+ * The rows to show and the envelope's other members. `found` holds up to one row more than `limit`: that row means there is another
+ * page.
  */
 export function pageOf<T>(found: readonly T[], limit: number, total: number, place: (row: T) => Place, offset = 0) {
   const shown = found.slice(0, limit)

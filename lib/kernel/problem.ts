@@ -1,4 +1,4 @@
-/** Every refusal that the API can give: code → status and title. */
+/** Every error that the API can return: code → status and title. */
 export const problems = {
   malformed_json: [400, 'The body is not valid JSON'],
   bad_request: [400, 'The request cannot be understood'],
@@ -53,22 +53,22 @@ export interface Issue {
 }
 export interface ProblemOptions {
   detail?: string
-  /** In place of the code's: `quota_exceeded` is 413 for what is stored, and 429 for exports of a day. */
+  /** Overrides the status of the code: `quota_exceeded` is 413 for stored content, and 429 for exports per day. */
   status?: 413
   issues?: Issue[]
   headers?: Record<string, string>
   /** Further members of the problem document (RFC 9457 §3.2). */
   extensions?: Record<string, unknown>
   cause?: unknown
-  /** What is kept although the mutation that threw is rolled back; runs after it, outside its transaction. */
+  /** Work that must persist although the mutation was rolled back. It runs after the rollback, outside the transaction. */
   afterRollback?: () => Promise<unknown>
 }
 
 const brand = Symbol.for('knowledgepulse.problem')
 
 /**
- * An expected refusal. It is thrown anywhere and becomes an RFC 9457 answer at the door; its detail never holds content.
- * Recognise it with {@link Problem.is}: the server and the pages may each have loaded this file.
+ * An expected error. It can be thrown anywhere, and the HTTP layer turns it into an RFC 9457 response. `detail` never contains content.
+ * Test for it with {@link Problem.is}, not `instanceof`: API server and pages may each have loaded their own copy of this file.
  */
 export class Problem extends Error {
   readonly code: ProblemCode
@@ -104,13 +104,13 @@ export class Problem extends Error {
     this.afterRollback = afterRollback
   }
 
-  /** A refusal; where codes are given, one of them. */
+  /** Whether the error is a problem, with one of the codes if any are given. */
   static is(error: unknown, ...codes: ProblemCode[]): error is Problem {
     if (typeof error !== 'object' || error === null || !(brand in error)) return false
     return codes.length === 0 || codes.includes((error as Problem).code)
   }
 
-  /** RFC 9457 document. `type` leads to the code's explanation on this installation. */
+  /** The RFC 9457 document. `type` links to the explanation of the code on this installation. */
   toJSON(): Record<string, unknown> {
     return {
       type: `/docs/api#${this.code}`,
@@ -124,6 +124,6 @@ export class Problem extends Error {
   }
 }
 
-/** One field is not valid; outside the body its path begins with the part of the request: `query`, `params`, `headers`. */
+/** One field is not valid. Outside the body, its path begins with the part of the request: `query`, `params` or `headers`. */
 export const invalid = (path: (string | number)[], message: string): Problem =>
   new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path, message }] })

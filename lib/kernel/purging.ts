@@ -1,9 +1,9 @@
 import type { Context, Deletion, Transaction } from './context.ts'
 
-/** Writes an entry of the deletion log: ids and counts, for seven years. */
+/** Writes an entry of the deletion log: ids and counts, retained for seven years. */
 export type RecordDeletion = (tx: Transaction, deletion: Deletion) => Promise<unknown>
 
-/** What went by the clock: in words of ours, how much of what, and the resource that the audit log calls it. */
+/** What a retention job deleted: a name of our own, counts, and the resource in the audit log. */
 export interface Purged {
   what: string
   results: Record<string, number>
@@ -11,7 +11,10 @@ export interface Purged {
   resourceId: string
 }
 
-/** Notes what a job removed in the deletion log and in the audit log, in the transaction that removed it; nothing where nothing went. Gives how many. */
+/**
+ * Records what a job deleted in the deletion log and the audit log, in the transaction that deleted it. Writes nothing if the count is
+ * 0. Returns the count.
+ */
 export async function notePurge(
   recordDeletion: RecordDeletion,
   ctx: Context,

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { partKinds } from './holder.ts'
 
-/** Who may be erased as a whole. */
+/** Kinds of subject, which are erased as a whole. */
 export const subjectKinds = ['account', 'agent', 'participant'] as const
 export type SubjectKind = (typeof subjectKinds)[number]
 
-/** What a receipt may be about. */
+/** The kinds of what a receipt can be about. */
 export const erasedKinds = ['unit', 'skill', ...subjectKinds, ...partKinds] as const
 export type ErasedKind = (typeof erasedKinds)[number]
 
-/** A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the rest. */
+/** A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the other members. */
 export const Receipt = z
   .strictObject({
     receipt_id: z.string().meta({ description: 'Unguessable; knowing it is the right to read the receipt' }),

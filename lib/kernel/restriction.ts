@@ -1,14 +1,14 @@
-/** Why processing is restricted: consent withdrawn (GDPR art. 7(3)), asked for (art. 18(1)), objected to (art. 21 with 18(1)(d)). */
+/** Why processing is restricted: consent withdrawn (GDPR art. 7(3)), requested (art. 18(1)), objection (art. 21 with 18(1)(d)). */
 export const restrictionReasons = ['consent', 'objection', 'request'] as const
 export type RestrictionReason = (typeof restrictionReasons)[number]
 
 export interface Restriction {
-  /** Set while there is a reason. */
+  /** Set while at least one reason remains. */
   restrictedAt: Date | null
   restrictedFor: string[]
 }
 
-/** The restriction with one more reason; who was restricted before stays so since then. */
+/** Adds a reason. If processing is already restricted, the start time does not change. */
 export const restrictedBy = (
   { restrictedAt, restrictedFor }: Restriction,
   reason: RestrictionReason,
@@ -18,7 +18,7 @@ export const restrictedBy = (
   restrictedFor: restrictedFor.includes(reason) ? restrictedFor : [...restrictedFor, reason].sort(),
 })
 
-/** The restriction without that reason: lifted with the last one. */
+/** Removes a reason. Removing the last one lifts the restriction. */
 export function freedOf({ restrictedAt, restrictedFor }: Restriction, reason: RestrictionReason): Restriction {
   if (!restrictedFor.includes(reason)) return { restrictedAt, restrictedFor }
   const left = restrictedFor.filter((other) => other !== reason)

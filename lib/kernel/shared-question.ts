@@ -1,6 +1,6 @@
 /**
- * Joins questions that come together: whoever asks while others are under way shares the next one, so that many requests cost one
- * round trip. An answer is never older than its question. `ask` answers in the order in which it was asked.
+ * Batches concurrent questions: those asked while other queries run share the next query, so that many requests cost one round trip. An
+ * answer is never older than its question. `ask` returns answers in the order of the questions.
  */
 export function sharedQuestion<A, B>(
   ask: (asked: A[]) => Promise<B[]>,
@@ -28,7 +28,7 @@ export function sharedQuestion<A, B>(
       waiting.push({ asked, answered, failed })
       if (underWay >= atOnce) return
       underWay++
-      // What arrives in the same turn comes along.
+      // Also collects the questions asked in this turn of the event loop.
       setImmediate(() => void work())
     })
 }

@@ -1,12 +1,12 @@
 import type { Context } from './context.ts'
 import { Problem } from './problem.ts'
 
-/** How long an entered password permits dangerous actions, in milliseconds. */
+/** For how many milliseconds after the password was entered dangerous actions are allowed. */
 export const passwordStaysRecent = 10 * 60_000
 
 /**
- * Throws `step_up_required` for a session whose password was not entered within the last ten minutes, so that an open browser or a stolen
- * cookie is not enough. Tokens pass: an operation that no token may do refuses them itself.
+ * Requires a session whose password was entered within the last ten minutes: an unlocked browser or a stolen cookie is not enough.
+ * Tokens pass; operations that tokens may not call reject them elsewhere. @throws `step_up_required`
  */
 export function requireRecentPassword({ actor, now }: Pick<Context, 'actor' | 'now'>): void {
   if (actor.kind !== 'person') return

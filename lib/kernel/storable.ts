@@ -1,16 +1,16 @@
 import { invalid, Problem } from './problem.ts'
 
-/** How many members and elements one JSON document may have in all. */
+/** The maximum number of members and elements of one JSON document. */
 export const mostMembers = 10_000
 
-/** Bytes of a character as an escape of JSON; of a number, or of what stands around a member. */
+/** Upper bounds in bytes: of one character as a JSON escape (`widest`), and of a number or the syntax around a member (`around`). */
 const widest = 6
 const around = 32
 
 /**
- * Refuses what has no place in PostgreSQL's jsonb: NUL characters, lone surrogates, and members called `__proto__`, which would vanish
- * on the way into an object. Throws `invalid` with the path; `too_large` beyond so many members, where a bound is given. Returns how many
- * bytes its JSON takes at most, which is far more than it does.
+ * Rejects values that PostgreSQL's jsonb cannot store: NUL characters, lone surrogates, and members named `__proto__`, which would be
+ * lost in an object. Returns an upper bound for the bytes of its JSON, far above the real size. @throws `invalid` with the path,
+ * `too_large` for more than `most` members and elements
  */
 export function refuseUnstorable(value: unknown, most = Number.POSITIVE_INFINITY): number {
   const path: (string | number)[] = []

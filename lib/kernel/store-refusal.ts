@@ -1,6 +1,6 @@
 import { Problem, type ProblemOptions } from './problem.ts'
 
-/** Why a store refuses although it answers. Time changes none of these: a person has to act. */
+/** Why a store that responds still refuses. Waiting resolves none of these: a person has to act. */
 export const storeRefusals = [
   'credentials',
   'access_denied',
@@ -13,7 +13,7 @@ export const storeRefusals = [
 ] as const
 export type StoreRefusal = (typeof storeRefusals)[number]
 
-/** `unavailable` to who asks now; an erasure counts it as a failed attempt, where it would wait for a store that is down. */
+/** Callers get `unavailable`. An erasure counts it as a failed attempt, whereas it waits for a store that does not respond. */
 export const unusableStore = (refusal: StoreRefusal | undefined, options: ProblemOptions): Problem =>
   new Problem('unavailable', refusal === undefined ? options : { ...options, extensions: { refusal } })
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { turns } from './turns.ts'
 
-/** Work that ends when it is told. */
+/** Work that ends when the test calls `end`. */
 function held() {
   const ends: (() => void)[] = []
   const begun: number[] = []
@@ -13,7 +13,7 @@ function held() {
 }
 const settled = () => new Promise((done) => setImmediate(done))
 
-it('runs so much at once, lets so much wait in its order, and says of the rest that it is full', async () => {
+it('turns runs a limited number at once, queues a limited number in order, and returns full for the rest', async () => {
   const { work, begun, end } = held()
   const take = turns({ atOnce: 2, waiting: 2 })
   const all = [1, 2, 3, 4].map((n) => take(work(n)))
@@ -34,7 +34,7 @@ it('runs so much at once, lets so much wait in its order, and says of the rest t
   expect(await Promise.all([...all, late])).toEqual([1, 2, 3, 4, 6].map((value) => ({ value })))
 })
 
-it('gives its place on when work fails', async () => {
+it('turns starts the next work when one fails', async () => {
   const take = turns({ atOnce: 1, waiting: 1 })
   const fails = take(() => Promise.reject(new Error('no')))
   const next = take(async () => 'yes')

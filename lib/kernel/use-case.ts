@@ -4,31 +4,34 @@ import type { AuditAction, Input, OperationShape, Output, RawInput } from './ope
 import { Problem } from './problem.ts'
 import { requireRecentPassword } from './step-up.ts'
 
-/** One of the things that a mutation touched; what is not said is as the operation says it. */
+/** One of the resources that a mutation changed. Omitted members have the operation's values. */
 export interface Entry {
   resourceId: string
   resourceType?: string
   action?: AuditAction
-  /** `system:<what>`, where a rule of ours did it because of what was asked; such an entry has no address. */
+  /** `system:<what>` if a rule of ours made the change as a consequence of the request. Such an entry has no IP address. */
   actorId?: `system:${string}`
   details?: Record<string, unknown>
 }
 
-/** What an operation answers, and what its audit entry says of it. */
+/** The operation's response and the contents of its audit entry. */
 export interface Reply<T> {
   /** Undefined where the status is 204. */
   body: T | undefined
   resourceId: string
-  /** Where it was another kind of thing than the operation says. */
+  /** Set if the resource type differs from the operation's. */
   resourceType?: string
   details?: Record<string, unknown>
-  /** Where it touched many things, or things of several kinds: one audit entry for each, and none of its own. */
+  /** Set if the mutation changed several resources: one audit entry for each, instead of one for the operation. */
   entries?: readonly Entry[]
-  /** How many of {@link OperationShape.deletes} were deleted, one unless told; and ids that the deletion log names beside the resource's. */
+  /**
+   * How many of {@link OperationShape.deletes} were deleted, by default one, and ids that the deletion log lists in addition to the
+   * resource's.
+   */
   deleted?: { count?: number; scope?: Record<string, string> }
   status?: number
   headers?: Record<string, string>
-  /** What follows the commit and precedes the answer; its reply takes the place of this one. A crash before it loses no work of the transaction's. */
+  /** Runs after the commit and before the response; its result replaces this reply. A crash before it does not undo the transaction. */
   afterCommit?: () => Promise<Pick<Reply<T>, 'body' | 'status' | 'headers'>>
 }
 export interface Answer {
@@ -49,18 +52,18 @@ export const isUseCase = (value: unknown): value is UseCase =>
   'execute' in value &&
   typeof value.execute === 'function'
 
-/** A mutation on a hot path: its one statement, and what its row means. */
+/** A mutation on a hot path: its one statement, and how to read the returned row. */
 export interface StatementPlan<T> {
   statement: Statement
   details?: Record<string, unknown>
   reply(row: Row): Omit<Reply<T>, 'resourceId' | 'details'>
-  /** The statement touched nothing: say why. */
+  /** Called when the statement returned no row. Returns the reason. */
   nothing(): Promise<Problem>
-  /** Says what an error of the statement's own means, where it means something. */
+  /** Maps an error of the statement to a problem, if it has a known meaning. */
   translate?(error: unknown): unknown
 }
 
-/** Whether it changes something for the caller that they may be kept from. Erasing one's own, and what is about oneself, stay rights. */
+/** Whether it is a write that a restricted or paused caller may not make. Deletion and operations on data about oneself remain allowed. */
 const isOrdinaryWriting = ({ limit, method, permission }: OperationShape): boolean =>
   limit === 'write' && method !== 'delete' && permission !== 'public' && !permission.endsWith(':self')
 
@@ -80,7 +83,7 @@ function authorise(operation: OperationShape, ctx: Context): void {
   }
   if (operation.needsRecentPassword) requireRecentPassword(ctx)
   if (!isOrdinaryWriting(operation)) return
-  // Erasing one's own stays a right of whoever restricted the rest (GDPR art. 17, 18(2)).
+  // A restriction does not prevent people from erasing their own data (GDPR art. 17, 18(2)).
   if (actor.isRestricted)
     throw new Problem('restricted', 'Writing is paused for this agent because its processing was restricted.')
   if (actor.status === 'paused')
@@ -106,7 +109,7 @@ const auditOf = (
         details: { operation: operation.id, ...details },
       }
 
-/** One record for each entry that a reply lists, or the operation's own. */
+/** One record for each of the reply's entries, or the operation's one entry. */
 function recordsOf(operation: OperationShape, ctx: Context, reply: Reply<unknown>): AuditRecord[] {
   const entry = auditOf(operation, ctx, reply)
   if (!entry) return []
@@ -144,7 +147,7 @@ const replay = (stored: StoredReply): Answer => ({
 
 type Made = Answer & { resourceId: string }
 
-/** The row of the deletion log, where the operation deletes personal content without an erasure run. */
+/** Writes the deletion log row of an operation that deletes personal content without an erasure run. */
 async function recordDeletion(
   { deletes, audit }: OperationShape,
   { tx, gate, actor, now }: MutationContext,
@@ -160,7 +163,10 @@ async function recordDeletion(
   })
 }
 
-/** What a stored answer does not hold: content, which would outlive its resource there. Throws when it may not be read any more. */
+/**
+ * Reads the members that are not stored with the reply: content that would otherwise outlive its resource. Throws if the caller may no
+ * longer read it.
+ */
 type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>
 
 async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
@@ -190,8 +196,8 @@ async function once(
 }
 
 /**
- * One transaction around the work, the check of its output, and its audit entry. `complete` reads the members of `data` that are not
- * stored with the answer ({@link OperationShape.secrets}), for a repetition by Idempotency-Key.
+ * Runs the work, the validation of its output and its audit entry in one transaction. When a request is repeated with an
+ * Idempotency-Key, `complete` reads the members of `data` that are not stored with the reply ({@link OperationShape.secrets}).
  */
 export const mutation = <const O extends OperationShape>(
   operation: O,
@@ -206,8 +212,8 @@ export const mutation = <const O extends OperationShape>(
   )
 
 /**
- * A {@link mutation} that asks another server first, before its transaction takes anything that others wait for. `prepare` changes nothing:
- * it runs again for a repetition that is answered with what was stored.
+ * A {@link mutation} that first queries another server, before its transaction locks anything. `prepare` must change nothing: it also
+ * runs for a repetition that gets the stored reply.
  */
 export function preparedMutation<const O extends OperationShape, P>(
   operation: O,
@@ -244,7 +250,7 @@ export function preparedMutation<const O extends OperationShape, P>(
   }
 }
 
-/** A mutation of one statement, to which the audit entry is joined: one round trip. */
+/** A mutation of one statement that includes the audit entry: one round trip. */
 export function statement<const O extends OperationShape>(
   operation: O,
   plan: (ctx: Context, input: Input<O>) => Promise<StatementPlan<Output<O>>>,
@@ -267,7 +273,7 @@ export function statement<const O extends OperationShape>(
   }
 }
 
-/** No transaction; the answer leaves once its audit entry, which it may share an insert with, is stored. */
+/** Runs without a transaction. The response is sent after its audit entry is stored; concurrent entries share an insert. */
 export function read<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
@@ -286,8 +292,8 @@ export function read<const O extends OperationShape>(
 }
 
 /**
- * Takes the key, or gives the answer that it already has. The bytes of an upload are compared with those of the request that was answered, outside
- * any transaction, because they arrive as slowly as the client sends them.
+ * Claims the key, or returns the reply already stored for it. For an upload, it compares the bytes with those of the first request. It
+ * reads them outside any transaction, because they arrive only as fast as the client sends them.
  */
 async function claimed({ gate, now }: Context, claim: IdempotencyClaim): Promise<StoredReply | undefined> {
   const { wholeHash } = claim
@@ -301,9 +307,10 @@ async function claimed({ gate, now }: Context, claim: IdempotencyClaim): Promise
 }
 
 /**
- * What is too much for one transaction: it works in batches, each a transaction of its own that stores and audits its rows together;
- * the entry of the whole follows the last. What was stored before a fault stays, and the fault says how much that is. An Idempotency-Key
- * is taken before the work begins and answered after it; a refused request gives it back. `kept` is what a repetition is answered.
+ * An operation that is too large for one transaction. It works in batches; each batch is a transaction that stores its rows and their
+ * audit entries. The operation's own entry follows the last batch. After a fault, stored batches remain, and the error reports how many.
+ * An Idempotency-Key is claimed before the work begins and completed after it; a failed request releases it. `kept` returns the body to
+ * store for repetitions.
  */
 export function batched<const O extends OperationShape>(
   operation: O,
@@ -348,7 +355,10 @@ export function batched<const O extends OperationShape>(
   }
 }
 
-/** Authorised and audited before the first byte; then pieces, from a cursor, outside any transaction of the ORM. */
+/**
+ * A streamed response. It is authorized and audited before the first byte, then sent piece by piece from a cursor, outside any ORM
+ * transaction.
+ */
 export function stream<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<AsyncIterable<string | Uint8Array>>>,

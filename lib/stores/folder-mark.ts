@@ -4,17 +4,20 @@ import { markFile, markIn } from '#lib/data-folder.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** What tells a folder from every other: not its path, where another disk may be mounted tomorrow, or none, but a mark that lies in it. */
+/** Identifies a folder by a mark file inside it. A path is not enough: another disk, or none, may later be mounted at the same path. */
 export interface FolderMark {
-  /** Undefined where none lies there. */
+  /** Undefined if the folder has no mark. */
   read(): Promise<string | undefined>
-  /** Makes it before something is put there, or where something lay there before there were marks; says whether. Undefined: who writes there does. */
+  /**
+   * Creates the mark before data is written (`isPut`), or if the folder already contains data from before marks existed. Returns whether
+   * it did. Undefined: the writer of the folder creates the mark.
+   */
   make?(isPut: boolean): Promise<boolean>
 }
 
 export const markOf = (folder: string): string => join(folder, 'folder.mark')
 
-/** What the file system says against it, without the path. */
+/** Reports the file system's error without the path. */
 const refused = (error: unknown): never => {
   if (Problem.is(error)) throw error
   throw new Problem('unavailable', {
@@ -24,7 +27,10 @@ const refused = (error: unknown): never => {
   })
 }
 
-/** A mark in a file `folder.mark`, which goes wherever the folder is moved to; no object, row or key has such a name. Throws `unavailable` where the folder cannot be used. */
+/**
+ * A mark in the file `folder.mark`, which moves with the folder. No object, row or key has such a name. @throws `unavailable` if the
+ * folder cannot be used
+ */
 export function folderMark(folder: string, hasNothing: (folder: string) => Promise<boolean>): Required<FolderMark> {
   const file = markOf(folder)
   async function make(isPut: boolean): Promise<boolean> {

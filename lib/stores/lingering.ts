@@ -5,9 +5,9 @@ import type { ObjectStore } from './objects/objects.ts'
 const daySeconds = 86_400
 
 /**
- * What connected stores keep of what was deleted in them, for receipts: nothing of it is reached through their interfaces, but for what
- * says so. Ours are told of with the database. `days` null: it depends on how they are run. Throws `unavailable` where a store has to be asked and
- * does not answer.
+ * What connected stores retain of deleted data, for receipts. It cannot be reached through their interfaces, except where the text says
+ * so. Our own stores are described with the database. `days` is null if it depends on how the store is operated. @throws `unavailable`
+ * if a store has to be queried and does not respond
  */
 export const lingeringIn =
   (

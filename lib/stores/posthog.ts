@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { PostHog } from 'posthog-node'
 
-/** How long the last events may take at the end, in milliseconds. */
+/** The time limit in milliseconds for sending the last events on close. */
 const patience = 2_000
-/** How long one request may take. */
+/** The time limit of one request, in milliseconds. */
 const timeForOne = 1_500
 
 interface Event {
@@ -13,12 +13,12 @@ interface Event {
   at: Date
 }
 
-/** As if it had arrived: the client would fill the log with what it could not send, and that is one number to us. */
+/** A pretended success. Otherwise the client would log every event that it could not send; we only count them. */
 const asSent = () => new Response('{"status":1}', { headers: { 'Content-Type': 'application/json' } })
 
 /**
- * A PostHog, in its cloud or of one's own, that takes events. No place of the sender, no profiles of persons, no flags are asked for; few
- * wait, and what cannot be sent is lost. The client is loaded with the first event.
+ * Sends events to a PostHog server (cloud or self-hosted), without location, person profiles or feature flags. Few events are queued,
+ * and those that cannot be sent are lost. The client is loaded with the first event.
  */
 export function openPostHog({ host, key }: { host: string; key: string }) {
   let opened: Promise<PostHog> | undefined
@@ -42,7 +42,7 @@ export function openPostHog({ host, key }: { host: string; key: string }) {
           if (response.ok) return response
           await response.body?.cancel()
         } catch {
-          // Away, or too slow: counted below as any other refusal.
+          // The server is unreachable or too slow: counted below like any other failure.
         }
         lost += 1
         return asSent()
@@ -61,17 +61,17 @@ export function openPostHog({ host, key }: { host: string; key: string }) {
         properties: { ...properties, $process_person_profile: false },
         disableGeoip: true,
         timestamp: at,
-        // The client's own would tell the millisecond.
+        // The client's own UUID would reveal the time to the millisecond.
         uuid: randomUUID(),
       })
     },
-    /** Requests, each with some events, that did not arrive. */
+    /** The number of requests, each with several events, that failed. */
     lost: () => lost,
     async close(): Promise<void> {
       try {
         await (await opened)?.shutdown(patience)
       } catch {
-        // What waited is lost; nobody waits for it.
+        // Queued events are lost; closing does not wait for them.
       }
     },
   }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { StoreState } from './store-state.ts'
 
-/** How long an analysis may take before the rest is answered without it, in milliseconds. */
+/** The time limit of an analysis in milliseconds; after it, the response is sent without Presidio's results. */
 const patience = 2_000
-/** After so many questions in a row without an answer in time, nobody waits for one, for so many milliseconds. */
+/** After `mostSilent` consecutive timeouts, Presidio is not called for `rest` milliseconds. */
 const mostSilent = 3
 const rest = 30_000
 
@@ -11,7 +11,7 @@ const Answer = z.array(
   z.object({ entity_type: z.string(), start: z.int().min(0), end: z.int().min(0), score: z.number() }),
 )
 
-/** What Presidio found, in UTF-16 offsets. */
+/** An entity that Presidio found, in UTF-16 offsets. */
 export interface Recognised {
   entity: string
   start: number
@@ -19,12 +19,12 @@ export interface Recognised {
   score: number
 }
 export interface Presidio {
-  /** `undefined` where it does not answer in time, or not as it should. */
+  /** `undefined` if it does not respond in time or its response is invalid. */
   recognise(text: string, language: string): Promise<Recognised[] | undefined>
   state(): Promise<StoreState>
 }
 
-/** Python counts code points, JavaScript UTF-16 units. */
+/** Converts offsets: Python counts code points, JavaScript UTF-16 units. */
 function unitsAt(text: string): (point: number) => number {
   if (!/[\ud800-\udbff]/.test(text)) return (point) => point
   const units: number[] = []
@@ -36,7 +36,7 @@ function unitsAt(text: string): (point: number) => number {
   return (point) => units[point] ?? text.length
 }
 
-/** A Presidio analyzer (its HTTP API: `POST /analyze`, `GET /health`) at that address. */
+/** A client of the Presidio analyzer (its HTTP API: `POST /analyze`, `GET /health`) at this address. */
 export function openPresidio(url: string): Presidio {
   const base = url.replace(/\/$/, '')
   const ask = (path: string, options: RequestInit) =>
@@ -63,7 +63,7 @@ export function openPresidio(url: string): Presidio {
       } catch (error) {
         if (error instanceof DOMException && error.name === 'TimeoutError') silent += 1
         if (silent >= mostSilent) [silent, restingUntil] = [0, performance.now() + rest]
-        // Without it names are not found; what is found without it is told all the same, and that it was missing.
+        // Without Presidio no names are found. The other results are still returned, with a note that it was missing.
         return undefined
       }
     },

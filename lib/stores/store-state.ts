@@ -1,8 +1,8 @@
-/** What a store answers when it is asked how it is. */
+/** The health of a store. */
 export interface StoreState {
   state: 'ok' | 'down'
   /** Of one round trip, in milliseconds. */
   latency: number
-  /** Without addresses and credentials. */
+  /** Never contains addresses or credentials. */
   detail?: string
 }

@@ -1,4 +1,4 @@
-// The committed document, read by linters and client generators that are used with it.
+// Tests the committed document with the linters and client generators that people use.
 import { execFile } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,7 @@ describe.skipIf(!isInstalled('openapi'))('openapi.json', () => {
   )
 
   it(
-    'becomes TypeScript types that the compiler accepts',
+    'generates TypeScript types that the compiler accepts',
     async () => {
       const output = await outputOf(openApiTool('openapi-typescript'), ['openapi.json', '-o', 'types.d.ts'])
       expect(output).not.toMatch(/warn|error/i)
@@ -88,7 +88,7 @@ describe.skipIf(!isInstalled('openapi'))('openapi.json', () => {
 
 describe.skipIf(!isInstalled('python'))('openapi.json', () => {
   it(
-    'becomes a Python client without a warning, and every module can be imported',
+    'generates a Python client without warnings, and every module can be imported',
     async () => {
       copyFileSync(join(root, 'docs/examples/openapi-python-client.yaml'), join(folder, 'client.yaml'))
       const generate = ['generate', '--path', 'openapi.json', '--config', 'client.yaml', '--output-path', 'client']

@@ -44,7 +44,7 @@ function accessOf(permission: Permission): string {
   if (permission === 'public') return 'Requires no token.'
   return access[permission.slice(permission.lastIndexOf(':') + 1)] ?? ''
 }
-/** People alone: no token has these permissions. */
+/** Permissions of people only, which no token has. */
 const isForPeople = (permission: Permission): boolean => permission.endsWith(':person')
 const tokenOrSession = [{ token: [] }, { session: [] }]
 const securityOf = (permission: Permission) =>
@@ -53,7 +53,7 @@ const securityOf = (permission: Permission) =>
 const alsoMeans = { 200: 'Done: nothing was created', 201: 'Created', 202: 'Accepted: the work goes on' } as const
 
 const bytes = { schema: { type: 'string', format: 'binary' } }
-/** Several media types are one range: of each, generators would make a parameter or a result of its own. */
+/** Several media types are merged into one range: generators would create a separate parameter or result for each. */
 const contentOf = (mediaTypes: readonly string[], content: Schema) => {
   const [only = '', ...others] = mediaTypes
   return others.length === 0
@@ -112,7 +112,7 @@ function described(
 const sorted = <T>(of: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(of).sort(([one], [other]) => (one < other ? -1 : 1)))
 
-/** The OpenAPI 3.1 document of the operations, from the schemas that validate. The same operations give the same text. */
+/** The OpenAPI 3.1 document of the operations, from their validation schemas. The same operations produce the same text. */
 export function openApi(operations: readonly OperationShape[], version: string): Record<string, unknown> {
   const components: Components = { Problem: problemSchema }
   const responses: Record<string, Schema> = {}

@@ -1,6 +1,6 @@
 import type { Schema } from './schemas.ts'
 
-/** Uses from which on a parameter is shared. */
+/** The minimum number of uses of a shared parameter. */
 const leastUses = 2
 
 export interface Parameter extends Schema {
@@ -11,9 +11,8 @@ const pascal = (name: string): string =>
   name.replace(/(?:^|[-_])([a-z])/gi, (_, letter: string) => letter.toUpperCase())
 
 /**
- * Parameters that several operations have in common. Two that share a name and differ otherwise get numbers, in the order of their text.
- *
- * @returns the shared parameters by their names, and a function from a parameter to its reference or itself
+ * Shares parameters that several operations have in common. If two have the same name but differ otherwise, they get numbers, in the
+ * order of their text. @returns the shared parameters by name, and a function that replaces a parameter with its reference
  */
 export function sharedParameters(all: readonly Parameter[]) {
   const byText = Map.groupBy(all, (parameter) => JSON.stringify(parameter))

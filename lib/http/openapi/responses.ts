@@ -18,7 +18,7 @@ const order = Object.keys(problems)
 function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
   const codes: ProblemCode[] = [
     ...always,
-    // A token that is sent is checked, also where none is needed.
+    // A token in the request is checked even if the operation needs none.
     ...(operation.permission === 'public' ? withToken.filter(isOfSentToken) : withToken),
     ...(operation.body || operation.upload ? withBody : []),
     ...(operation.params || operation.query ? (['invalid'] as const) : []),
@@ -28,7 +28,7 @@ function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
   ]
   const sorted = [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other))
   const byStatus = new Map<number, ProblemCode[]>(Map.groupBy(sorted, (code) => problems[code][0]))
-  // The same code has another status for storage than for exports of a day.
+  // This code has another status for storage than for exports per day.
   if (operation.stores) byStatus.set(413, [...(byStatus.get(413) ?? []), 'quota_exceeded'])
   return new Map([...byStatus].sort(([one], [other]) => one - other))
 }

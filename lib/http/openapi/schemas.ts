@@ -8,7 +8,7 @@ const anyJson = 'Json'
 const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Zod's `z.json()`: a union that refers to itself, of which generators make types that no compiler accepts. */
+/** Zod's `z.json()`: a recursive union from which generators create types that no compiler accepts. */
 const isJsonUnion = ({ anyOf }: Schema): boolean =>
   Array.isArray(anyOf) &&
   anyOf.length === 6 &&
@@ -16,14 +16,14 @@ const isJsonUnion = ({ anyOf }: Schema): boolean =>
     anyOf.some((one) => isObject(one) && one.type === type),
   )
 
-/** Patterns for languages whose regular expressions know no Unicode categories. */
+/** Patterns for languages whose regular expressions do not support Unicode categories. */
 const control = '\\u0000-\\u001f\\u007f-\\u009f'
 const withoutCategories = (pattern: string): string =>
   pattern.replaceAll('\\P{Cc}', `[^${control}]`).replaceAll('\\p{Cc}\\p{Cs}', control)
 
 /**
- * Shorter forms of what Zod writes: a time's pattern of 300 characters, and bounds that every safe integer keeps. Outputs may get more
- * properties in a later version.
+ * Simplifies Zod's output: removes a pattern of 300 characters for times, and bounds that every safe integer satisfies. Outputs may get
+ * more properties in a later version.
  */
 function simplified(schema: Schema, io: 'input' | 'output'): Schema {
   const { pattern, minimum, maximum, additionalProperties, ...rest } = schema
@@ -40,7 +40,7 @@ function simplified(schema: Schema, io: 'input' | 'output'): Schema {
   }
 }
 
-/** JSON Schema of an input or an output. Schemas with an id move to `components`; those of inputs end in `Input`. */
+/** The JSON Schema of an input or output. Schemas with an id are moved to `components`; those of inputs end in `Input`. */
 export function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Components): Schema {
   const {
     $schema: _,

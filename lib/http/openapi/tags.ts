@@ -35,7 +35,7 @@ export const tags: Readonly<Record<string, string>> = {
   work: 'Background jobs',
 }
 
-/** The tag of a path: its first word, or `service` for a path outside of `/v1` and `/api`. */
+/** The tag of a path: its first segment after `/v1` or `/api`, or `service` for other paths. */
 export function tagOf(path: string): string {
   const [, first = '', second = ''] = path.split('/')
   return first === 'v1' || first === 'api' ? second : 'service'

@@ -1,92 +1,92 @@
 import type { StoreState } from '../store-state.ts'
 
-/** The longest that anything may stay, in seconds (product: 24 hours). */
+/** The maximum TTL of any entry, in seconds (product: 24 hours). */
 export const longestTtl = 86_400
 
-/** Before our own keys in a database that others may use too. */
+/** The prefix of our keys, because other applications may use the same database. */
 export const ownPrefix = 'kp:cache:'
 
 export type CacheType = 'string' | 'hash' | 'list' | 'set' | 'zset' | 'stream' | 'other'
 /** One value of an entry: the string, a field of a hash, an item of a list, a member of a set, an entry of a stream. */
 export interface CachePart {
-  /** The field of a hash, the id of a stream's entry, the item or member; empty for a string. */
+  /** The field of a hash, the id of a stream's entry, or the item or member itself; empty for a string. */
   id: Buffer
-  /** What it contains: the value of a string or field, the item itself, all fields and values of a stream's entry. */
+  /** Its contents: the value of a string or field, the item itself, or all fields and values of a stream's entry. */
   texts: readonly Buffer[]
 }
 export interface CacheEntry {
   name: string
   type: CacheType
-  /** A large collection is read in several portions of the same name. */
+  /** A large collection is read in several portions with the same name. */
   parts: readonly CachePart[]
-  /** Whether `texts` are complete; pieces of a long string overlap and can only be searched. */
+  /** Whether `texts` are complete. Pieces of a long string overlap and can only be searched. */
   isWhole: boolean
 }
 
-/** Counts of keys by their TTL. Names and values stay in the store. */
+/** Counts of keys by their TTL. Names and values never leave the store. */
 export interface KeyLifetimes {
   examined: number
-  /** False where there are more keys than were examined. */
+  /** False if there are more keys than were examined. */
   isComplete: boolean
-  /** Without a TTL. */
+  /** Keys without a TTL. */
   unlimited: number
-  /** With a TTL above {@link longestTtl}. */
+  /** Keys with a TTL above {@link longestTtl}. */
   tooLong: number
   /** Of both, keys with one of the prefixes. */
   prefixed: number
-  /** Of these, keys whose TTL is now {@link longestTtl}. */
+  /** Of these, keys whose TTL was set to {@link longestTtl}. */
   shortened: number
 }
 
 /**
- * Answers that are kept for a while. Inside one process, or in Redis; both pass one suite. `get` and `set` take a key of ours; all the
- * others speak of names as they are in the database, where ours begin with {@link ownPrefix}: what applications keep beside is found and
- * goes too. Every method throws `unavailable` when the store does not answer.
+ * A cache, in memory or in Redis; both pass one suite. `get` and `set` take our own keys. All other methods use names as in the
+ * database, where ours begin with {@link ownPrefix}, so that entries of other applications are also found and deleted. @throws
+ * `unavailable` from every method if the store does not respond
  */
 export interface CacheStore {
   provider: 'memory' | 'redis'
   state(): Promise<StoreState>
   get(key: string): Promise<string | undefined>
   /**
-   * `about`: ids (of messages, conversations, projects, agents, accounts) that the value was made of; by them it is found again. `ttl` in
-   * whole seconds; more than {@link longestTtl} is that.
+   * `about`: ids (of messages, conversations, projects, agents, accounts) from which the value was made, by which it can be found. `ttl`
+   * in whole seconds, reduced to {@link longestTtl} if larger.
    */
   set(key: string, value: string, how: { ttl: number; about: readonly string[] }): Promise<void>
-  /** Names that match one of the patterns (`*`, `?`, and `\` before what is meant literally), or were set about one of the ids. */
+  /** Names that match one of the patterns (`*`, `?`, and `\` before literal characters), or whose entries are about one of the ids. */
   find(what: { patterns: readonly string[]; about: readonly string[] }): Promise<string[]>
-  /** Names, among all that it can see, that are wanted; found by a scan of all names. */
+  /** All names for which `isWanted` returns true, found by a scan of all names. */
   names(isWanted: (name: string) => boolean): Promise<string[]>
-  /** Gives how many of the names were there; the index forgets them too. */
+  /** Deletes these entries, also from the index. Returns how many existed. */
   drop(names: readonly string[]): Promise<number>
-  /** The index entries of these ids. */
+  /** Deletes the index entries of these ids. */
   forget(about: readonly string[]): Promise<void>
   /**
-   * Names, among all that it can see, whose name, value or index contains one of these strings; found by a scan of everything. A string of
-   * fewer than 20 characters counts only where no letter or digit stands next to it.
+   * Names of entries whose name, value or index contains one of these strings, found by a scan of everything. A string of fewer than 20
+   * characters counts only where no letter or digit is next to it.
    */
   search(needles: readonly string[]): Promise<string[]>
-  /** Reads the entries of these names, else all that it can see, one after the other. An entry may be read twice. */
+  /** Reads the entries of these names, or all entries, one after the other. An entry may be read twice. */
   read(visit: (entry: CacheEntry) => Promise<void>, names?: readonly string[]): Promise<void>
-  /** Reads every text of every entry by other commands than `read`, in overlapping pieces where a value is long. */
+  /** Reads every text of every entry, by other commands than `read`; long values in overlapping pieces. */
   texts(visit: (name: string, texts: readonly Buffer[]) => Promise<void>): Promise<void>
   /**
-   * Replaces one part of an entry, or removes it (null). Expiry, score and position stay. Returns false, and changes nothing, when the
-   * part is not what was read. An entry without parts disappears.
+   * Replaces one part of an entry, or removes it (null). TTL, score and position are preserved. If the part has changed since it was
+   * read, it changes nothing and returns false. An entry without parts is deleted.
    */
   change(entry: Pick<CacheEntry, 'name' | 'type'>, part: CachePart, to: Buffer | null): Promise<boolean>
   /**
-   * Counts keys that live longer than {@link longestTtl}, applications' keys too; `shorten` gives those with one of the prefixes this TTL.
-   * Examines about `most` keys in a scan; a key that the scan returns twice counts twice.
+   * Counts keys with a TTL above {@link longestTtl}, including other applications' keys. `shorten` sets this TTL on those with one of
+   * the prefixes. Examines about `most` keys in a scan; a key that the scan returns twice counts twice.
    */
   lifetimes(how: { prefixes: readonly string[]; shorten: boolean; most: number }): Promise<KeyLifetimes>
-  /** Remembers by labels what an erasure did, until `forgetNotes`: a repetition after a crash then counts the same. */
+  /** Records by labels what an erasure did, until `forgetNotes`, so that a repetition after a crash counts the same. */
   note(run: string, notes: Readonly<Record<string, string>>): Promise<void>
   notes(run: string): Promise<Record<string, string>>
   forgetNotes(run: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Whole seconds from 1 to {@link longestTtl}. */
+/** Limits whole seconds to 1 … {@link longestTtl}. @throws RangeError for anything below 1 or not whole */
 export function checkedTtl(ttl: number): number {
   if (!Number.isInteger(ttl) || ttl < 1) throw new RangeError('a cache entry lives for whole seconds, one at least')
   return Math.min(ttl, longestTtl)

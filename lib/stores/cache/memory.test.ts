@@ -9,7 +9,7 @@ cacheSuite('memory', async () => {
 
 const kept = { ttl: 3600, about: ['somebody'] }
 
-it('makes room for what is new by what was not used for longest', async () => {
+it('memoryCache evicts the least recently used entries when it is full', async () => {
   const store = memoryCache({ entries: 3, bytes: 1_000_000 })
   for (const key of ['a', 'b', 'c']) await store.set(key, key, kept)
   await store.get('a')
@@ -18,7 +18,7 @@ it('makes room for what is new by what was not used for longest', async () => {
   expect(await store.find({ patterns: [], about: ['somebody'] })).toHaveLength(3)
 })
 
-it('keeps within its bytes, and what is larger than all of them not at all', async () => {
+it('memoryCache stays within its bytes and does not store a value larger than that', async () => {
   const store = memoryCache({ entries: 100, bytes: 2_000 })
   for (let n = 0; n < 20; n++) await store.set(`k${n}`, 'x'.repeat(200), kept)
   const left = await store.find({ patterns: ['*'], about: [] })

@@ -14,9 +14,9 @@ export interface MemoryBounds {
 }
 const usual: MemoryBounds = { entries: 10_000, bytes: 64 * 1024 * 1024 }
 
-/** Inside this process alone: another one neither sees nor erases what is here. What was not used for longest makes room. */
+/** A cache in this process only: other processes can neither see nor erase its entries. The least recently used entries are evicted. */
 export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
-  // In the order of their last use.
+  // In the order of last use.
   const entries = new Map<string, Entry>()
   const index = new Map<string, Set<string>>()
   const notes = new Map<string, Record<string, string>>()
@@ -39,7 +39,7 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
     const now = performance.now()
     for (const [name, { endsAt }] of entries) if (endsAt <= now) remove(name)
   }
-  /** Nothing outlives its time for long because nobody asks. */
+  /** Removes expired entries even if nobody reads them. */
   function watch(): void {
     timer ??= setTimeout(() => {
       timer = undefined

@@ -1,6 +1,6 @@
-/** Shorter ones count only as words of their own: an id such as `message-10` is not in `message-101`. */
+/** Shorter strings match only as separate words: the id `message-10` must not match in `message-101`. */
 const unmistakable = 20
-/** As many are looked for one after the other; more by their first characters. */
+/** Up to this many strings are searched one after the other; more are grouped by their first characters. */
 const few = 16
 const head = 4
 const isWordly = (character: string | undefined): boolean => character !== undefined && /^[A-Za-z0-9]$/.test(character)
@@ -30,16 +30,16 @@ function startsAnywhere(text: string, begins: string, lengths: Lengths, asWords:
 
 export interface Needles {
   isEmpty: boolean
-  /** Characters of the longest. */
+  /** The length of the longest string, in characters. */
   longest: number
-  /** Whether one of them stands in the text. */
+  /** Whether the text contains one of the strings. */
   standIn(text: string): boolean
 }
 
-/** As {@link needlesOf}, wherever they stand. */
+/** Like {@link needlesOf}, but also matches inside words. */
 export const piecesOf = (strings: readonly string[]): Needles => needlesOf(strings, { asWords: false })
 
-/** Strings to be looked for in many texts; ten thousands of them cost about as much as a few. Empty ones are passed over. */
+/** A search for many strings in many texts; ten thousand strings cost about as much as a few. Empty strings are ignored. */
 export function needlesOf(strings: readonly string[], { asWords } = { asWords: true }): Needles {
   const wanted = [...new Set(strings)].filter((one) => one !== '')
   const longest = Math.max(0, ...wanted.map((one) => one.length))
@@ -56,7 +56,7 @@ export function needlesOf(strings: readonly string[], { asWords } = { asWords: t
     longest,
     standIn(text) {
       if (single.some((one) => stands(text, one, asWords))) return true
-      // Ids of one kind begin alike, so that few places are looked at.
+      // Ids of one kind have the same beginning, so only a few positions are examined.
       if (grouped.size <= few)
         return [...grouped].some(([begins, lengths]) => startsAnywhere(text, begins, lengths, asWords))
       for (let at = 0; at + head <= text.length; at++) {

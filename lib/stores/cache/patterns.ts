@@ -1,13 +1,13 @@
 import { piecesOf } from './needles.ts'
 
-/** The text as a pattern that matches it alone, for {@link matcherOf} and for Redis. */
+/** A pattern that matches only this text, for {@link matcherOf} and for Redis. */
 export const literally = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')
 
 const containing = /^\*((?:[^*?\\]|\\[\s\S])+)\*$/
 
-/** Whether a name matches one of the patterns: `*` any characters, `?` one, `\` before what is meant literally. */
+/** Returns whether a name matches one of the patterns: `*` any characters, `?` one character, `\` before literal characters. */
 export function matcherOf(patterns: readonly string[]): (name: string) => boolean {
-  // Most are `*<text>*`, and there may be thousands of them.
+  // Most patterns are `*<text>*`, and there may be thousands of them.
   const contained = patterns.map((pattern) => containing.exec(pattern)?.[1])
   const pieces = piecesOf(contained.flatMap((text) => (text === undefined ? [] : [text.replace(/\\([\s\S])/g, '$1')])))
   const forms = patterns
@@ -19,7 +19,7 @@ export function matcherOf(patterns: readonly string[]): (name: string) => boolea
         if (character === '*') return '[\\s\\S]*'
         return character === '?' ? '[\\s\\S]' : RegExp.escape(character)
       })
-      // Runs of stars are one: each further one would only multiply the ways to match.
+      // Adjacent stars are merged: each additional one would only multiply the ways to match.
       return new RegExp(`^${source.join('').replace(/(\[\\s\\S\]\*)+/g, '[\\s\\S]*')}$`, 'u')
     })
   return (name) => pieces.standIn(name) || forms.some((form) => form.test(name))

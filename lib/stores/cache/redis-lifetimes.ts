@@ -2,8 +2,8 @@ import { type CacheStore, longestTtl } from './cache.ts'
 import { bytesOfName, nameFrom, type RedisScan } from './redis-scan.ts'
 
 /**
- * KEYS: names. ARGV: the longest TTL, `shorten` or `count`, prefixes. Gives how many have no TTL, how many a longer one, how many of both have
- * a prefix, and how many were shortened. EXPIRE with LT never lengthens a TTL.
+ * KEYS: names. ARGV: the maximum TTL, `shorten` or `count`, prefixes. Returns how many keys have no TTL, how many a longer one, how many
+ * of both have a prefix, and how many were shortened. EXPIRE with LT never lengthens a TTL.
  */
 const LIFETIMES = `
 local most = tonumber(ARGV[1])
@@ -23,7 +23,7 @@ for _, name in ipairs(KEYS) do
 end
 return {unlimited, long, prefixed, shortened}`
 
-/** `isEntry`: whether a name is neither a count of the limits nor bookkeeping of ours. */
+/** `isEntry`: whether a name belongs to an entry, not to a rate limit counter or our bookkeeping. */
 export const redisLifetimes =
   (scan: RedisScan, isEntry: (name: string) => boolean): CacheStore['lifetimes'] =>
   async ({ prefixes, shorten, most }) => {

@@ -7,16 +7,19 @@ import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
 type Client = ReturnType<typeof connect>['client']
 
-/** How long a connection, and an answer, is waited for, in milliseconds. */
+/** Time limits of a connection and of an answer, in milliseconds. */
 const connecting = 2_000
 const answering = 15_000
 
-/** What failed, as Redis or the system calls it; nothing of the command, which names keys, and nothing of the address. */
+/** The error's name by Redis or the system, without the command, which contains keys, and without the address. */
 export function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown fault'
   return errorCode(error) ?? /^[A-Z]{3,20}(?= )/.exec(error.message)?.[0] ?? error.name
 }
-/** By the first word of an error of Redis. READONLY, LOADING and MASTERDOWN end with a failover or a start, MISCONF with a free disk. */
+/**
+ * Maps the first word of a Redis error. READONLY, LOADING and MASTERDOWN end with a failover or a start, MISCONF when the disk has space
+ * again.
+ */
 export function redisRefusal(reason: string): StoreRefusal | undefined {
   if (reason === 'NOAUTH' || reason === 'WRONGPASS') return 'credentials'
   if (reason === 'NOPERM') return 'access_denied'
@@ -30,18 +33,18 @@ const unavailable = (reason: string): Problem =>
 function connect(url: string) {
   const client = createClient({
     url,
-    disableOfflineQueue: true, // without a connection a command fails at once instead of waiting for one
+    disableOfflineQueue: true, // without a connection a command fails immediately instead of waiting for one
     socket: { connectTimeout: 900, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
   })
   let fault = 'no connection'
   client.on('error', (error: unknown) => {
     fault = nameOf(error)
   })
-  client.connect().catch(() => {}) // ends so when it is let go of before it stands; the commands tell
+  client.connect().catch(() => {}) // rejects if it is destroyed before it is connected; commands report the error
   return { client, fault: () => fault }
 }
 
-/** One connection, made when it is first needed and again when it is lost. */
+/** One connection, made on first use and again after it was lost. */
 export function redisLink(url: string) {
   let link: ReturnType<typeof connect> | undefined
 
@@ -51,7 +54,7 @@ export function redisLink(url: string) {
     if (!client.isReady) {
       const end = new AbortController()
       const standing = once(client, 'ready', { signal: end.signal }).catch(() => {})
-      // An error while it connects is not the end: it connects again.
+      // An error while connecting is not final: the client reconnects.
       await Promise.race([standing, delay(connecting, undefined, { signal: end.signal }).catch(() => {})])
       end.abort()
     }
@@ -59,12 +62,12 @@ export function redisLink(url: string) {
     return client
   }
   return {
-    /** Throws `unavailable` when there is no connection, no answer in time, or a refusal. */
+    /** @throws `unavailable` if there is no connection, no answer in time, or an error */
     async ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
       const client = await ready()
       const end = new AbortController()
       const late = delay(answering, undefined, { signal: end.signal }).then(() => {
-        // A server that hangs: what was asked of it would wait for ever.
+        // The server hangs, so pending commands would wait forever.
         if (link?.client === client) link = undefined
         client.destroy()
         throw unavailable('no answer in time')

@@ -5,17 +5,17 @@ import type { CacheEntry, CachePart, CacheType } from './cache.ts'
 import type { Needles } from './needles.ts'
 import type { RedisLink } from './redis-link.ts'
 
-/** Bytes of a string value that are read at once. */
+/** Bytes of a string value per read. */
 const piece = 1024 * 1024
 const members = 500
 const namesAtOnce = 1000
 const valuesAtOnce = 16
-/** A database with more keys than this is not searched: an answer would not be one of the same moment. */
+/** A database with more keys is not searched: the result would not reflect one point in time. */
 const mostKeys = 5_000_000
 
 /**
- * KEYS: names. Gives for each its type and, where it is small enough to be read at once, what it holds; else nothing, and it is read in
- * pieces. ARGV: bytes of a string, members of anything else.
+ * KEYS: names. ARGV: bytes of a string, members of any other type. Returns whether each value is complete, and the value if it is small
+ * enough for one read; otherwise it is read in pieces.
  */
 const PEEK = `
 local found = {}
@@ -35,9 +35,7 @@ for i, name in ipairs(KEYS) do
   found[i] = {isWhole and 1 or 0, said}
 end
 return found`
-/**
- * KEYS: names. As PEEK, with the type of each; the values of a stream are not read at once.
- */
+/** KEYS: names. Like PEEK, with the type of each. */
 const READ = PEEK.replace('found[i] = {isWhole and 1 or 0, said}', 'found[i] = {type, isWhole and 1 or 0, said}')
 const peekBytes = 64 * 1024
 const peekMembers = 64
@@ -45,7 +43,7 @@ const peeked = 100
 
 const raw = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }
 
-/** All strings of an answer, however deep, as Latin-1: bytes and characters are the same there, whatever the value is. */
+/** All strings of an answer at any depth, as Latin-1, in which each byte is one character, whatever the value. */
 function flat(answer: unknown): string[] {
   if (Array.isArray(answer)) return answer.flatMap(flat)
   if (Buffer.isBuffer(answer)) return [answer.toString('latin1')]
@@ -53,10 +51,10 @@ function flat(answer: unknown): string[] {
 }
 const bytes = (latin: string): Buffer => Buffer.from(latin, 'latin1')
 
-/** Its bytes as Latin-1, for {@link flat}. */
+/** The UTF-8 bytes of a text as Latin-1, for {@link flat}. */
 export const asLatin = (text: string): string => Buffer.from(text).toString('latin1')
 
-/** A name that is no text, or that no text of our database could be, is written down by its bytes. */
+/** The prefix of a name that is encoded as base64, because it is not valid text or our database cannot store it as text. */
 const coded = 'base64:'
 export function nameFrom(latin: string): string {
   const buffer = bytes(latin)
@@ -67,9 +65,9 @@ export function nameFrom(latin: string): string {
 export const bytesOfName = (name: string): Buffer =>
   name.startsWith(coded) ? Buffer.from(name.slice(coded.length), 'base64') : Buffer.from(name)
 
-/** A string longer than this is read in pieces. */
+/** A string with more bytes is read in pieces. */
 const longestString = 4 * 1024 * 1024
-/** Of neighbouring pieces of a long string, in bytes. */
+/** The overlap of adjacent pieces of a long string, in bytes. */
 const pieceOverlap = 64 * 1024
 const nothing = Buffer.alloc(0)
 
@@ -91,7 +89,7 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
   const send = (...command: (string | Buffer)[]): Promise<string[]> =>
     ask(async (client) => flat(await client.sendCommand(command, raw)))
 
-  /** All names (Latin-1), some at a time; one may come twice. */
+  /** All names (Latin-1) in pages; a name may occur twice. */
   async function* names(match?: string): AsyncGenerator<string[]> {
     let [cursor, seen] = ['0', 0]
     do {
@@ -142,7 +140,7 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
       from = `(${flat(last)[0] ?? ''}`
     }
   }
-  /** What a key holds, in pieces, as far as it can be read. Of a type that we do not know, the bytes in which Redis saves it. */
+  /** The contents of a key in pieces, as far as they can be read. For unknown types, the bytes in which Redis saves them. */
   async function* values(key: Buffer, overlap: number): AsyncGenerator<string[]> {
     const [type] = await send('TYPE', key)
     if (type === 'string') yield* stringPieces(key, overlap)
@@ -154,19 +152,19 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
     else if (type === 'ReJSON-RL') yield await send('JSON.GET', key)
     else if (type !== 'none') yield await send('DUMP', key)
   }
-  /** In pieces, where it was too large to be read at once. */
+  /** Searches a value that was too large for one read, in pieces. */
   async function holds(latin: string, needles: Needles): Promise<boolean> {
     try {
       for await (const texts of values(bytes(latin), needles.longest)) if (texts.some(needles.standIn)) return true
     } catch (error) {
-      // Another kind of value took its place meanwhile: it is read again as that.
+      // A value of another type replaced it in the meantime, so it is read again.
       if (!Problem.is(error) || !error.detail?.includes('WRONGTYPE')) throw error
       return holds(latin, needles)
     }
     return false
   }
 
-  /** The parts of an entry that is too large to be read with others. */
+  /** The parts of an entry that is too large to be read together with others. */
   async function* portions(latin: string, type: string): AsyncGenerator<Pick<CacheEntry, 'parts' | 'isWhole'>> {
     const key = bytes(latin)
     const whole = (parts: CachePart[]) => ({ parts, isWhole: true })
@@ -207,7 +205,7 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
       for await (const portion of portions(latin, type))
         if (portion.parts.length > 0) await visit({ name: nameFrom(latin), type: typeOf(type), ...portion })
     } catch (error) {
-      // A value of another type replaced it meanwhile.
+      // A value of another type replaced it in the meantime.
       if (!Problem.is(error) || !error.detail?.includes('WRONGTYPE')) throw error
       const [now = 'none'] = await send('TYPE', bytes(latin))
       if (now !== 'none' && now !== type) await readOne(latin, now, visit)
@@ -217,7 +215,7 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
   return {
     names,
     send,
-    /** Reads entries by their names (Latin-1); small ones many at once. */
+    /** Reads entries by their names (Latin-1); many small ones in one call. */
     async read(found: readonly string[], visit: (entry: CacheEntry) => Promise<void>): Promise<void> {
       for (let at = 0; at < found.length; at += peeked) {
         const some = found.slice(at, at + peeked)
@@ -253,7 +251,7 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
         for await (const texts of values(bytes(latin), pieceOverlap)) await visit(texts.map(bytes))
       }
     },
-    /** Those of the names (Latin-1) in which, or in whose values, one of the needles (Latin-1) stands. */
+    /** Those of the names (Latin-1) that contain one of the needles (Latin-1), or whose values do. */
     async holding(found: readonly string[], needles: Needles): Promise<string[]> {
       const hits = found.filter(needles.standIn)
       const others = found.filter((name) => !needles.standIn(name))

@@ -23,7 +23,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
     return { store, close: () => store.close() }
   })
 
-  describe('a database that others use too', () => {
+  describe('a database that other applications also use', () => {
     let client: ReturnType<typeof connected>
     let store: ReturnType<typeof redisCache>
     const connected = () => createClient({ url: `${redis.url}/2` })
@@ -37,7 +37,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await store?.close()
     })
 
-    it('searches values of every kind, and drops them by their names', async () => {
+    it('search finds values of every type, and drop deletes them by their names', async () => {
       const id = newId('msg')
       const binary = Buffer.from([0xff, 0x00, 0x80, ...Buffer.from(id)])
       await client.set('app:string', `of ${id}`)
@@ -74,7 +74,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await client.flushDb()
     })
 
-    it('finds an entry whose index Redis evicted', async () => {
+    it('search finds an entry when Redis evicted its index', async () => {
       const id = newId('msg')
       await store.set('opaque', 'x', { ttl: 60, about: [id] })
       await client.del(`kp:about:${id}`)
@@ -83,7 +83,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await client.flushDb()
     })
 
-    it('has never an entry without its index, nor one that stays longer than a day', async () => {
+    it('set never leaves an entry without its index or with a TTL above a day', async () => {
       const id = newId('msg')
       await store.set('day', 'x', { ttl: 7 * 86_400, about: [id] })
       expect(await client.ttl('kp:cache:day')).toBeLessThanOrEqual(86_400)
@@ -94,7 +94,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await client.flushDb()
     })
 
-    it('takes out of an index what went by itself, and an index that names an erased id counts', async () => {
+    it('search removes expired names from an index and reports an index of an erased id', async () => {
       const [id, project] = [newId('msg'), newId('prj')]
       await store.set(`answer:${id}`, 'x', { ttl: 60, about: [project] })
       await store.set('another', 'x', { ttl: 60, about: [project] })
@@ -105,7 +105,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await client.flushDb()
     })
 
-    it('drops what another application keeps under a name of ours, whatever it is', async () => {
+    it('drop deletes another application’s value under one of our names, whatever its type', async () => {
       await client.set('kp:cache:string', 'x')
       await client.hSet('kp:cache:hash', 'about', 'not json')
       await client.hSet('kp:cache:number', 'about', '1')
@@ -116,7 +116,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await client.flushDb()
     })
 
-    it('finds by a pattern in any name, but never the counts of the limits and its own indexes', async () => {
+    it('find matches any name except rate limit counters and our own indexes', async () => {
       const id = newId('msg')
       await client.set(`app:${id}`, 'x')
       await client.set(`kp:limit:${id}`, '1')
@@ -126,7 +126,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
     })
   })
 
-  describe('that does not answer', () => {
+  describe('a Redis that does not respond', () => {
     const asks = (store: ReturnType<typeof redisCache>): (() => Promise<unknown>)[] => [
       () => store.get('secret-key'),
       () => store.set('secret-key', 'secret-value', { ttl: 60, about: ['secret-id'] }),
@@ -138,7 +138,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
     it.each([
       ['nobody listens', () => 'redis://user:secret-word@127.0.0.1:1'],
       ['the password is wrong', () => redis.url.replace('//', '//user:secret-word@')],
-    ])('is unavailable where %s, and tells no secret', async (_why, url) => {
+    ])('every method rejects as unavailable without secrets when %s', async (_why, url) => {
       const store = redisCache(url())
       for (const ask of asks(store)) {
         const error: unknown = await ask().then(
@@ -154,7 +154,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await store.close()
     })
 
-    it('refuses where it asks for a password or denies a command; waits where it is a replica', async () => {
+    it('refusalOf returns the refusal for a missing password or a denied command, and none for a replica', async () => {
       const own = await startRedis()
       if (!own) throw new Error('redis-server went away')
       const admin = createClient({ url: own.url })
@@ -187,7 +187,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       expect(await refusalAt(own.url, get)).toBeUndefined()
     })
 
-    it('is there again when its server is', async () => {
+    it('get works again when its server is back', async () => {
       const own = await startRedis()
       if (!own) throw new Error('redis-server went away')
       const store = redisCache(own.url)

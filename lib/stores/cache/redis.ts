@@ -6,14 +6,15 @@ import { nameOf, redisLink } from './redis-link.ts'
 import { asLatin, bytesOfName, nameFrom, redisScan } from './redis-scan.ts'
 
 /**
- * An entry is a hash with its `value` and the ids that it is `about` (JSON), so that it is found even where Redis evicted the index. The
- * index of an id is a sorted set of names, each scored with the second in which it ends; it lives as long as the longest of them.
+ * The prefix of indexes. An entry is a hash with its `value` and the ids that it is `about` (JSON), so that it can be found even after
+ * Redis evicted the index. The index of an id is a sorted set of names, each with its expiry in seconds as the score; its TTL is that of
+ * its longest entry.
  */
 const indexPrefix = 'kp:about:'
-/** Windows of the limits (lib/access): counts of the last minute, no entries. */
+/** The prefix of rate limit counters (lib/access), which are not entries. */
 const limitPrefix = 'kp:limit'
 
-/** Takes a name out of the indexes that its entry is in. */
+/** Removes a name from the indexes of its entry. */
 const UNINDEX = `
 local function unindex(name, prefix)
   if redis.call('TYPE', name).ok ~= 'hash' then return end
@@ -37,7 +38,7 @@ for i = 5, #ARGV do
 end
 redis.call('HSET', name, 'value', ARGV[2], 'about', ARGV[4])
 redis.call('EXPIRE', name, ttl)`
-/** KEYS: names. ARGV: prefix of indexes, of our entries. */
+/** KEYS: names. ARGV: prefix of indexes, prefix of our entries. */
 const DROP = `${UNINDEX}
 local gone = 0
 for _, name in ipairs(KEYS) do
@@ -45,7 +46,7 @@ for _, name in ipairs(KEYS) do
   gone = gone + redis.call('UNLINK', name)
 end
 return gone`
-/** KEYS: an index. Takes out what is not there any more, and gives what is. */
+/** KEYS: an index. Removes names that no longer exist, and returns the others. */
 const STANDING = `
 local standing = {}
 for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -53,12 +54,12 @@ for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
 end
 return standing`
 
-/** What an erasure did, by run: hashes of labels; no names and no values. */
+/** The prefix of records of what an erasure did, by run: hashes of labels, without names and values. */
 const notesPrefix = 'kp:erased:'
 const notesDays = 30
 /**
- * KEYS: the name. ARGV: type, id of the part, what was read, `cut` or `remove`, the new value. Compares and changes in one step, so that a
- * concurrent write is never lost. Gives 1 when it was done.
+ * KEYS: the name. ARGV: type, id of the part, the value that was read, `cut` or `remove`, the new value. Compares and changes
+ * atomically, so that a concurrent write is never lost. Returns 1 on success.
  */
 const CHANGE = `
 local name, type, id, old, how, new = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -99,10 +100,10 @@ return 0`
 
 const atOnce = 100
 const readAtOnce = 64
-/** As many patterns are asked of the server one after the other; of more, all names are read once. */
+/** Up to this many patterns are sent to the server one after the other; for more, all names are read once. */
 const fewPatterns = 4
 
-/** Redis 7 or Valkey 7.2 at `redis[s]://…`, one server or one with replicas, no cluster. Connected when it is first used. */
+/** Redis 7 or Valkey 7.2 at `redis[s]://…`: a single server or one with replicas, not a cluster. Connects on first use. */
 export function redisCache(url: string): CacheStore {
   const link = redisLink(url)
   const scan = redisScan(link)
@@ -112,7 +113,7 @@ export function redisCache(url: string): CacheStore {
   async function standing(index: string): Promise<string[]> {
     return scan.send('EVAL', STANDING, '1', index)
   }
-  /** `match`: as the server compares, before we do. */
+  /** `match`: the server's filter, applied before ours. */
   async function entries(isWanted: (name: string) => boolean, match?: string): Promise<string[]> {
     const found = new Set<string>()
     for await (const page of scan.names(match))
@@ -122,7 +123,7 @@ export function redisCache(url: string): CacheStore {
   async function matching(patterns: readonly string[]): Promise<string[]> {
     const matches = matcherOf(patterns)
     const found: string[] = []
-    // The server compares bytes, so that `?` and what is not ASCII are compared here alone.
+    // The server compares bytes, so patterns with `?` or non-ASCII characters are compared only here.
     const areAsked = patterns.length <= fewPatterns && patterns.every((one) => /^[ -~]*$/.test(one))
     const isSafe = areAsked && patterns.every((one) => !one.includes('?') && !/(^|[^\\])[[\]]/.test(one))
     for (const match of isSafe ? patterns : [undefined]) found.push(...(await entries(matches, match)))
@@ -183,7 +184,7 @@ export function redisCache(url: string): CacheStore {
         const names = page.filter((name) => !name.startsWith(limitPrefix) && !name.startsWith(notesPrefix))
         const entries = names.filter((name) => !name.startsWith(indexPrefix))
         for (const name of await scan.holding(entries, needles)) found.add(nameFrom(name))
-        // An index counts by its id; what it names is there itself, or taken out of it now.
+        // An index counts if its id matches. Names in it that no longer exist are removed; existing entries are found themselves.
         for (const index of names.filter((name) => name.startsWith(indexPrefix))) {
           if (needles.standIn(index)) found.add(nameFrom(index))
           else await standing(nameFrom(index))

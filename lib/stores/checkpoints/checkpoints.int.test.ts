@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../postgres/database.ts'
 import { otherCheckpoints, ownCheckpoints } from './connected-checkpoints.ts'
 import { type CheckpointsPlace, checkpointsSuite } from './suite/checkpoints-suite.ts'
 
-/** Transactions as long as those in which an erasure searches a store. */
+/** Transactions with the time limit of erasures that search a store. */
 const searching =
   (db: Database): CheckpointsPlace['transaction'] =>
   (run) =>
@@ -52,7 +52,7 @@ const another = (schema: string) => async (): Promise<CheckpointsPlace> => {
 checkpointsSuite('another database', another('public'))
 checkpointsSuite('a schema of another database', another('their agents'))
 
-test('a database without LangGraph’s tables, or one that is away, is never one in which nothing is left', async () => {
+test('residue never returns 0 for a database without LangGraph’s tables or one that does not respond', async () => {
   const { ownerUrl, appUrl } = await database()
   const db = openDatabase(appUrl, { isGuarded: true })
   for (const address of [inSchema(ownerUrl, 'typo'), 'postgresql://nobody:secret@127.0.0.1:1/nowhere']) {
@@ -71,7 +71,7 @@ test('a database without LangGraph’s tables, or one that is away, is never one
   await db.close()
 })
 
-test('a wrong password, a missing database, missing rights and missing tables are refusals; a server that is away is none', async () => {
+test('refusalOf returns a refusal for wrong credentials, database, rights and tables, and none for an unreachable server', async () => {
   const { ownerUrl, appUrl } = await database()
   const at = (change: (url: URL) => void) => {
     const url = new URL(ownerUrl)
@@ -105,7 +105,7 @@ test('a wrong password, a missing database, missing rights and missing tables ar
   }
 })
 
-test('the application may not alter LangGraph’s tables, nor its history', async () => {
+test('the application’s role cannot alter LangGraph’s tables or their history', async () => {
   const { appUrl } = await database()
   for (const sql of [
     'DROP TABLE langgraph.checkpoints',

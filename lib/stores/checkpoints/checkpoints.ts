@@ -6,23 +6,26 @@ import type { Memory, MemoryChange, MemoryCursor, MemoryPage } from './memory-pa
 
 export type { Memory, MemoryChange, MemoryCursor }
 
-/** Finds words of the erased texts in other texts: six in a row, 24 characters in scripts without spaces. */
+/** Finds words of the erased texts in other texts: six in a row, or 24 characters in scripts without spaces. */
 export interface WordSearch {
   runsIn(text: string): readonly RunMatch[]
-  /** The same with further erased texts: the wording of a thread may differ from ours. */
+  /** The same search with further erased texts: the wording in a thread may differ from ours. */
   including(texts: readonly string[]): WordSearch
-  /** Runs that texts of remaining authors contain, too: they do not count. Called only where a run was found. */
+  /** Runs that texts of remaining authors also contain, so that they do not count. Called only if a run was found. */
   explained(): Promise<ReadonlySet<number>>
-  /** Of these ids of messages, those whose messages remain. */
+  /** Those of these message ids whose messages remain. */
   remaining(ids: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/** Messages that go: LangGraph's ids of them, and their words. */
+/** The messages to erase: their ids in LangGraph, and their words. */
 export interface Wanted {
   ids: readonly string[]
-  /** Texts shorter than {@link leastText} find nothing: too many others say the same. */
+  /** Texts shorter than {@link leastText} are not searched: too many other messages contain them. */
   texts: readonly string[]
-  /** Ids among them that provenance reports, of messages that may be the application's own: only a person's wording counts as erased. */
+  /**
+   * Ids among them that come from provenance reports, of messages that may be the application's own: only a person's wording counts as
+   * erased.
+   */
   reported?: ReadonlySet<string>
   words?: WordSearch
 }
@@ -30,96 +33,102 @@ export interface WantedIn extends Wanted {
   thread: string
 }
 /**
- * What goes of the long-term store, which all applications share: items that hold an id nobody else can have, and of those that hold the
- * other ids or the words, which anybody may have chosen, the ones that also name what they are tied to.
+ * What to erase in the long-term store, which all applications share: items with an id of ours (`sure`), which nobody else can have
+ * chosen, and items with another id or the words, which others may also use, if they also contain a tie.
  */
 export interface Remembered extends Wanted {
-  /** Ids that we made: whatever holds one is about it. */
+  /** Ids that we generated: every item that contains one is about it. */
   sure: readonly string[]
-  /** Threads, conversation and project that it belongs to: generated ones count anywhere in an item, others in its namespace and key. */
+  /**
+   * Threads, conversation and project that the data belongs to. Generated ids count anywhere in an item, others in its namespace and
+   * key.
+   */
   ties: readonly string[]
-  /** An item that names a tie and contains these words goes, too. */
+  /** An item that contains a tie and these words is also erased. */
   words?: WordSearch
 }
-/** Characters that a text must have to be searched for. */
+/** The minimum number of characters of a text that is searched. */
 export const leastText = 20
-/** Characters, a digit among them, that an id must have to be recognised outside the `id` of a message: `1` or `HumanMessage` may mean anything there. */
+/**
+ * The minimum number of characters, including a digit, of an id that is recognised outside the `id` of a message: `1` or `HumanMessage`
+ * may mean anything there.
+ */
 export const leastId = 12
 
-/** A message of a thread that goes with what was asked for. */
+/** A message of a thread that would be erased. */
 export interface FoundMessage {
-  /** Null where its writer gave it none. */
+  /** Null if its writer gave it none. */
   id: string | null
-  /** `tools`: it called a tool for one that goes, or is what the tool said. */
+  /** `tools`: it is a tool call for an erased message, or the result of one. */
   found: 'id' | 'text' | 'tools'
-  /** Where it was found by its words: these, without white space around them. */
+  /** If it was found by its words: the words, without surrounding white space. */
   text: string | null
 }
 export interface FoundInThread {
   messages: FoundMessage[]
-  /** Of the ids and texts (without white space around them), those that stand anywhere in the thread. */
+  /** Those of the ids and texts (without surrounding white space) that occur anywhere in the thread. */
   standing: ReadonlySet<string>
-  /** Whether erased words are in the thread that no remaining author wrote. */
+  /** Whether the thread contains erased words that no remaining author wrote. */
   hasWords: boolean
   /** Whether a row cannot be read, so that rewriting the thread will fail. */
   isUnreadable: boolean
-  /** Values that cannot be searched for words: encrypted or binary ones, and extensions that LangGraph does not define. */
+  /** How many values cannot be searched for words: encrypted or binary ones, and extensions that LangGraph does not define. */
   notSearched: number
 }
 export interface Rewritten {
   /** Rows of the thread that were changed. */
   rows: number
-  /** Messages that went, those among them that go with a call of a tool. */
+  /** Messages that were removed, including tool calls and results. */
   messages: number
-  /** The thread's own wording of messages that went, where it is not among the texts. */
+  /** The thread's own wording of removed messages, if it is not among the texts. */
   wording: readonly string[]
-  /** Ids of messages of remaining authors that contain words of what went. They are unchanged. */
+  /** Ids of remaining authors' messages that contain erased words. They are unchanged. */
   mentions: readonly string[]
   notSearched: number
 }
 
 /**
- * LangGraph's checkpoints as `@langchain/langgraph-checkpoint-postgres` and its Python sister write them: `checkpoints`,
- * `checkpoint_blobs`, `checkpoint_writes`, and the long-term `store`. Two places: a schema of our own database, where everything takes
- * part in the caller's transaction, and another database, where each call is a transaction of its own.
+ * LangGraph's checkpoints as written by `@langchain/langgraph-checkpoint-postgres` and the Python library: `checkpoints`,
+ * `checkpoint_blobs`, `checkpoint_writes`, and the long-term `store`. They are in a schema of our own database, where everything is part
+ * of the caller's transaction, or in another database, where each call is a separate transaction.
  */
 export interface CheckpointStore {
   provider: 'postgresql'
   state(): Promise<StoreState>
-  /** What of a thread would go. Without locks: for a plan. */
+  /** What would be erased in a thread, without locks: for a plan. */
   find(thread: string, wanted: Wanted, tx: Transaction): Promise<FoundInThread>
-  /** Threads, of all there are and whoever's they are, in which one of these ids stands; ids shorter than {@link leastId} are not looked for. */
+  /** All threads of any owner that contain one of these ids. Ids shorter than {@link leastId} are not searched. */
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
-  /** Those of the threads of which there is a row. */
+  /** Those of the threads that have at least one row. */
   present(threads: readonly string[], tx: Transaction): Promise<string[]>
-  /** Some rows of a thread with what is in them, after a cursor: for an export. */
+  /** A page of a thread's rows with their contents, after a cursor: for an export. */
   page(thread: string, after: ThreadCursor | undefined, tx: Transaction): Promise<ThreadPage>
-  /** How many items of the long-term store would go. */
+  /** How many items of the long-term store would be erased. */
   memories(wanted: Remembered, tx: Transaction): Promise<number>
   /**
-   * In one transaction, in every namespace and past state of the thread: messages with these ids or words are gone, calls of tools with
-   * what the tools said; what was made of them is emptied; their words and ids are cut out wherever else they stand. Keys and versions
-   * stay. Throws `conflict`, which names the thread (its extension `thread`, too) and changes nothing, where a row cannot be rewritten
-   * safely.
+   * Rewrites every namespace and past state of the thread in one transaction. Removes messages with these ids or words, and tool calls
+   * with their results. Empties data derived from them, and cuts their words and ids from all other values. Keys and versions remain.
+   * @throws `conflict` if a row cannot be rewritten safely; nothing is changed, and the message and the extension `thread` name the
+   * thread
    */
   rewrite(thread: string, wanted: Wanted, tx: Transaction): Promise<Rewritten>
-  /** Deletes items of the long-term store, with their vectors. Gives how many. */
+  /** Deletes items of the long-term store, with their vectors. Returns how many. */
   forget(wanted: Remembered, tx: Transaction): Promise<number>
   /**
-   * Some items of the long-term stores in the order of their keys, whoever's they are. `words`, in small letters: items in which none of them
-   * stands may be left out.
+   * A page of items of the long-term stores of any owner, in the order of their keys. `words`, in lower case: items that contain
+   * none of them may be omitted.
    */
   memoryPage(
     query: { after?: MemoryCursor | undefined; words?: readonly string[] | undefined },
     tx?: Transaction,
   ): Promise<MemoryPage>
-  /** Changes and deletes items that nobody has changed since they were read. Gives what was done. */
+  /** Changes and deletes those items that nobody has changed since they were read. Returns the changes that were made. */
   changeMemories(changes: readonly MemoryChange[], tx: Transaction): Promise<MemoryChange[]>
-  /** The whole thread. Gives how many rows went. */
+  /** Deletes the whole thread. Returns how many rows were deleted. */
   drop(thread: string, tx: Transaction): Promise<number>
   /**
-   * Rows in which ids or texts still stand, in any column, of the thread that each is wanted in; and items of the long-term store that
-   * would go. Found by the database's own search in text and bytes.
+   * How many rows of each thread still contain the ids or texts to erase there, in any column, and how many items of the long-term store
+   * would be erased. Uses the database's own search in text and bytes.
    */
   residue(wanted: readonly WantedIn[], remembered: readonly Remembered[]): Promise<number>
   close(): Promise<void>

@@ -12,10 +12,10 @@ import { type Ask, named, otherStores, type Shape, shapeOf } from './rows.ts'
 import { countMemories, dropMemories, dropThread, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
 import { findInThread, rewriteThread, wordsInThread } from './thread.ts'
 
-/** Of our own database; its tables are made by lib/stores/postgres/checkpoint-tables.ts. */
+/** A schema of our own database; lib/stores/postgres/checkpoint-tables.ts creates its tables. */
 export const ownSchema = 'langgraph'
 
-/** Where the tables are, and what a call's transaction is there. */
+/** Where the tables are, and how a call gets its transaction. */
 interface Place {
   schema: string
   reading<T>(run: (ask: Ask) => Promise<T>, tx?: Transaction): Promise<T>
@@ -25,7 +25,7 @@ interface Place {
 
 const lockSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
 
-/** In every long-term store of the database. */
+/** Runs on every long-term store of the database. */
 async function inStores(
   ask: Ask,
   shape: Shape,
@@ -48,7 +48,7 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
     const began = performance.now()
     const state = await reading((ask) => shapeOf(ask, schema)).then(
       () => ({ state: 'ok' as const }),
-      // What is ours to say tells what to do, and names no address.
+      // Our own messages say what to do and contain no address.
       (error: unknown) => ({
         state: 'down' as const,
         ...(Problem.is(error) && error.detail !== undefined && { detail: error.detail }),
@@ -67,7 +67,7 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
     writing(async (ask) => {
       const shape = await shapeOf(ask, schema)
       await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
-      // Whoever goes on without this thread has nothing of it half-written.
+      // If the caller continues without this thread, nothing of it is partially written.
       await ask(named('SAVEPOINT thread'), 'SAVEPOINT thread', [])
       try {
         return await rewriteThread(ask, shape, thread, wanted)
@@ -88,17 +88,17 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
   residue: (wanted, remembered) =>
     reading(async (ask) => {
       const shape = await shapeOf(ask, schema)
-      // What needs no tie is looked for at once: each search reads the whole store.
+      // Generated ids need no tie, so one search covers them all: each search reads the whole store.
       const sure = remembered.flatMap((one) => one.sure)
       let count = await inStores(ask, shape, { sure, ids: [], texts: [], ties: [] }, countMemories)
       for (const one of remembered) count += await inStores(ask, shape, { ...one, sure: [] }, countMemories)
       for (const { thread, ...one } of wanted) {
         const { words } = one
-        // Texts with words are searched for by their words, which other authors may have written, too.
+        // Texts with runs are searched by their words instead, because other authors may have written the same.
         const texts = words ? one.texts.filter((text) => words.runsIn(text).length === 0) : one.texts
         count += await rowsHolding(ask, shape, thread, { ids: one.ids, texts })
         if (words) count += await wordsInThread(ask, shape, thread, words)
-        // Ids that mean nothing by themselves are looked for as ids of messages.
+        // Ids that are too short are searched only as ids of messages.
         const short = one.ids.filter((id) => !isTelling(id))
         if (short.length > 0)
           count += (await findInThread(ask, shape, thread, { ids: short, texts: [] })).messages.length
@@ -108,7 +108,7 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
   close,
 })
 
-/** The tables in our own database: everything takes part in the caller's transaction. */
+/** The tables in our own database: everything is part of the caller's transaction. */
 export const ownCheckpoints = (db: Database): CheckpointStore =>
   checkpointsAt({
     schema: ownSchema,
@@ -117,7 +117,7 @@ export const ownCheckpoints = (db: Database): CheckpointStore =>
     close: async () => {},
   })
 
-/** By the SQLSTATE. A disk that is full (53100) and connections that are used up (53300) end without us. */
+/** Maps the SQLSTATE. A full disk (53100) and too many connections (53300) are temporary. */
 function postgresRefusal(state: string | undefined): StoreRefusal | undefined {
   if (state?.startsWith('28')) return 'credentials'
   if (state === '3D000') return 'missing'
@@ -130,7 +130,7 @@ const asProblem = (error: unknown): unknown => {
       detail: `The checkpoint store refuses (${errorCode(error)}). What it holds is unchanged; it is tried again.`,
     })
   return (
-    // Without its cause: to the transaction around it, it would look like a failure of our own database.
+    // Without its cause: the surrounding transaction would take it for a failure of our own database.
     isDatabaseDown(error) || isGivenUp(error)
       ? new Problem('unavailable', {
           detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). What it holds is unchanged, or was changed whole; it is tried again.`,
@@ -141,8 +141,8 @@ const asProblem = (error: unknown): unknown => {
 }
 
 /**
- * The tables in another database: each call is a transaction of its own there, and safe to repeat. Nothing is connected before the first.
- * @param address postgres://…, with `?schema=` where they are not in `public`
+ * The tables in another database: each call is a separate transaction there, and safe to repeat. Connects on first use. @param address
+ * postgres://…, with `?schema=` if they are not in `public`
  */
 export function otherCheckpoints(address: string): CheckpointStore {
   const url = new URL(address)

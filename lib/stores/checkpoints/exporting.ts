@@ -1,12 +1,12 @@
 import { type Ask, has, named, type Shape, type ThreadTable, tableOf, threadTables } from './rows.ts'
 
-/** Where a page of a thread's rows ends; undefined: before the first. */
+/** The end of a page of a thread's rows; undefined: before the first row. */
 export interface ThreadCursor {
   table: ThreadTable
-  /** The key of the last row; empty before the first of the table. */
+  /** The key of the last row; empty before the first row of the table. */
   after: readonly string[]
 }
-/** A row of a thread as an export gives it: JSON as it is, other bytes in base64 beside the `type` of their serializer. */
+/** A row of a thread in an export: JSON unchanged, other bytes in base64 with the `type` of their serializer. */
 export type ThreadRecord = Record<string, unknown>
 export interface ThreadPage {
   rows: ThreadRecord[]
@@ -32,7 +32,7 @@ function contentOf(type: unknown, base64: string | null): { value?: unknown; bas
   }
 }
 
-/** Some rows of a thread in the order of their keys, table after table. */
+/** A page of a thread's rows in the order of their keys, table by table. */
 export async function threadPage(
   ask: Ask,
   shape: Shape,

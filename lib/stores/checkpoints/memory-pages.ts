@@ -1,6 +1,6 @@
 import { type Ask, has, named, type Shape, tableOf } from './rows.ts'
 
-/** An item of a long-term store: its key, and what it says. */
+/** An item of a long-term store. */
 export interface Memory {
   schema: string
   /** The parts of its namespace as the library joins them: with a dot in Python, with a colon in JavaScript. */
@@ -8,16 +8,16 @@ export interface Memory {
   key: string
   /** JSON. */
   value: string
-  /** Texts that were indexed of it. */
+  /** The texts of it that were indexed. */
   indexed: string
 }
-/** The last item that was read; undefined: before the first. */
+/** The key of the last item that was read. */
 export type MemoryCursor = Pick<Memory, 'schema' | 'namespace' | 'key'>
 export interface MemoryPage {
   memories: Memory[]
   next: MemoryCursor | undefined
 }
-/** What becomes of an item. Null: it is deleted. */
+/** A change to an item. Null deletes it. */
 export interface MemoryChange {
   memory: Memory
   value: string | null
@@ -39,8 +39,8 @@ function indexedSql(shape: Shape): string {
     WHERE v."${column}" = s."${column}" AND v.key = s.key), '')`
 }
 /**
- * Some items in the order of their keys, read by the primary key. With a pattern only those that match it, in capitals or not; the page ends
- * where it would end without.
+ * A page of items in the order of their keys, read by the primary key. A pattern filters them, case-insensitively; the page ends at the
+ * same item as without it.
  */
 async function pageOf(
   ask: Ask,
@@ -70,7 +70,7 @@ async function pageOf(
   }
 }
 
-/** The next page of all long-term stores, one after the other. `words`: items without any of them are left out. */
+/** The next page over all long-term stores. `words`: items without any of them are omitted. */
 export async function memoryPage(
   ask: Ask,
   shapes: readonly Shape[],
@@ -92,7 +92,7 @@ export async function memoryPage(
 const mayUpdateSql = `SELECT has_table_privilege(c.oid, 'UPDATE') AS may FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = $1 AND c.relname = 'store'`
 
-/** Changes items that are as they were read; gives those that were changed. Vectors of their former texts go. */
+/** Changes items that are unchanged since they were read; returns those that were changed. Vectors of their former texts are deleted. */
 export async function changeMemories(
   ask: Ask,
   shapes: readonly Shape[],
@@ -111,7 +111,8 @@ export async function changeMemories(
     for (const one of own) {
       const { memory, value } = one
       const key = [memory.namespace, memory.key]
-      // Where the items of another schema may only be deleted, erased words are worth more than the rest of an item.
+      // If items of another schema can be deleted but not changed, the item is deleted: erasing the words has priority over the rest of an
+      // item.
       const isWritten = value !== null && row?.may === true
       const done = isWritten
         ? await ask(named(write), write, [...key, memory.value, value])

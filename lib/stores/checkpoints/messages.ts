@@ -3,14 +3,14 @@ export type JsonObject = Record<string, unknown>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What a serialised message says about itself. */
+/** The relevant fields of a serialised message. */
 export interface MessageFacts {
   id: string | undefined
-  /** Its words: the content, or the text blocks of it. */
+  /** Its words: the content, or the content's text blocks. */
   text: string
-  /** A person said it, not a model or a tool. */
+  /** Written by a person, not by a model or a tool. */
   isHuman: boolean
-  /** Ids of tool calls that it makes, and of those that it answers. */
+  /** Ids of the tool calls that it makes, and of those that it answers. */
   calls: string[]
   answers: string[]
 }
@@ -23,14 +23,17 @@ const people = new Set(['human', 'user', 'HumanMessageChunk'])
 const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const strings = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === 'string')
 
-/** The record of LangChain's `Serializable.toJSON` (lc 1), or of Python's JsonPlus (lc 2), of a class whose name `name` accepts. */
+/**
+ * Whether it is a record of LangChain's `Serializable.toJSON` (lc 1) or of Python's JsonPlus (lc 2), of a class whose name matches
+ * `name`.
+ */
 export const isConstructed = (value: JsonObject, name: RegExp): boolean =>
   (value.lc === 1 || value.lc === 2) &&
   value.type === 'constructor' &&
   Array.isArray(value.id) &&
   name.test(String(value.id.at(-1)))
 
-/** The fields of a message, whichever way it was written: constructed, `{type, data}`, or as chat models take it. */
+/** The fields of a message in any notation: constructed, `{type, data}`, or the input format of chat models. */
 function fieldsOf(value: JsonObject): JsonObject | undefined {
   if (isConstructed(value, /Message(Chunk)?$/)) return isObject(value.kwargs) ? value.kwargs : undefined
   const { type, role, data } = value
@@ -40,7 +43,7 @@ function fieldsOf(value: JsonObject): JsonObject | undefined {
   return type === 'remove' && typeof value.id === 'string' ? value : undefined
 }
 
-/** Undefined where it is no message. */
+/** Undefined if the value is not a message. */
 export function messageIn(value: JsonObject): MessageFacts | undefined {
   const fields = fieldsOf(value)
   if (!fields) return undefined
@@ -64,7 +67,7 @@ export function messageIn(value: JsonObject): MessageFacts | undefined {
   }
 }
 
-/** `['user', 'words']`: LangChain takes this for a message, too. */
+/** The text of `['user', 'words']`, which LangChain also accepts as a message. */
 export const wordsOfPair = (value: readonly unknown[]): string | undefined => {
   const [role, text] = value
   return value.length === 2 && typeof role === 'string' && roles.has(role) && typeof text === 'string'

@@ -47,8 +47,8 @@ describe('unpack', () => {
   test.each([
     ['an array that is cut off', '93 01 02'],
     ['a string that is longer than its bytes', 'd9 50 61'],
-    ['an array of 4 thousand million items', 'dd ffffffff'],
-    ['a map of 4 thousand million entries', 'df ffffffff 01'],
+    ['an array of 4 billion items', 'dd ffffffff'],
+    ['a map of 4 billion entries', 'df ffffffff 01'],
     ['a string that is not UTF-8', 'a1 ff'],
     ['a reserved byte', 'c1'],
     ['bytes after the value', '01 02'],
@@ -67,12 +67,12 @@ describe('unpack', () => {
     for (let n = 0; n < 1_100; n++) nested = ext(7, nested)
     expect(() => unpack(nested)).toThrow(InvalidMsgpack)
   })
-  it('rewrites a value that is nested a thousand levels deep', () => {
+  it('reads a value that is nested a thousand levels deep, and pack rewrites it', () => {
     const deep = (...inside: Buffer[]) => Buffer.concat([Buffer.alloc(1_000, 0x91), list(...inside)])
     expect(rewritten(deep(human(id, text), str('x')))).toEqual(deep(str('x')))
   })
 
-  it('returns the same bytes for any value that is not changed, whatever the bytes are', () => {
+  it('returns the same bytes for any unchanged value', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (random) => {
         let read: ReturnType<typeof unpack>
@@ -83,7 +83,7 @@ describe('unpack', () => {
           return
         }
         const before = Buffer.from(random)
-        // In a list that changes, each other value keeps its bytes.
+        // In a changed list, each other value keeps its bytes.
         expect(rewritten(Buffer.concat([bytes('93 c0'), before, human(id, text)]))).toEqual(
           Buffer.concat([bytes('92 c0'), before]),
         )
@@ -96,12 +96,12 @@ describe('unpack', () => {
   })
 })
 
-describe('a changed value', () => {
+describe('rewriteValue', () => {
   test.each<[string, Buffer, Buffer]>([
-    ['loses the message with the id', list(human(id, 'x'), human('other', 'y')), list(human('other', 'y'))],
-    ['loses the message with the text', list(human('third', text), human('other', 'y')), list(human('other', 'y'))],
+    ['removes the message with the id', list(human(id, 'x'), human('other', 'y')), list(human('other', 'y'))],
+    ['removes the message with the text', list(human('third', text), human('other', 'y')), list(human('other', 'y'))],
     [
-      'keeps numbers, floats, bytes and long headers as they were written',
+      'keeps the encoding of numbers, floats, bytes and long headers',
       list(
         bytes('cc05'),
         bytes('cb3ff8000000000000'),
@@ -113,17 +113,17 @@ describe('a changed value', () => {
       list(bytes('cc05'), bytes('cb3ff8000000000000'), bytes('d90161'), bytes('c40101'), bytes('ca3fc00000')),
     ],
     [
-      'cuts the text out of a nested constructor, and keeps the order of its fields',
+      'removes the text from a nested constructor and keeps the order of its fields',
       ext(2, list(str('app'), str('Case'), map([str('2'), str(text)], [str('1'), bytes('cd0001')]))),
       ext(2, list(str('app'), str('Case'), map([str('2'), str('[erased]')], [str('1'), bytes('cd0001')]))),
     ],
     [
-      'keeps keys that are no strings',
+      'keeps non-string keys',
       map([list(str('a'), bytes('01')), str(text)], [bytes('02'), str('b')], [str('c'), bytes('c0')]),
       map([list(str('a'), bytes('01')), str('[erased]')], [bytes('02'), str('b')], [str('c'), bytes('c0')]),
     ],
     [
-      'loses a Send with nothing else in it, and cuts another',
+      'removes a Send without other content, and cuts the text from another',
       list(
         ext(1, list(str('langgraph.types'), str('Send'), list(str('a'), human(id, 'x')))),
         ext(1, list(str('langgraph.types'), str('Send'), list(str('b'), map([str('q'), str(text)])))),
@@ -131,11 +131,15 @@ describe('a changed value', () => {
       list(ext(1, list(str('langgraph.types'), str('Send'), list(str('b'), map([str('q'), str('[erased]')]))))),
     ],
     [
-      'loses members of a set',
+      'removes members of a set',
       ext(0, list(str('builtins'), str('set'), list(str(id), str('b')))),
       ext(0, list(str('builtins'), str('set'), list(str('b')))),
     ],
-    ['loses bytes with the text', list(Buffer.concat([bytes('c429'), Buffer.from(text)])), list(bytes('c400'))],
+    [
+      'empties bytes that contain the text',
+      list(Buffer.concat([bytes('c429'), Buffer.from(text)])),
+      list(bytes('c400')),
+    ],
   ])('%s', (_, before, expected) => {
     const made = rewritten(before)
     // Lengths are written in the shortest form, as ormsgpack does.
@@ -144,7 +148,7 @@ describe('a changed value', () => {
     expect(made.includes(text)).toBe(false)
   })
 
-  it('loses elements of a numpy array of texts, and keeps its shape', () => {
+  it('empties elements of a numpy array of texts and keeps its shape', () => {
     const wide = Buffer.from(text.padEnd(50, '\0'), 'utf16le')
     const utf32 = Buffer.alloc(200)
     for (let n = 0; n < 50; n++) utf32.writeUInt32LE(wide.readUInt16LE(n * 2), n * 4)
@@ -155,7 +159,7 @@ describe('a changed value', () => {
     expect(made.subarray(0, array.length - 200)).toEqual(array.subarray(0, array.length - 200))
   })
 
-  it('keeps an unknown extension, counts it as not searched when it is no text, and rejects one with the words', () => {
+  it('keeps an unknown extension, counts binary ones as not searched, and rejects one with erased words', () => {
     const opaque = ext(99, bytes('00ff01fe02'))
     expect(unpack(list(opaque)).opaque).toBe(1)
     expect(rewritten(list(opaque, human(id, 'x')))).toEqual(list(opaque))
@@ -163,7 +167,7 @@ describe('a changed value', () => {
     expect(() => rewritten(list(ext(99, Buffer.from(`before ${text} after`))))).toThrow('cannot be changed')
   })
 
-  it('keeps an empty human message where state would lose its last one', () => {
+  it('keeps an empty human message when state would lose its last one', () => {
     const made = rewritten(list(human(id, text)), 'messages', { emptiedId: 'another-id' })
     expect(unpack(made).view).toEqual(unpack(list(human('another-id', '[erased]'))).view)
     const two = rewritten(list(human(id, text), human('other', 'y')), 'messages', { emptiedId: 'another-id' })

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from './messages.ts'
 
-/** Thrown for bytes that LangGraph in Python would not read either. */
+/** Thrown for bytes that LangGraph in Python cannot read either. */
 export class InvalidMsgpack extends Error {}
 
-/** What ormsgpack reads: it rejects a value that is nested deeper. */
+/** The nesting limit of ormsgpack, which rejects deeper values. */
 const mostLevels = 1_022
 
-/** A value without words: a number that JavaScript could change. It is written as it was read. */
+/** A value without words: a number that JavaScript could change. It is written back unchanged. */
 export class PackedNumber {
   readonly raw: Uint8Array
   constructor(raw: Uint8Array) {
@@ -16,9 +16,9 @@ export class PackedNumber {
 /** Bytes of the application: a bytes object, or the elements of a numpy array. */
 export class PackedBytes {
   readonly raw: Uint8Array
-  /** Texts that the bytes may be. */
+  /** Texts that the bytes may represent. */
   readonly texts: readonly string[]
-  /** Nobody can search it for words: its bytes are no text. */
+  /** Its bytes are not text, so they cannot be searched for words. */
   readonly isOpaque: boolean
   readonly #emptied: () => Uint8Array
   constructor(raw: Uint8Array, texts: readonly string[], isOpaque: boolean, emptied: () => Uint8Array) {
@@ -47,12 +47,12 @@ export class PackedExtension {
 /** Extension codes of langgraph.checkpoint.serde.jsonplus. */
 const ext = { single: 0, positional: 1, keywords: 2, method: 3, pydanticV1: 4, pydanticV2: 5, numpy: 6, snapshot: 7 }
 
-/** How a view was written. */
+/** How a view was encoded. */
 type Origin =
   | { kind: 'array'; raw: Uint8Array }
   /** `keys`: each key's text with its bytes, in the order of the entries. */
   | { kind: 'map'; raw: Uint8Array; keys: readonly [string, Uint8Array][] }
-  /** A map with a key that is no string, or twice the same key; `args: [entries]`. */
+  /** A map with a non-string key or a duplicate key; `args: [entries]`. */
   | { kind: 'pairs'; raw: Uint8Array }
   /** `[module, name, …]` with the payload in the third place. */
   | {
@@ -69,13 +69,14 @@ type Origin =
 
 export interface Unpacked {
   /**
-   * As `JSON.parse` would give it: strings, lists and records. An object of Python is the record of its constructor as LangChain writes it
-   * (`lc: 2`), and a Send has the form of JavaScript's. {@link PackedNumber}, {@link PackedBytes} and {@link PackedExtension} stand for the rest.
+   * The value as `JSON.parse` would return it: strings, lists and records. A Python object is its constructor's record as LangChain
+   * writes it (`lc: 2`), and a Send has the form of JavaScript's. Other values are {@link PackedNumber}, {@link PackedBytes} and {@link
+   * PackedExtension}.
    */
   view: unknown
-  /** Values that nobody can search for words. */
+  /** How many values cannot be searched for words. */
   opaque: number
-  /** The bytes of a view that was made of this one. `originOf` gives the object that a new one was made of. */
+  /** Encodes a view derived from this one. `originOf` returns the object from which a new one was made. */
   pack(made: unknown, originOf: (made: object) => object | undefined): Buffer
 }
 
@@ -87,7 +88,7 @@ function textOf(bytes: Uint8Array): string {
     throw new InvalidMsgpack('a string is not UTF-8', { cause })
   }
 }
-/** Whether bytes may be text: UTF-8, mostly of characters that can be printed. */
+/** Whether the bytes may be text: UTF-8, mostly of printable characters. */
 export function isText(bytes: Uint8Array): boolean {
   try {
     const text = utf8.decode(bytes)
@@ -130,7 +131,7 @@ function packedExtension(code: number, payload: Buffer): Buffer {
   return Buffer.concat([start, Buffer.from([code]), payload])
 }
 
-/** Bytes of the length that follows the first byte, or of the number itself. */
+/** The number of bytes of the length after the first byte, or of the number itself. */
 const sizes = {
   string: new Map([
     [0xd9, 1],
@@ -160,17 +161,17 @@ const fixedLengths = new Map([...fixedExtensions].map(([length, code]) => [code,
 /** From 0xca: two floats, four unsigned and four signed integers. */
 const numberLengths = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8]
 
-/** Numbers of one byte are what they are; `raw` of all others is kept. */
+/** Numbers of one byte are decoded; all others keep their `raw` bytes. */
 const isFixedInteger = (byte: number): boolean => byte < 0x80 || byte >= 0xe0
 
 /**
- * Reads what LangGraph's serialiser in Python writes (MessagePack by ormsgpack, with extensions), and remembers the bytes of every part, so
- * that what is not changed is written back byte for byte. Time and memory grow with the bytes alone. Throws {@link InvalidMsgpack}.
+ * Decodes what LangGraph's Python serializer writes (MessagePack by ormsgpack, with extensions) and records the bytes of every part, so
+ * that unchanged parts are written back byte for byte. Time and memory are linear in the number of bytes. @throws InvalidMsgpack
  */
 export function unpack(bytes: Uint8Array): Unpacked {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const origins = new WeakMap<object, Origin>()
-  /** Strings that were written with a longer header than they need, by their list or record. */
+  /** Strings with a longer header than necessary, by their list or record. */
   const longStrings = new WeakMap<object, Map<string, Uint8Array>>()
   const long: [string, Uint8Array][] = []
   let at = 0
@@ -188,7 +189,7 @@ export function unpack(bytes: Uint8Array): Unpacked {
     return size === undefined ? undefined : uint(size, end)
   }
 
-  /** The number of items, each of at least one byte, so that a wrong length costs nothing. */
+  /** Checks the number of items, each of at least `least` bytes, so that a wrong length allocates nothing. */
   function itemsOf(count: number, end: number, least: number): number {
     if (count * least > end - at) throw new InvalidMsgpack('longer than its bytes')
     return count
@@ -221,7 +222,7 @@ export function unpack(bytes: Uint8Array): Unpacked {
     return readExtension(start, code, at + extensionLength, level)
   }
 
-  /** A value that stands in a list or record, with its bytes where they are no usual ones. */
+  /** Reads a value in a list or record, and records the bytes of an unusually encoded string. */
   function readIn(end: number, level: number): unknown {
     const start = at
     const value = read(end, level)
@@ -321,7 +322,7 @@ export function unpack(bytes: Uint8Array): Unpacked {
     origins.set(view, { kind: 'send', raw: rawFrom(start), head, node: nodeRaw, timeout })
     return view
   }
-  /** `[dtype, shape, order, bytes]`: elements of text are searched, and go as zeros. */
+  /** `[dtype, shape, order, bytes]`: text elements are searched, and replaced by zeros. */
   function readNumpy(start: number, end: number, level: number): PackedBytes {
     const parts = read(end, level + 1)
     finish(end)
@@ -429,10 +430,10 @@ function packedLength(text: string): number {
   const length = Buffer.byteLength(text)
   return length + (length < 32 ? 1 : length < 256 ? 2 : length < 65_536 ? 3 : 5)
 }
-/** Of a bin: the length that its header says. */
+/** The length in the header of a bin. */
 const bytesLength = (raw: Uint8Array): number => raw.length - (raw[0] === 0xc4 ? 2 : raw[0] === 0xc5 ? 3 : 5)
 
-/** Elements of numpy's `U`: UTF-32 of a fixed width, filled with zeros. */
+/** Elements of numpy's `U`: UTF-32 of a fixed width, padded with zeros. */
 function wideTexts(content: Uint8Array, isBigEndian: boolean, width: number): string[] {
   const view = new DataView(content.buffer, content.byteOffset, content.byteLength)
   const texts: string[] = []

@@ -1,49 +1,52 @@
 import type { RunMatch } from '#lib/kernel/holder.ts'
 import { leastId, leastText, type Wanted } from './checkpoints.ts'
 
-/** Stands where words were cut out. Not empty: some models refuse a message without content. */
+/** Replaces removed words. Not empty, because some models reject a message without content. */
 export const placeholder = '[erased]'
 
 const asJson = (text: string): string => JSON.stringify(text).slice(1, -1)
-/** As Python's json.dumps writes it unless told otherwise. */
+/** The default encoding of Python's json.dumps. */
 const asAscii = (json: string): string =>
   json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** How a text may stand inside a string: as it is, and escaped once or twice, as in the arguments of a tool call. Longest first. */
+/**
+ * The forms in which a text may occur inside a string: unescaped, and escaped once or twice, as in the arguments of a tool call. Longest
+ * first.
+ */
 export function formsOf(text: string): string[] {
   const once = asJson(text)
   const forms = [text, once, asAscii(once), asJson(once), asJson(asAscii(once))]
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }
-/** `completion_tokens_details`, `langchain_core.messages.human`: words of the libraries, which every thread holds. */
+/** Identifiers of the libraries, which every thread contains: `completion_tokens_details`, `langchain_core.messages.human`. */
 const isMachines = (text: string): boolean => /^[A-Za-z_.:-]+$/.test(text)
-/** The texts that are long enough, each once, without the white space around them. */
+/** The distinct texts that are long enough, without surrounding white space. */
 export const tellingTexts = ({ texts }: Pick<Wanted, 'texts'>): string[] => [
   ...new Set(texts.map((text) => text.trim()).filter((text) => text.length >= leastText && !isMachines(text))),
 ]
 export const isTelling = (id: string): boolean => id.length >= leastId && /\d/.test(id)
 const generated = /^([a-z]{2,8}_[0-9A-Za-z]{22}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
-/** Of a form that no word has: `thread_` and 22 characters, or a UUID. Says nothing of who made it. */
+/** Whether the id has a form that no word has: `thread_` and 22 characters, or a UUID. It does not tell who generated it. */
 export const isGenerated = (id: string): boolean => generated.test(id)
 
-/** What may stand beside an id without making another id of it. */
+/** Characters that, next to an id, make it part of another id. */
 const beside = '[A-Za-z0-9_-]'
 const literally = (id: string): string => id.replace(/[^\p{L}\p{N}_]/gu, '\\$&')
 const alone = (id: string): RegExp => new RegExp(`(?<!${beside})${RegExp.escape(id)}(?!${beside})`, 'g')
-/** Whether an id stands in a text as a word of its own: `msg_1` does not stand in `about-msg_1`. */
+/** Whether a text contains an id as a separate word: `about-msg_1` does not contain `msg_1`. */
 export const isNaming = (text: string, id: string): boolean => text.includes(id) && alone(id).test(text)
 export const withoutId = (text: string, id: string): string =>
   text.includes(id) ? text.replace(alone(id), () => placeholder) : text
 export const beforeId = '(^|[^A-Za-z0-9_-])'
-/** The same question for PostgreSQL's `~`. */
+/** The same check for PostgreSQL's `~`. */
 export const namingPattern = (id: string): string => `${beforeId}${literally(id)}($|[^A-Za-z0-9_-])`
 
-/** `id` with this value as MessagePack writes it, for ids that are too short to look for by themselves. */
+/** `id` with this value in MessagePack, for ids that are too short to be searched without context. */
 const packed = (id: string): Buffer => {
   const bytes = Buffer.from(id)
   return Buffer.concat([Buffer.from([0xa2, 0x69, 0x64, 0xa0 | bytes.length]), bytes])
 }
-/** Whether bytes that nobody decodes hold one of the ids, of messages or of tool calls, or one of the forms of the texts. */
+/** Whether undecoded bytes contain one of the ids (of messages or tool calls) or one of the forms of the texts. */
 export function holdsAny(
   bytes: Uint8Array,
   { ids, calls = [], forms }: { ids: Iterable<string>; calls?: Iterable<string>; forms: readonly string[] },
@@ -55,7 +58,7 @@ export function holdsAny(
 
 const escapes = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
 const escaped: Readonly<Record<string, string>> = { b: ' ', f: ' ', n: '\n', r: '\r', t: '\t' }
-/** A text without one level of JSON's escapes, and for each of its characters where it starts in the text; the last offset is the end. */
+/** A text without one level of JSON escapes, and for each of its characters its offset in the original; the last offset is the end. */
 function unescaped(text: string): { text: string; offsets: number[] } {
   const offsets: number[] = []
   let plain = ''
@@ -75,7 +78,7 @@ function unescaped(text: string): { text: string; offsets: number[] } {
   return { text: plain, offsets }
 }
 
-/** Runs in a text as it is, and as it is without one and without two levels of JSON's escapes, as in the arguments of a tool call. */
+/** Runs in a text, and in the text without one and two levels of JSON escapes, as in the arguments of a tool call. */
 export function runsWithin(text: string, runsIn: (text: string) => readonly RunMatch[]): RunMatch[] {
   const found = [...runsIn(text)]
   let plain = text
@@ -91,7 +94,7 @@ export function runsWithin(text: string, runsIn: (text: string) => readonly RunM
   }
   return found
 }
-/** A text without some of its parts. Runs overlap. */
+/** A text without these runs, which may overlap. */
 export function withoutRuns(text: string, runs: readonly RunMatch[]): string {
   let rest = ''
   let from = 0

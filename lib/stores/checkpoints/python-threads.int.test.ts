@@ -21,7 +21,7 @@ const State = z.object({
 })
 const nothing = z.null()
 
-/** Runs of six words of a text, as an erasure finds them, without fingerprints. */
+/** Finds runs of six words of a text like an erasure, without fingerprints. */
 function wordsOf(texts: readonly string[], remaining: readonly string[] = []): WordSearch {
   const split = (text: string) => [...text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)]
   const runs = [
@@ -77,7 +77,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     type: string | null
     bytes: Buffer
   }
-  /** Every row of the thread, as the database has it. */
+  /** Every row of the thread as stored. */
   const rows = (thread: string): Promise<Row[]> =>
     withConnection(database.ownerUrl, async (client) => {
       const found = await client.query<Row>(
@@ -90,19 +90,19 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
       )
       return found.rows
     })
-  /** Rows that contain a text: as UTF-8, as JSON's escapes, and as the UTF-32 of numpy. */
+  /** Rows that contain a text: as UTF-8, in JSON escapes, or in numpy's UTF-32. */
   const hits = (all: readonly Row[], text: string): string[] => {
     const escaped = JSON.stringify(text).slice(1, -1)
     const wide = Buffer.concat([...text].map((one) => Buffer.from(Uint32Array.of(one.codePointAt(0) ?? 0).buffer)))
     const needles = [Buffer.from(text), Buffer.from(escaped), Buffer.from(JSON.stringify(escaped).slice(1, -1)), wide]
     return all.filter(({ bytes }) => needles.some((needle) => bytes.includes(needle))).map(({ key }) => key)
   }
-  /** Rows that contain an id that is no part of another id. */
+  /** Rows that contain the id as a separate id. */
   const naming = (all: readonly Row[], id: string): string[] =>
     all
       .filter(({ bytes }) => new RegExp(`(?<![\\w-])${id}(?![\\w-])`).test(bytes.toString('latin1')))
       .map(({ key }) => key)
-  /** Two turns, of which the second waits for its approval; and a fork of the first. */
+  /** Two turns, the second waiting for approval, and a fork of the first. */
   async function talked(first = newId('msg'), text = sentence) {
     const [thread, second] = [newId('thread'), newId('msg')]
     await say(thread, first, text)
@@ -133,7 +133,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     expect(naming(after, first)).toEqual([])
     expect(await rows(other.thread)).toEqual(others)
     const doomed = new Set([...hits(before, 'Musterfrau'), ...naming(before, first)])
-    // Rows without anything of the message are the same bytes, but for summaries that may have been made of it.
+    // Rows without any part of the message keep their bytes, except for summaries that may be derived from it.
     for (const [at, row] of before.entries())
       if (!doomed.has(row.key) && !row.key.includes(' summary') && !row.bytes.includes('"summary"'))
         expect(after[at]?.bytes.equals(row.bytes), row.key).toBe(true)
@@ -143,7 +143,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     expect(read.map(({ next }) => next)).toEqual(states.map(({ next }) => next))
     expect(read[0]?.interrupts).toEqual(states[0]?.interrupts)
     for (const { text } of read) expect(text).not.toMatch(/Musterfrau|since Ostern/)
-    // Objects of classes are objects of the same classes.
+    // Python objects keep their classes.
     expect(read.map(({ kinds }) => kinds)).toEqual(states.map(({ kinds }) => kinds))
     expect(read[0]?.messages.map(([, id]) => id)).toContain(`call-for-${second}`)
     expect(read[0]?.text).toContain("Note(about='kept', rank=3)")
@@ -154,13 +154,13 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     await say(thread, third, 'One more thing, if I may ask you for it.')
     expect(await resume(thread)).toEqual(expect.arrayContaining([second, third, `result-tool-of-${third}`]))
     expect(await rewrite(thread, wanted)).toMatchObject({ rows: 0, messages: 0 })
-    // Ids are found in rows of Python by the database, too, and only whole: `call-for-…` names another message.
+    // The database also finds ids in Python's rows, and only whole ids: `call-for-…` belongs to another message.
     const residue = (ids: string[]) => store.residue([{ thread, ids, texts: [] }], [])
     expect([await residue([first]), (await residue([second])) > 0]).toEqual([0, true])
     expect(await db.transaction((tx) => store.naming([first, second], tx))).toEqual([{ thread, id: second }])
   })
 
-  test('an interrupt whose only human message is erased resumes', async () => {
+  test('a thread resumes after the only human message of its interrupt is erased', async () => {
     const [thread, only] = [newId('thread'), newId('msg')]
     await say(thread, only, sentence)
     await rewrite(thread, { ids: [only], texts: [sentence], words: wordsOf([sentence]) })
@@ -172,7 +172,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     expect((await history(thread))[0]?.next).toEqual([])
   })
 
-  test('the wording of the thread is erased where it differs from the text that the API has', async () => {
+  test('rewrite removes the thread’s own wording when it differs from the API’s text', async () => {
     const own = 'ERIKA Musterfrau said this to me in confidence: her son, Max, is very ill since last Easter.'
     const { thread, first } = await talked(newId('msg'), own)
     const wanted = { ids: [first], texts: [sentence], words: wordsOf([sentence]) }
@@ -184,7 +184,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     await resume(thread)
   })
 
-  test('a message of a remaining author with the same words stays byte for byte, and is reported', async () => {
+  test('rewrite keeps a remaining author’s message with the same words byte for byte, and reports it', async () => {
     const { thread, first, second } = await talked()
     const theirs = newId('msg')
     await resume(thread)
@@ -194,13 +194,13 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     expect(made.mentions).toEqual([theirs])
     const [state] = await history(thread)
     expect(state?.messages).toContainEqual(['human', theirs, `She wrote: ${sentence} Is that so?`])
-    // What was derived from both is explained by the remaining author.
+    // The remaining author explains what was derived from both.
     expect(await db.transaction((tx) => store.find(thread, { ids: [first], texts: [], words }, tx))).toMatchObject({
       hasWords: false,
     })
   })
 
-  test('a long-term store of Python in another schema is searched, too', async () => {
+  test('forget also searches a long-term store of Python in another schema', async () => {
     const [id, conversation] = [newId('msg'), newId('conv')]
     await withConnection(database.ownerUrl, (client) => client.query('CREATE SCHEMA python_memory'))
     const address = new URL(database.ownerUrl)
@@ -241,7 +241,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     const data = Buffer.from(await python.call('packed', { kind: value }, z.string()), 'hex')
     const { view, pack } = unpack(data)
     expect(pack(view, () => undefined).equals(data)).toBe(true)
-    // Each container is written anew, as if something in it had changed.
+    // Each container is encoded again, as if something in it had changed.
     const seen = new WeakMap<object, object>()
     const copy = (one: unknown): unknown => {
       if (Array.isArray(one)) return made(one, one.map(copy))

@@ -31,20 +31,20 @@ function rewritten(
   return rewriteValue(value, name, how)
 }
 
-describe('a value', () => {
+describe('rewriteValue', () => {
   test.each<[string, unknown, unknown]>([
-    ['that holds nothing of it stays the same thing', { messages: [human()], n: 1 }, { messages: [human()], n: 1 }],
-    ['of messages loses those with the id', [human({ id }), human()], [human()]],
+    ['returns an unrelated value unchanged', { messages: [human()], n: 1 }, { messages: [human()], n: 1 }],
+    ['removes messages with the id', [human({ id }), human()], [human()]],
     [
-      'loses what says the words, however they are written',
+      'removes messages with the words in any notation',
       [['user', text], { role: 'user', content: ` ${text} ` }, human({ content: [{ type: 'text', text }] })],
       [],
     ],
-    ['loses a removal of it', [constructed('RemoveMessage', { id, content: [] })], []],
-    ['that is one message leaves null', { last: human({ id }) }, { last: null }],
-    ['that is one message where a list is expected leaves an empty one', { messages: human({ id }) }, { messages: [] }],
+    ['removes a RemoveMessage of the message', [constructed('RemoveMessage', { id, content: [] })], []],
+    ['replaces a single message with null', { last: human({ id }) }, { last: null }],
+    ['replaces a single message with an empty list in a list channel', { messages: human({ id }) }, { messages: [] }],
     [
-      'of a Command keeps its pairs',
+      'keeps the pairs of a Command',
       {
         update: [
           ['messages', human({ id })],
@@ -61,7 +61,7 @@ describe('a value', () => {
       },
     ],
     [
-      'sent to a node with nothing else was not sent',
+      'removes a Send without other content',
       [
         { node: 'a', args: human({ id }) },
         { node: 'b', args: { n: 1 } },
@@ -69,28 +69,28 @@ describe('a value', () => {
       [{ node: 'b', args: { n: 1 } }],
     ],
     [
-      'keeps others’ words around it',
+      'keeps the surrounding words of another message',
       human({ content: `They wrote: ${text} Why?` }),
       human({ content: 'They wrote: [erased] Why?' }),
     ],
     [
-      'loses it in arguments that are JSON in JSON',
+      'removes the text from arguments that are JSON in JSON',
       { arguments: JSON.stringify({ q: text, deep: JSON.stringify([text]) }) },
       { arguments: '{"q":"[erased]","deep":"[\\"[erased]\\"]"}' },
     ],
     [
-      'loses what stands under a generated id, and of a key that a client’s id names the name alone',
+      'removes an entry under a generated id, and only the key under a client’s id',
       { [generated]: 1, [id]: 2, '[erased]': 3 },
       { '[erased] 2': 2, '[erased]': 3 },
     ],
     [
-      'keeps the words of the libraries, whoever calls a message so',
+      'keeps identifiers of the libraries even when a message has them as its id',
       constructed('HumanMessage', { content: 'another', additional_kwargs: { completion_tokens_details: 1 } }),
       constructed('HumanMessage', { content: 'another', additional_kwargs: { completion_tokens_details: 1 } }),
     ],
-    ['loses its id in lists', { seen: [id, 'x'] }, { seen: ['x'] }],
+    ['removes the id from lists', { seen: [id, 'x'] }, { seen: ['x'] }],
     [
-      'loses entries of a Map, not their pairs',
+      'removes whole entries of a Map',
       {
         lc: 2,
         type: 'constructor',
@@ -105,12 +105,12 @@ describe('a value', () => {
       { lc: 2, type: 'constructor', id: ['Map'], args: [[['b', 2]]] },
     ],
     [
-      'empties bytes of it',
+      'empties bytes that contain the text',
       { lc: 2, type: 'constructor', id: ['Uint8Array'], args: [[...Buffer.from(text)]] },
       { lc: 2, type: 'constructor', id: ['Uint8Array'], args: [[]] },
     ],
     [
-      'keeps keys that are dangerous as what they are',
+      'keeps dangerous keys as ordinary keys',
       JSON.parse(`{"__proto__": {"id": "${id}"}, "a": "${id}"}`),
       JSON.parse('{"__proto__": {"id": null}, "a": null}'),
     ],
@@ -120,7 +120,7 @@ describe('a value', () => {
     expect(JSON.stringify(value)).toBe(before)
   })
 
-  it('of calls and answers loses all that hang together, and nothing else', () => {
+  it('removes tool calls and results that belong together, and nothing else', () => {
     const ai = (...calls: string[]) =>
       constructed('AIMessage', {
         id: `ai-${calls.join('')}`,
@@ -133,7 +133,7 @@ describe('a value', () => {
     expect(rewritten(value, 'messages').value).toEqual([human(), ai('c'), tool('c')])
   })
 
-  it('of a tool as Anthropic writes it goes with its call', () => {
+  it('removes a tool result in Anthropic’s format together with its call', () => {
     const value = [
       { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 't', input: {} }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }], id },
@@ -142,7 +142,7 @@ describe('a value', () => {
     expect(rewritten(value, 'messages').value).toEqual([human()])
   })
 
-  it('derived from it is emptied, unless it is older; the arguments of a tool are not taken for it', () => {
+  it('empties later derived data, and keeps older data and arguments of tools', () => {
     const value = {
       summary: 'A person left.',
       context: { running_summary: { summary: 'Left.', count: 2 } },
@@ -161,7 +161,7 @@ describe('a value', () => {
   })
 })
 
-describe('a name', () => {
+describe('isDerived', () => {
   test.each([
     ...[
       'summary',
@@ -188,27 +188,27 @@ describe('a name', () => {
     ],
     ...['résumé', 'résumé'.normalize('NFD'), 'Resumé', 'resumen', 'resumo', 'riassunto', 'samenvatting'],
     ...['摘要', '会话摘要', '总结', '總結', '小结', '小結', '概要', '概述', '要約', '요약', '대화요약'],
-  ])('%s tells that what it names was made of messages', (name) => expect(isDerived(name)).toBe(true))
+  ])('returns true for %s', (name) => expect(isDerived(name)).toBe(true))
   test.each([
     ...['messages', 'content', 'resume', '__resume__', 'resumed_at', 'registry', 'registered', 'logistics'],
     ...['abstraction', 'outliner', 'recaptcha_token', 'settled_drafts'],
-  ])('%s does not', (name) => expect(isDerived(name)).toBe(false))
+  ])('returns false for %s', (name) => expect(isDerived(name)).toBe(false))
 })
 
-describe('an id', () => {
+describe('withoutId and isNaming', () => {
   test.each([
     [`see ${id}.`, 'see [erased].'],
     [`${id}:1`, '[erased]:1'],
     [`about-${id}`, `about-${id}`],
     [`${id}0`, `${id}0`],
     [`(${id}), "${id}"`, '([erased]), "[erased]"'],
-  ])('in %s', (said, expected) => {
+  ])('handle the id in %s', (said, expected) => {
     expect(withoutId(said, id)).toBe(expected)
     expect(isNaming(said, id)).toBe(said !== expected)
   })
 })
 
-it('a text is found as it is, escaped, and escaped twice, also where only ASCII is written', () => {
+it('formsOf returns the text unescaped and escaped, also with ASCII only', () => {
   const python = JSON.stringify(text).replace('—', '\\u2014').replace('ü', '\\u00fc').slice(1, -1)
   expect(formsOf(text)).toEqual(expect.arrayContaining([text, JSON.stringify(text).slice(1, -1), python]))
 })

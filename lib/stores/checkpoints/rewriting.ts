@@ -7,30 +7,30 @@ import { type Doomed, goes, isHolding, isPairThatGoes, isRemaining } from './sur
 /** How one value of a thread is rewritten. */
 export interface Rewriting {
   doomed: Doomed
-  /** Channels and keys that hold lists: what is gone leaves an empty one there, which every reducer takes. */
+  /** Channels and keys that contain lists: an erased value becomes an empty list there, which every reducer accepts. */
   lists: ReadonlySet<string>
-  /** Whether it was written when what goes was there already, so that a summary in it may have been made of it. */
+  /** Whether the value was written after the erased message, so that a summary in it may be derived from that message. */
   isLater: boolean
   /**
-   * Of a channel with state: a list of messages that loses its last human message keeps an empty one under this id, because nodes read the last
-   * human message when they resume, and reducers need ids.
+   * For a channel with state. If a list of messages loses its last human message, an empty one remains under this id: nodes read the
+   * last human message when they resume, and reducers need ids.
    */
   emptiedId?: string
   /** Called with the id of each remaining message that contains erased words. */
   onMention?(id: string): void
 }
 const gone = Symbol('gone')
-/** Beginnings of words that say so wherever they stand in a name. */
+/** Word stems that mark a derived value anywhere in a name. */
 const stems =
   /summar|recap(?!tcha)|digest|synopsis|zusammenfass|kurzfass|samenvatt|riassunt|résum|resumé|摘要|[总總][结結]|小[结結]|概[要述]|要約|요약/i
-/** Those that are parts of other words (`registry`, `resume`), as words of their own. */
+/** Words that mark a derived value only as separate words, because they are part of others (`registry`, `resume`). */
 const words = /(?<!\p{L})(abstract|gist|outline|tl[;_-]?dr|res[uú]men|resumo)(e?s)?(?!\p{L})/iu
-/** A name under which applications keep what they made of the messages. */
+/** Whether applications use this name for data derived from messages, such as summaries. */
 export function isDerived(name: string): boolean {
   const parted = name.normalize('NFC').replace(/(\p{Ll})(\p{Lu})/gu, '$1_$2')
   return stems.test(parted) || words.test(parted)
 }
-/** Of a derived object: what holds words. */
+/** The fields of a derived object that contain words. */
 const fields = new Set(['text', 'content', 'body', 'value'])
 
 function cut(text: string, { forms, ids, runsIn }: Doomed): string {
@@ -50,7 +50,7 @@ function isJson(text: string): boolean {
   }
 }
 const human = /^(human|user|HumanMessageChunk)$/
-/** A human message as it was written, without everything that it said. */
+/** A human message in its notation, without everything that it said. */
 function emptiedMessage(record: JsonObject, id: string): JsonObject | undefined {
   const inner = isObject(record.kwargs) ? 'kwargs' : isObject(record.data) ? 'data' : undefined
   const fields = inner === undefined ? record : record[inner]
@@ -72,11 +72,11 @@ function emptiedMessage(record: JsonObject, id: string): JsonObject | undefined 
 export interface RewrittenValue {
   value: unknown
   isChanged: boolean
-  /** The object that a new one was made of. What is not new is the same object as before. */
+  /** The object from which a new one was made. Unchanged objects are identical to those before. */
   originOf(made: object): object | undefined
 }
 
-/** Rewrites what a channel, an input or metadata holds, as it was parsed. The value itself is left as it is. Throws {@link Unreadable}. */
+/** Rewrites the parsed value of a channel, an input or metadata. It does not modify the value itself. @throws Unreadable */
 export function rewriteValue(value: unknown, name: string, how: Rewriting): RewrittenValue {
   const { lists } = how
   let { doomed } = how
@@ -111,7 +111,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
       items.map((item) => walk(item, key, isOfDerived)),
     )
   }
-  /** The same list where no item changed. */
+  /** Returns the same list if no item changed. */
   function listOf(items: readonly unknown[], made: readonly unknown[]): readonly unknown[] {
     if (made.length === items.length && made.every((item, at) => item === items[at])) return items
     return madeOf(
@@ -120,7 +120,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
     )
   }
 
-  /** lc 2: a Map's entries go whole, and bytes that hold the words are emptied. */
+  /** lc 2: removes whole entries of a Map, and empties bytes that contain the words. */
   function collection(record: JsonObject): unknown {
     const [content] = Array.isArray(record.args) ? record.args : []
     if (isConstructed(record, /^Map$/) && Array.isArray(content)) {
@@ -140,7 +140,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
     return undefined
   }
 
-  /** An id that a client chose may be the name of a field: then the name is cut, and what stands under it stays. */
+  /** An id chosen by a client may be the name of a field. In that case the name is cut and the value remains. */
   const isAboutIt = (key: string): boolean =>
     doomed.forms.some((form) => key.includes(form)) ||
     doomed.ids.values().some((id) => isGenerated(id) && key.includes(id))
@@ -151,7 +151,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
     return free
   }
 
-  /** Its words stay, whoever else wrote them. Ids of what goes do not. */
+  /** Keeps the words of a remaining author's message, even if an erased author wrote the same, and removes erased ids from it. */
   function remaining(record: JsonObject, { id, text }: MessageFacts): unknown {
     if (id !== undefined && doomed.isQuoting(text)) how.onMention?.(id)
     const all = doomed
@@ -165,7 +165,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
     const facts = messageIn(record)
     if (facts && isRemaining(facts, doomed)) return remaining(record, facts)
     if (facts && goes(facts, doomed)) return changed(gone)
-    // The call of a tool that goes, where it stands by itself, as what is sent to the node of tools.
+    // An erased tool call without its message, as it is sent to the tools node.
     if (typeof record.id === 'string' && doomed.calls.has(record.id) && 'args' in record) return changed(gone)
     const special = collection(record)
     if (special !== undefined) return special
@@ -182,7 +182,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
       const isOfConstructed = isConstructor && (key === 'args' || key === 'kwargs')
       const isWords = !facts && (isDerived(key) || (isOfDerived && (fields.has(key) || isOfConstructed)))
       const result = walk(item, key, isWords)
-      // What was sent to a node and is gone was not sent.
+      // A Send whose argument was erased is removed.
       if (result === gone && key === 'args' && typeof record.node === 'string') return changed(gone)
       if (isNamed || result !== item) isSame = false
       made.push([isNamed ? changed(freeKey(key, record)) : key, result === gone ? emptied(key) : result])
@@ -205,7 +205,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
     return isObject(item) ? object(item, isOfDerived) : item
   }
 
-  /** A list of messages that had a human message, and has none any more. */
+  /** Keeps an empty human message in a list of messages that lost its last one. */
   function withHuman(before: unknown, after: unknown, id: string): unknown {
     if (!Array.isArray(before) || !Array.isArray(after) || before === after) return after
     const isHuman = (one: unknown) =>

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { QueryResultRow } from 'pg'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
 
-/** One statement on one connection, with what it was asked for as rows. */
+/** Runs one statement on one connection and returns its rows. */
 export type Ask = <R extends QueryResultRow>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
-/** Prepared once per connection: the same text has the same name. */
+/** A name for the statement, so that it is prepared once per connection. */
 export const named = (text: string): string =>
   `checkpoints-${createHash('sha256').update(text).digest('base64url').slice(0, 16)}`
 
@@ -16,7 +16,7 @@ export interface Column {
   column: string
   type: string
 }
-/** The library's tables that there are in a schema. Python's have columns of their own, and so may later versions. */
+/** The library's tables that exist in a schema. Python's tables have additional columns, and so may later versions. */
 export interface Shape {
   schema: string
   columns: ReadonlyMap<string, readonly Column[]>
@@ -28,7 +28,10 @@ export const tableOf = (shape: Shape, table: string): string => `"${shape.schema
 const shapeSql = `SELECT c.relname AS table, a.attname AS column, format_type(a.atttypid, NULL) AS type
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
   WHERE n.nspname = $1 AND c.relname = ANY($2::text[]) AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
-/** Throws `unavailable` where the tables are not: a wrong database or schema must never look like one in which nothing is left. */
+/**
+ * Reads the tables and columns. A wrong database or schema must never look like an empty one. @throws `unavailable` if the tables are
+ * missing
+ */
 export async function shapeOf(ask: Ask, schema: string): Promise<Shape> {
   const found = await ask<{ table: string; column: string; type: string }>(named(shapeSql), shapeSql, [
     schema,
@@ -51,8 +54,8 @@ const storesSql = `SELECT n.nspname AS schema, c.relname AS table, a.attname AS 
     AND EXISTS (SELECT FROM pg_class m WHERE m.relnamespace = n.oid AND m.relname = 'store_migrations')
   ORDER BY n.nspname, a.attnum`
 /**
- * Long-term stores of LangGraph in other schemas of the same database. The libraries of Python and JavaScript give the table other columns, so
- * that one schema has the store of one language.
+ * LangGraph's long-term stores in other schemas of the same database. The Python and JavaScript libraries use different columns, so a
+ * schema has the store of one of them.
  */
 export async function otherStores(ask: Ask, schema: string): Promise<Shape[]> {
   const rows = await ask<Column & { schema: string }>(named(storesSql), storesSql, [schema, [...memoryTables]])
@@ -65,7 +68,7 @@ export async function otherStores(ask: Ask, schema: string): Promise<Shape[]> {
   return shapes
 }
 
-/** A row of a thread. `at` is where it lies: it holds as long as the row is locked and was not changed. */
+/** A row of a thread. `at` is its position, valid while the row is locked and unchanged. */
 export interface ThreadRow {
   table: ThreadTable
   at: string
@@ -78,14 +81,14 @@ export interface ThreadRow {
   version: string
   type: string | null
   blob: Uint8Array | null
-  /** JSON; of `checkpoints` alone. */
+  /** JSON; only in `checkpoints`. */
   checkpoint: string | null
   metadata: string | null
 }
 const fetchedAtOnce = 4 * 1024 * 1024
 const rowsAtOnce = 500
 
-/** The rows of a thread, some megabytes at a time: what a thread holds in all is never in memory at once. */
+/** The rows of a thread, some megabytes at a time, so that a whole thread is never in memory. */
 export async function* threadRows(
   ask: Ask,
   shape: Shape,

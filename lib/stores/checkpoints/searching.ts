@@ -2,12 +2,15 @@ import type { Remembered, Wanted } from './checkpoints.ts'
 import { beforeId, formsOf, isGenerated, isTelling, namingPattern, runsWithin, tellingTexts } from './needles.ts'
 import { type Ask, type Column, has, named, type Shape, tableOf, threadTables } from './rows.ts'
 
-/** More ids than this are compared with all the names that a row holds; fewer are looked for one by one. */
+/** Up to this many ids are searched one by one; more are compared with all quoted names in a row. */
 const fewIds = 16
 
-/** Before an id in MessagePack: the length of its string, in one byte above 0x7f or in a byte of its own after 0xd9. `encode` writes them in octal. */
+/**
+ * What precedes an id in MessagePack: the length of its string, in one byte above 0x7f or in a separate byte after 0xd9. `encode` writes
+ * them in octal.
+ */
 const packedBefore = '(^|[^A-Za-z0-9_-]|\\\\[23][0-7][0-7]|\\\\331.)'
-/** SQL, of a needle and its pattern: whether a column holds it. */
+/** SQL: whether a column contains `needle`, and matches `pattern` unless that is empty. */
 function holds(shape: Shape, { table, column, type }: Column): string {
   if (type !== 'bytea')
     return `position(needle IN "${column}"::text) > 0 AND (pattern = '' OR "${column}"::text ~ pattern)`
@@ -20,7 +23,7 @@ const anyColumn = (shape: Shape, table: string): string =>
   `(${(shape.columns.get(table) ?? []).map((column) => `(${holds(shape, column)})`).join(' OR ')})`
 const wantedSql = 'unnest($1::text[], $2::text[]) AS wanted (needle, pattern)'
 
-/** Everything that may stand for the texts, as words and as the bytes of a `Uint8Array` in JSON, and the ids with their patterns. */
+/** All forms of the texts, as words and as the bytes of a `Uint8Array` in JSON, and the ids with their patterns. */
 function needlesOf(wanted: Wanted): [string[], string[]] | undefined {
   const texts = tellingTexts(wanted).flatMap((text) => [...formsOf(text), [...Buffer.from(text)].join(',')])
   const ids = wanted.ids.filter(isTelling)
@@ -32,7 +35,7 @@ function needlesOf(wanted: Wanted): [string[], string[]] | undefined {
       ]
 }
 
-/** Rows of the thread in which one of the needles stands, in whichever column. */
+/** How many rows of the thread contain one of the needles in any column. */
 export async function rowsHolding(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<number> {
   const needles = needlesOf(wanted)
   if (!needles) return 0
@@ -46,9 +49,9 @@ export async function rowsHolding(ask: Ask, shape: Shape, thread: string, wanted
   return count
 }
 
-/** A row of `store` by what is its key, for JavaScript and for Python. */
+/** The column of the namespace in the key of `store`: JavaScript's and Python's differ. */
 const memoryKey = (shape: Shape): string => (has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix')
-/** SQL: whether an item `s` of the long-term store holds one of the needles, in itself or in what was indexed of it. */
+/** SQL: whether an item `s` of the long-term store, or its indexed texts, contains one of the needles. */
 function memoryHolds(shape: Shape, needles: string): string {
   const own = `EXISTS (SELECT FROM ${needles} WHERE ${anyColumn(shape, 'store')})`
   const indexed = (shape.columns.get('store_vectors') ?? []).filter(({ type }) => type === 'text')
@@ -57,11 +60,11 @@ function memoryHolds(shape: Shape, needles: string): string {
   return `(${own} OR EXISTS (SELECT FROM ${tableOf(shape, 'store_vectors')} v, ${needles} WHERE v."${key}" = s."${key}" AND v.key = s.key
     AND (${indexed.map(({ column }) => `(position(needle IN v."${column}") > 0 AND (pattern = '' OR v."${column}" ~ pattern))`).join(' OR ')})))`
 }
-/** SQL: whether the namespace or the key of an item `s` names one of the needles. */
+/** SQL: whether the namespace or key of an item `s` contains one of the needles. */
 const memoryIsIn = (shape: Shape, needles: string): string =>
   `EXISTS (SELECT FROM ${needles} WHERE s."${memoryKey(shape)}" ~ pattern OR s.key ~ pattern)`
 
-/** SQL, and its values: whether an item `s` goes. Undefined where nothing can. */
+/** SQL and its values: whether an item `s` is to be erased. Undefined if no item can be. */
 function memoryGoes(shape: Shape, wanted: Remembered): { where: string; values: string[][] } | undefined {
   const patterned = (ids: readonly string[]): [string[], string[]] => [[...ids], ids.map(namingPattern)]
   const ties = wanted.ties.filter(isTelling)
@@ -85,12 +88,12 @@ async function isEmptyStore(ask: Ask, shape: Shape): Promise<boolean> {
   return (await ask(named(text), text, [])).length === 0
 }
 const itemsAtOnce = 500
-/** SQL to the text of an item `s`: its namespace, key and value, and what was indexed of it. */
+/** SQL for the text of an item `s`: its namespace, key and value, and its indexed texts. */
 const itemsSql = (shape: Shape, where: string, from: string): string =>
   `SELECT s.ctid::text AS at, concat_ws(E'\\n', s."${memoryKey(shape)}", s.key, s.value::text) AS text FROM ${tableOf(shape, 'store')} s
    WHERE s.ctid > ${from}::tid AND ${where} ORDER BY s.ctid LIMIT ${itemsAtOnce}`
 
-/** Items that name a tie and contain erased words, by their position in the table. */
+/** Items that contain a tie and erased words, by their position in the table. */
 async function itemsWithWords(ask: Ask, shape: Shape, { ties, words }: Remembered): Promise<string[]> {
   const telling = ties.filter(isTelling)
   if (!words || telling.length === 0) return []
@@ -121,7 +124,7 @@ export async function countMemories(ask: Ask, shape: Shape, wanted: Remembered):
   const [row] = await ask<{ n: number }>(named(text), text, [...goes.values, withWords])
   return row?.n ?? 0
 }
-/** Vectors of them go by the library's own foreign key. */
+/** Deletes items; the library's own foreign key deletes their vectors. */
 export async function dropMemories(ask: Ask, shape: Shape, wanted: Remembered): Promise<number> {
   if (await isEmptyStore(ask, shape)) return 0
   const goes = memoryGoes(shape, wanted)
@@ -132,7 +135,7 @@ export async function dropMemories(ask: Ask, shape: Shape, wanted: Remembered): 
   return (await ask(named(text), text, [...values, withWords])).length
 }
 
-/** Where these ids stand, among all threads there are. */
+/** Searches all threads for these ids. */
 export async function threadsNaming(
   ask: Ask,
   shape: Shape,
@@ -158,7 +161,7 @@ export async function threadsNaming(
         note(await ask(named(text), text, needles))
         continue
       }
-      // Every name in quotes is compared at once. Python's rows have no quotes.
+      // Compares all quoted names in one pass. Python's rows have no quotes.
       const names = `SELECT DISTINCT t.thread_id AS thread, m[1] AS id FROM ${place} t,
         LATERAL regexp_matches(${isBytes ? `encode(t."${column}", 'escape')` : `t."${column}"::text`}, '"([[:alnum:]_.:-]{12,200})\\\\*"', 'g') m
         WHERE m[1] = ANY($1::text[])${isBytes ? " AND t.type = 'json'" : ''}`

@@ -4,19 +4,19 @@ import { isConstructed, isObject } from './messages.ts'
 import { InvalidMsgpack, type Unpacked, unpack } from './msgpack.ts'
 import { type Doomed, isHolding } from './survey.ts'
 
-/** Thrown inside; who rewrites a thread says which one. */
+/** Internal error; the code that rewrites a thread adds which one. */
 export class Unreadable extends Error {}
 
-// The library is large: what erases no checkpoint does not load it.
+// The library is large, so it is loaded only to erase checkpoints.
 const serialiser = lazily(async () => new (await import('@langchain/langgraph-checkpoint')).JsonPlusSerializer())
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** A blob as a writer's serialiser left it. */
+/** A blob, decoded by the type of its serializer. */
 export type Decoded =
   | { kind: 'tree'; tree: unknown }
-  /** A `Uint8Array` of the application's, as it is. */
+  /** A `Uint8Array` of the application, unchanged. */
   | { kind: 'bytes'; bytes: Uint8Array }
-  /** MessagePack of the serialiser in Python. */
+  /** MessagePack of the Python serializer. */
   | { kind: 'msgpack'; tree: unknown; unpacked: Unpacked }
   | { kind: 'nothing' }
 
@@ -44,7 +44,7 @@ function unpacked(bytes: Uint8Array): Decoded {
     throw cause
   }
 }
-/** A changed tree of {@link Unpacked}, read back before anybody else has to. */
+/** Encodes a changed tree of {@link Unpacked} and verifies that it can be read back. */
 export function encodeMsgpack(
   { pack }: Unpacked,
   tree: unknown,
@@ -55,7 +55,7 @@ export function encodeMsgpack(
   return bytes
 }
 
-/** `type` and bytes of a row. Throws {@link Unreadable} for what is malformed, encrypted, pickled, or unknown. */
+/** Decodes the `type` and bytes of a row. @throws Unreadable if they are malformed, encrypted, pickled or of an unknown type */
 export function decode(type: string | null, bytes: Uint8Array | null): Decoded {
   if (type === 'empty' || type === 'null' || bytes === null) return { kind: 'nothing' }
   if (type === 'json') return { kind: 'tree', tree: parsed(read(bytes)) }
@@ -63,10 +63,10 @@ export function decode(type: string | null, bytes: Uint8Array | null): Decoded {
   if (type === 'msgpack') return unpacked(bytes)
   throw new Unreadable('of an unknown type')
 }
-/** A column of JSONB, as text. */
+/** Parses a JSONB column from its text. */
 export const decodeColumn = (text: string): unknown => parsed(text)
 
-/** The application's own bytes: text that holds something can be cut; anything else that does cannot. */
+/** Cuts erased words from the application's own bytes if they are text. @throws Unreadable if they are not text and contain such words */
 export function cutBytes(bytes: Uint8Array, doomed: Doomed, cut: (text: string) => string): Uint8Array | undefined {
   if (!isHolding(Buffer.from(bytes).toString('utf8'), doomed)) return undefined
   const made = cut(read(bytes))
@@ -74,7 +74,7 @@ export function cutBytes(bytes: Uint8Array, doomed: Doomed, cut: (text: string) 
   return Buffer.from(made)
 }
 
-/** Whether a tree names classes beyond messages and documents: the library would make instances of them, and need not for our sake. */
+/** Whether a tree contains classes other than messages and documents, which the library would instantiate; that is unnecessary here. */
 function namesOtherClasses(tree: unknown): boolean {
   if (Array.isArray(tree)) return tree.some(namesOtherClasses)
   if (!isObject(tree)) return false
@@ -89,10 +89,7 @@ async function loads(bytes: Uint8Array): Promise<boolean> {
   )
 }
 
-/**
- * A changed tree as the library's own serialiser writes it, read back by it before anybody else has to: what could be read before can be
- * read after.
- */
+/** Encodes a changed tree with the library's own serializer and verifies that a value that could be read before can be read after. */
 export async function encode(tree: unknown, before: Uint8Array): Promise<Uint8Array> {
   const [type, bytes] = await (await serialiser()).dumpsTyped(tree)
   if (type !== 'json' || !isDeepStrictEqual(parsed(read(bytes)), tree)) throw new Unreadable('not written as it is')

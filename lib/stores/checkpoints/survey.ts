@@ -4,18 +4,18 @@ import { isObject, type MessageFacts, messageIn, wordsOfPair } from './messages.
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
 import { formsOf, holdsAny, isNaming, isTelling, runsWithin, tellingTexts } from './needles.ts'
 
-/** What goes of a thread: settled by reading all of it, before anything is rewritten. */
+/** What is erased in a thread, determined by reading all of it before anything is rewritten. */
 export interface Doomed {
   ids: ReadonlySet<string>
   /** Ids of tool calls. */
   calls: ReadonlySet<string>
-  /** Of the texts, without white space around them. */
+  /** Without surrounding white space. */
   texts: ReadonlySet<string>
-  /** Everything that a string may hold of the texts, longest first. */
+  /** All forms in which a string may contain the texts, longest first. */
   forms: readonly string[]
-  /** Ids of messages of remaining authors: nothing of them changes. */
+  /** Ids of messages of remaining authors, which do not change. */
   remaining: ReadonlySet<string>
-  /** Whether a text contains erased words, whoever else wrote them. */
+  /** Whether a text contains erased words, including those that other authors also wrote. */
   isQuoting(text: string): boolean
   /** Runs of erased words in a text that no remaining author explains. */
   runsIn(text: string): readonly RunMatch[]
@@ -32,13 +32,13 @@ export const isPairThatGoes = (value: readonly unknown[], doomed: Doomed): boole
   const words = wordsOfPair(value)
   return words !== undefined && isSaid(words, doomed)
 }
-/** Whether a string that is no message's own id or words holds something of what goes. */
+/** Whether a string that is not a message's own id or words contains erased data. */
 export const isHolding = (text: string, { ids, forms, runsIn }: Pick<Doomed, 'ids' | 'forms' | 'runsIn'>): boolean =>
   forms.some((form) => text.includes(form)) ||
   ids.values().some((id) => isTelling(id) && isNaming(text, id)) ||
   runsIn(text).length > 0
 
-/** Every message that a decoded value holds, and every string, keys among them; `owner` is the innermost message that a string belongs to. */
+/** Visits every message in a decoded value, and every string, including keys. `owner` is the innermost message that contains the string. */
 function visit(
   value: unknown,
   see: { message(facts: MessageFacts): void; string(text: string, owner: MessageFacts | undefined): void },
@@ -62,7 +62,7 @@ function visit(
   }
 }
 
-/** Reads a thread value by value and says what goes. */
+/** Reads a thread value by value and determines what is erased. */
 export function surveyor(wanted: Wanted) {
   const texts = new Set(tellingTexts(wanted))
   const byForm = [...texts].flatMap((text) => formsOf(text).map((form) => ({ form, text })))
@@ -73,9 +73,9 @@ export function surveyor(wanted: Wanted) {
   const standing = new Set<string>()
   const own = new Set(wanted.texts.map((text) => text.trim()))
   const wording = new Set<string>()
-  /** Runs of erased words by the id of the message that contains them; the empty id: in no message with an id. */
+  /** Runs of erased words by the id of the message that contains them; the empty id: not in a message with an id. */
   const runs = new Map<string, Set<number>>()
-  /** A message with another id may be another author's, who said the same. */
+  /** A message with another id may be another author's with the same words. */
   const isAsked = ({ id, text }: MessageFacts): boolean => (id === undefined ? isSaid(text, asked) : asked.ids.has(id))
   const isErasedWording = ({ id, isHuman }: MessageFacts): boolean =>
     id !== undefined && asked.ids.has(id) && (isHuman || wanted.reported?.has(id) !== true)
@@ -83,7 +83,7 @@ export function surveyor(wanted: Wanted) {
     asked,
     wording,
     runs,
-    /** Whether the value holds an id or text that was asked for, or words of it. */
+    /** Returns whether the value contains a requested id or text, or its words. */
     read(value: unknown): boolean {
       let isHit = false
       const stands = (what: string) => {
@@ -113,15 +113,15 @@ export function surveyor(wanted: Wanted) {
       })
       return isHit
     },
-    /** Of bytes that are no tree. */
+    /** For bytes that cannot be decoded to a tree. */
     readBytes(bytes: Uint8Array): void {
       for (const text of texts) if (holdsAny(bytes, { ids: new Set(), forms: formsOf(text) })) standing.add(text)
       for (const id of asked.ids) if (holdsAny(bytes, { ids: new Set([id]), forms: [] })) standing.add(id)
     },
     standing,
     /**
-     * Calls go with their answers and answers with their calls, until nothing more follows. `remaining`: ids of messages of remaining authors;
-     * `explained`: runs of words that they wrote, too.
+     * Erases tool calls with their results and results with their calls, until nothing more follows. `remaining`: ids of messages of
+     * remaining authors; `explained`: runs of words that they also wrote.
      */
     settle(
       remaining: ReadonlySet<string> = new Set(),

@@ -9,35 +9,35 @@ import { type Ask, type Shape, type ThreadRow, threadRows, writeBlob, writeCheck
 import { cutBytes, decode, decodeColumn, encode, encodeMsgpack, Unreadable } from './serialised.ts'
 import { type Doomed, surveyor } from './survey.ts'
 
-/** Of a checkpoint: what it is, and no word of a message. */
+/** The fields of a checkpoint that describe it and contain no words of messages. */
 const structure = new Set(['v', 'id', 'ts', 'channel_versions', 'versions_seen', 'updated_channels'])
 const withoutStructure = (checkpoint: unknown): JsonObject =>
   isObject(checkpoint) ? Object.fromEntries(Object.entries(checkpoint).filter(([key]) => !structure.has(key))) : {}
 
-/** Versions count up: as numbers, or as Python's strings of fixed width. */
+/** Compares versions, which increase: numbers, or Python's strings of fixed width. */
 function isBefore(one: string, other: string): boolean {
   const isNumber = /^\d+$/
   return isNumber.test(one) && isNumber.test(other) ? Number(one) < Number(other) : one < other
 }
-/** Since when, in each namespace, something of what goes stands there: by version, and by checkpoint. */
+/** The first version and checkpoint of a namespace that contain erased data. */
 interface Since {
   version?: string
   checkpoint?: string
 }
 interface Surveyed extends FoundInThread {
   doomed: Doomed
-  /** The thread's own wording of messages that go. */
+  /** The thread's own wording of erased messages. */
   wording: string[]
-  /** With the thread's own wording. */
+  /** Includes the thread's own wording. */
   words: WordSearch | undefined
   explained: ReadonlySet<number>
-  /** Of the message that stands for the last human one. */
+  /** The id of the empty message that replaces the last human message. */
   emptiedId: string
   lists: ReadonlySet<string>
   since: ReadonlyMap<string, Since>
 }
 
-/** Whether the error says that a row cannot be read or rewritten; all others are thrown on. */
+/** Whether the error means that a row cannot be read or rewritten; all others are rethrown. */
 function isOfRow(error: unknown): boolean {
   return error instanceof Unreadable || error instanceof RangeError
 }
@@ -89,7 +89,7 @@ async function survey(
   }
   const { words } = wanted
   const wording = [...reader.wording]
-  // The wording is known after the first reading alone.
+  // The wording is known only after the first pass.
   if (words && wording.length > 0) {
     const again = { ...wanted, texts: [...wanted.texts, ...wording], words: words.including(wording) }
     return { ...(await survey(ask, shape, thread, again, '')), wording }
@@ -116,13 +116,13 @@ async function survey(
   }
 }
 
-/** What of the thread would go; reads alone. */
+/** What would be erased in the thread; it only reads. */
 export async function findInThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<FoundInThread> {
   const { messages, standing, hasWords, isUnreadable, notSearched } = await survey(ask, shape, thread, wanted, '')
   return { messages, standing, hasWords, isUnreadable, notSearched }
 }
 
-/** One row; true when it was changed. Throws {@link Unreadable}. */
+/** Rewrites one row; returns whether it changed. @throws Unreadable */
 async function rewriteRow(
   ask: Ask,
   shape: Shape,
@@ -176,7 +176,7 @@ async function rewriteRow(
   }
   if (decoded.kind === 'nothing') return false
   if (decoded.kind === 'bytes') {
-    // In a list, so that a text that is an id and nothing else comes back as what it is: nothing.
+    // As a list, so that a text that is only an id becomes nothing.
     const cut = (text: string): string => [rewriteValue([text], '', of).value].flat().join('')
     const bytes = cutBytes(decoded.bytes, doomed, cut)
     if (bytes) await writeBlob(ask, shape, row, bytes)
@@ -192,12 +192,12 @@ async function rewriteRow(
   return true
 }
 
-/** Every text of a row, whatever it means: bytes that are no text separate words. */
+/** Every text of a row, whatever its meaning: bytes that are not text separate words. */
 const rawTexts = ({ blob, checkpoint, metadata, channel, ns }: ThreadRow): string[] => [
   ...(blob === null ? [] : [Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength).toString('utf8')]),
   ...[checkpoint ?? '', metadata ?? '', channel, ns],
 ]
-/** Rows in which erased words stand that no remaining author explains. Reads their bytes and decodes nothing. */
+/** How many rows contain erased words that no remaining author explains. Searches their bytes without decoding them. */
 async function rowsWithWords(
   ask: Ask,
   shape: Shape,
@@ -210,7 +210,7 @@ async function rowsWithWords(
     if (rawTexts(row).some((text) => runsWithin(text, words.runsIn).some(({ run }) => !explained.has(run)))) count++
   return count
 }
-/** As {@link rowsWithWords}, of a thread that nobody has read yet. */
+/** Like {@link rowsWithWords}, for a thread that was not surveyed. */
 export async function wordsInThread(ask: Ask, shape: Shape, thread: string, words: WordSearch): Promise<number> {
   if ((await rowsWithWords(ask, shape, thread, words, new Set())) === 0) return 0
   const { explained } = await survey(ask, shape, thread, { ids: [], texts: [], words }, '')
@@ -220,12 +220,12 @@ export async function wordsInThread(ask: Ask, shape: Shape, thread: string, word
 const refused = (thread: string, cause?: unknown): Problem =>
   new Problem('conflict', {
     detail: `The thread ${JSON.stringify(thread)} holds a checkpoint that cannot be rewritten safely. Nothing of the thread was changed. An admin may delete the whole thread instead.`,
-    // The log says the same, and no page shows it: who may let the thread go needs to know which.
+    // The id is in the message and in the log, but on no page: the person who may delete the thread needs to know which one it is.
     extensions: { thread },
     cause,
   })
 
-/** In the caller's transaction, with the thread locked. */
+/** Runs in the caller's transaction, with the thread locked. */
 export async function rewriteThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<Rewritten> {
   const surveyed = await survey(ask, shape, thread, wanted, 'FOR UPDATE')
   if (surveyed.isUnreadable) throw refused(thread, new Unreadable('a row that cannot be read'))

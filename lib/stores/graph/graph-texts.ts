@@ -1,6 +1,6 @@
 import type { GraphText } from './graph.ts'
 
-/** All strings in a property, keys included, one per line; empty where it contains none. */
+/** All strings in a property, including keys, one per line; empty if it contains none. */
 function textIn(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null || value instanceof Date) return ''
@@ -11,7 +11,7 @@ function textIn(value: unknown): string {
     .join('\n')
 }
 
-/** The texts of a record: `fields` maps properties to fields, `attributes` are all others. */
+/** The texts of a record. `fields` are the known properties, by field name; `attributes` are all others. */
 export function textsOf(
   kind: GraphText['kind'],
   id: string,

@@ -3,9 +3,9 @@ import type { StoreState } from '../store-state.ts'
 import type { Listed, ListedKind } from './listing.ts'
 
 /**
- * A temporal knowledge graph in Graphiti's model (graphiti-core, `nodes.py`, `edges.py`): episodes mention entities, facts relate
- * entities and name the episodes that they came from, communities gather entities, sagas gather episodes. Everything belongs to a group.
- * Embeddings are never read: they are kept, or blanked with the text that they were made of.
+ * A temporal knowledge graph in Graphiti's model (graphiti-core, `nodes.py`, `edges.py`). Episodes mention entities. Facts relate
+ * entities and list the episodes that they came from. Communities group entities; sagas group episodes. Every record belongs to a group.
+ * Embeddings are never read: they are retained, or removed together with the text that they represent.
  */
 export interface Episode {
   uuid: string
@@ -14,7 +14,7 @@ export interface Episode {
   source: string
   sourceDescription: string
   content: string
-  /** Facts that it led to, as Graphiti noted them; bulk ingestion leaves it empty, so that nothing may rest on it alone. */
+  /** Facts that came from it, as Graphiti recorded them. Bulk ingestion leaves this empty, so it must never be the only evidence. */
   entityEdges: string[]
   createdAt: Date
   validAt: Date
@@ -23,7 +23,7 @@ export interface Episode {
 export interface Entity {
   uuid: string
   name: string
-  /** Without `Entity`, which all have. */
+  /** Without `Entity`, a label of every entity. */
   labels: string[]
   summary: string
   attributes: Record<string, unknown>
@@ -36,7 +36,7 @@ export interface Fact {
   target: string
   name: string
   fact: string
-  /** What it came from; the first is what its wording came from. */
+  /** The episodes that it came from; the wording came from the first. */
   episodes: string[]
   attributes: Record<string, unknown>
   createdAt: Date
@@ -57,11 +57,14 @@ export interface Saga {
   summary: string
   firstEpisode: string | null
   lastEpisode: string | null
-  /** Up to when its summary was made. */
+  /** The time up to which its summary covers episodes. */
   summarizedTo: Date | null
   episodes: string[]
 }
-/** A community as one judges it: its members among the entities of the neighbourhood, and how many it has beside them, up to {@link mostCounted}. */
+/**
+ * A community with what a judgement needs: its members among the neighbourhood's entities, and how many other members it has, counted up
+ * to {@link mostCounted}.
+ */
 export interface Gathered {
   uuid: string
   name: string
@@ -69,7 +72,10 @@ export interface Gathered {
   members: string[]
   others: number
 }
-/** A saga as one judges it: of its episodes some, and how many it has beside those that were asked for, up to {@link mostCounted}. */
+/**
+ * A saga with what a judgement needs: some of its episodes, and how many it has besides the requested ones, counted up to {@link
+ * mostCounted}.
+ */
 export interface Told extends Saga {
   others: number
 }
@@ -77,99 +83,109 @@ export interface Mentioning {
   episode: string
   entity: string
 }
-/** Episodes of a group, everything that they touch, and as much of what surrounds it as a judgement needs. */
+/** Episodes of a group, everything connected to them, and as much of the surroundings as a judgement needs. */
 export interface Neighbourhood {
   group: string
-  /** Those of the episodes asked for that there are. */
+  /** The requested episodes that exist. */
   episodes: Episode[]
-  /** Mentioned by one of them; also the ends of facts that name one of them, where no episode mentions them and no fact of another does. */
+  /**
+   * Entities that one of the episodes mentions. Also the ends of facts that list one of the episodes, if no episode mentions them and no
+   * other fact uses them.
+   */
   entities: Entity[]
-  /** Of these entities: how many episodes other than those asked for mention each, counted up to {@link mostCounted}; absent: none. */
+  /** How many other episodes mention each of these entities, counted up to {@link mostCounted}; absent: none. */
   otherMentions: ReadonlyMap<string, number>
-  /** That name one of the episodes, or name none and stand in the `entityEdges` of one. What else stands at an entity goes with it unread: at a company that may be a million facts. */
+  /**
+   * Facts that list one of the episodes, or that list none and are in the `entityEdges` of one. Other facts at an entity are deleted
+   * with it without being read: a company may have a million facts.
+   */
   facts: Fact[]
   /** Which of the episodes mentions which of the entities. */
   mentions: Mentioning[]
   /**
-   * Facts of the group whose validity one of the episodes may have ended: those asked for as ended; those that the episodes' `entityEdges`
-   * name beside their own (Graphiti notes what it ended there); those whose `expiredAt` lies in the {@link endedWithin} after an episode's
+   * Facts of the group whose validity one of the episodes may have ended: those passed as `ended`; those in the episodes' `entityEdges`
+   * besides their own (Graphiti records there what it ended); those whose `expiredAt` is within {@link endedWithin} after an episode's
    * `createdAt`. At most {@link mostEnded} of the last kind.
    */
   ended: Fact[]
-  /** That have one of the entities as a member, or a community that has. */
+  /** Communities with one of the entities, or with such a community, as a member. */
   communities: Gathered[]
-  /** That have one of the episodes, or point at one. Of their episodes: those asked for, and their neighbours along `next`. */
+  /** Sagas that contain one of the episodes, or point to one. Of their episodes: the requested ones, and their neighbours along `next`. */
   sagas: Told[]
   /** `NEXT_EPISODE` to or from one of the episodes. */
   next: { from: string; to: string }[]
 }
 
-/** What becomes of a neighbourhood; what is not named stays as it is. Ids. */
+/** The change to a neighbourhood, as ids. Records that are not listed stay unchanged. */
 export interface GraphChange {
   deleteEpisodes: string[]
-  /** With every fact at them, and every link. */
+  /** Including all facts and links of these entities. */
   deleteEntities: string[]
   deleteFacts: string[]
-  /** Episodes whose content changes: the erased words are cut out. */
+  /** Episodes whose content changes because erased words are removed. */
   editEpisodes: { uuid: string; content: string }[]
-  /** Of episodes that remain. */
+  /** For episodes that remain. */
   removeMentions: Mentioning[]
   /**
-   * The episodes of `without` come off their sources, and their attributes go: Graphiti writes those anew with every source. `isBlanked`: the
-   * wording came from an erased source, so `fact` becomes empty, `name` `RELATES_TO`, its embedding and `referenceTime` go.
+   * Removes the episodes in `without` from the facts' sources, and their attributes: Graphiti rewrites those with every source.
+   * `isBlanked`: the wording came from an erased source, so `fact` becomes empty, `name` becomes `RELATES_TO`, and the embedding and
+   * `referenceTime` are removed.
    */
   changeFacts: { uuid: string; isBlanked: boolean; without: string[] }[]
-  /** After everything else. Records that no longer exist are skipped. */
+  /** Applied last. Records that no longer exist are skipped. */
   editTexts: TextEdit[]
-  /** Neither end by an erased episode any more: `invalidAt` and `expiredAt` go. */
+  /** Facts whose end came from an erased episode: `invalidAt` and `expiredAt` are removed. */
   restoreFacts: string[]
-  /** Summary and attributes become empty; the name stays, and so does its embedding. */
+  /** Summary and attributes become empty; the name and its embedding remain. */
   blankEntities: string[]
-  /** Name and summary become empty, and the embedding goes. */
+  /** Name and summary become empty, and the embedding is removed. */
   blankCommunities: string[]
-  /** Whose last members go. */
+  /** Communities that lose their last members. */
   deleteCommunities: string[]
-  /** Whose last episodes go. */
+  /** Sagas that lose their last episodes. */
   deleteSagas: string[]
-  /** Summary becomes empty, watermarks go, pointers are set. */
+  /** The summary becomes empty, watermarks are removed, and the pointers are set. */
   changeSagas: { uuid: string; firstEpisode: string | null; lastEpisode: string | null }[]
-  /** In place of the links of the deleted episodes. */
+  /** Replaces the links of the deleted episodes. */
   link: { from: string; to: string }[]
   /**
-   * Names that are looked for in what stays in the group, whole words, whatever their case, through an index; `redact`: {@link redacted}
-   * stands there instead, and an embedding of what was changed goes.
+   * Names to look for in the remaining records of the group: whole words in any case, through an index. With `redact`, {@link redacted}
+   * replaces them, and the embedding of a changed text is removed.
    */
   names: string[]
   redact: boolean
-  /** What it does not change, and what its numbers do not tell: given back with the outcome, also by a repetition. */
+  /**
+   * Information that does not affect the graph and that the counts do not contain. It is returned with the outcome, also on a
+   * repetition.
+   */
   told: {
-    /** Of {@link deleteEntities}: because they are about a person, and because nothing else mentions them. */
+    /** Of {@link deleteEntities}: those about a person, and those that nothing else mentions. */
     personal: number
     unreferenced: number
-    /** Facts whose validity an erased episode may have ended, with no proof: they stay as they are. Ids. */
+    /** Ids of facts whose validity an erased episode may have ended, without proof. They stay unchanged. */
     unproven: string[]
     /** Further counts, by name. */
     counts: Record<string, number>
-    /** Further ids, by name: for counts whose things another page may meet again. */
+    /** Further ids, by name: for counts of records that another page may meet again. */
     met: Record<string, string[]>
-    /** Ids that such counts no longer contain. */
+    /** Ids that such counts no longer include. */
     gone: string[]
   }
 }
-/** A text property of a node or relationship. `link`: a relationship that is no fact. `node`: one outside of Graphiti's model. */
+/** A text property of a node or relationship. `link`: a relationship that is not a fact. `node`: a node outside Graphiti's model. */
 export interface GraphText {
   kind: NamePlace['kind'] | 'link' | 'node'
-  /** Its uuid; of a link or node, what the store calls it. */
+  /** Its uuid; for a link or node, the store's internal id. */
   id: string
   /** `name`, `summary`, `fact`, `content`, `sourceDescription`, `metadata`, or `attributes.<key>`. */
   field: string
   text: string
 }
-/** `text`: what the property becomes; null removes it. The embedding of a changed text is removed. */
+/** `text`: the new value of the property; null removes it. The embedding of a changed text is removed. */
 export interface TextEdit extends Omit<GraphText, 'text'> {
   text: string | null
 }
-/** Where a name stands in what stays. */
+/** Where a name occurs in the remaining records. */
 export interface NamePlace {
   kind: 'fact' | 'entity' | 'episode' | 'community' | 'saga'
   id: string
@@ -178,12 +194,12 @@ export interface NamePlace {
 export interface GraphOutcome {
   episodesDeleted: number
   entitiesDeleted: number
-  /** Those of them, and those that are left without their link to the deleted episodes. Ids. */
+  /** Ids of the deleted entities, and of those that remain without their link to the deleted episodes. */
   deleted: string[]
   orphaned: string[]
   factsDeleted: number
   factsChanged: number
-  /** Summaries, communities and sagas that were blanked or reset. */
+  /** Summaries, communities and sagas that were emptied or reset. */
   blanked: number
   /** Episodes whose content changed. */
   episodesCut: number
@@ -192,15 +208,16 @@ export interface GraphOutcome {
   mentions: NamePlace[]
   told: GraphChange['told']
 }
-/** One port, two implementations: tables of our database, and Neo4j. Both pass lib/stores/graph/suite. */
+/** A port with two implementations: tables of our database, and Neo4j. Both pass lib/stores/graph/suite. */
 export interface GraphStore {
   provider: 'postgresql' | 'neo4j'
   state(): Promise<StoreState>
-  /** Without locks: for a plan. */
+  /** For a plan: takes no locks. */
   read(group: string, episodes: readonly string[], tx: Transaction, ended?: readonly string[]): Promise<Neighbourhood>
   /**
-   * In one transaction: locks the mentioned entities in the order of their uuid, reads, asks `judge`, which is pure, and does what it says;
-   * every `entityEdges` that names a deleted fact loses it. A key that was used before gives its former outcome and does nothing.
+   * Runs one transaction: locks the mentioned entities in the order of their uuid, reads the neighbourhood, calls `judge` (a pure
+   * function) and applies its change. Deleted facts are removed from every `entityEdges`. If the key was used before, it changes nothing
+   * and returns the former outcome.
    */
   change(
     group: string,
@@ -210,58 +227,59 @@ export interface GraphStore {
     tx: Transaction,
     ended?: readonly string[],
   ): Promise<GraphOutcome>
-  /** Forgets the outcomes under keys that begin so. */
+  /** Deletes the outcomes stored under keys with this prefix. */
   forget(keyPrefix: string): Promise<void>
-  /** Those of the uuids that are episodes, with the group of each: of any group, so that a foreign one is recognised. */
+  /** Those of the uuids that are episodes, with their groups. It includes other groups, so that a foreign episode is recognised. */
   groupsOf(episodes: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, string>>
-  /** How many facts stand at each of the entities, by entity; for a plan. */
+  /** The number of facts at each entity, for a plan. */
   factsAt(group: string, entities: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, number>>
-  /** Everything of one kind in a group, some at once in the order of their uuids, after one: for an export. */
+  /** A page of all records of one kind in a group, ordered by uuid, after `after`: for an export. */
   list(group: string, kind: ListedKind, after: string, most: number, tx: Transaction): Promise<Listed[]>
-  /** Episodes of a group, some at once in the order of their uuid, after one: for a search where no pointer exists. */
+  /** A page of the group's episodes, ordered by uuid, after `after`: for a search without pointers. */
   episodes(group: string, after: string, most: number, tx: Transaction): Promise<Episode[]>
   /**
-   * Episodes of a group that may name one of the ids in their name, source description or metadata, or whose content may have one of the
-   * texts; rather too many than too few, through an index.
+   * Episodes of a group that may contain one of the ids in their name, source description or metadata, or one of the texts in their
+   * content. Uses an index and may return false positives, but misses none.
    */
   search(
     group: string,
     sought: { ids: readonly string[]; texts: readonly string[] },
     tx: Transaction,
   ): Promise<Episode[]>
-  /** Those of the uuids that are episodes of the group, without what surrounds them. */
+  /** Those of the uuids that are episodes of the group, without their neighbourhood. */
   episodesById(group: string, episodes: readonly string[], tx: Transaction): Promise<Episode[]>
   /**
-   * Every text of the group, some at a time: each property of each node and relationship that is a string or contains strings, except ids,
-   * labels, timestamps and embeddings. Reads records, and no full-text index. Yields each property as it is stored. `mayMatter` is asked
-   * about each of them, or about several at once, separated by punctuation; texts that do not matter are left out.
+   * Yields every text of the group in portions: each property of each node and relationship that is a string or contains strings, except
+   * ids, labels, timestamps and embeddings. Reads the records themselves, not a full-text index, and yields each property as stored.
+   * `mayMatter` is called with one text or with several, separated by punctuation; texts for which it returns false are omitted.
    */
   texts(group: string, tx: Transaction, mayMatter?: (text: string) => boolean): Promise<AsyncIterable<GraphText[]>>
-  /** Texts of records that may contain one of the phrases, through full-text indexes: rather too many than too few. */
+  /** Texts of records that may contain one of the phrases, through full-text indexes. May return false positives. */
   textsWith(group: string, phrases: readonly string[], tx: Transaction): Promise<GraphText[]>
-  /** Entities that no episode mentions and that have no fact: a partial ingestion leaves them. */
+  /** Entities without mentions and facts, left by an incomplete ingestion. */
   bareEntities(group: string, tx: Transaction): Promise<{ uuid: string; name: string }[]>
   /**
-   * Generated texts of the episodes that were written after one of these while it was in the model's context: the next {@link contextWindow}
-   * by `validAt` and by `createdAt`. Their entities' and facts' texts.
+   * Texts that a model generated from the episodes that followed one of these within its context window: the next {@link contextWindow}
+   * by `validAt` and by `createdAt`. Returns the texts of their entities and facts.
    */
   exposedTexts(group: string, episodes: readonly string[], tx: Transaction): Promise<GraphText[]>
   /**
-   * How much in the group still names these episodes, in any node, edge or property, found by other ways than erasing takes: 0 when nothing
-   * does. `asIds`: those whose ids may be words, or another thing's; they count where an episode's id stands, and in no text.
+   * How many nodes, edges and properties of the group still contain these episodes' ids, found by other queries than erasure uses; 0
+   * when none does. `asIds`: ids that may be ordinary words or the id of another record. They count only in properties for episode ids,
+   * not in texts.
    */
   residue(group: string, episodes: readonly string[], asIds?: readonly string[]): Promise<number>
-  /** Everything of a group, in portions; gives how much went this time, 0 when nothing is left. */
+  /** Deletes everything of a group in portions of at most `most`. Returns how many records were deleted; 0 when nothing remains. */
   dropGroup(group: string, most: number, tx: Transaction): Promise<number>
   countGroup(group: string, tx: Transaction): Promise<number>
   close(): Promise<void>
 }
 
-/** Episodes that Graphiti gives to the model before a new one (graphiti-core, `RELEVANT_SCHEMA_LIMIT`). */
+/** The number of previous episodes that Graphiti passes to the model for a new one (graphiti-core, `RELEVANT_SCHEMA_LIMIT`). */
 export const contextWindow = 10
 /** How long after an episode's `createdAt` its processing may have ended facts, in milliseconds. */
 export const endedWithin = 3_600_000
 export const mostEnded = 1_000
 export const mostCounted = 100
-/** What stands where a name was taken out. */
+/** Replaces a removed name. */
 export const redacted = '[erased]'

@@ -1,10 +1,10 @@
 import { redacted } from './graph.ts'
 
-/** Han, Kana, Hangul; Thai, Lao, Burmese, Khmer: a name may stand in the midst of a word. */
+/** Scripts in which a name may be part of a longer run of letters: Han, Kana, Hangul, Thai, Lao, Burmese, Khmer. */
 const isWordless =
   /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}]/u
 
-/** A name as it is looked for in texts: whole words, whatever their case and the space between them; in scripts without spaces, anywhere. */
+/** Finds a name in texts: whole words in any case and with any space between them; in scripts without spaces, anywhere. */
 export interface SoughtName {
   isIn(text: string): boolean
   redact(text: string): string
@@ -22,7 +22,7 @@ export function nameIn(name: string): SoughtName {
   }
 }
 
-/** The same with the name taken out of every text in it, keys too. */
+/** Returns the value with the name removed from every text in it, including keys. */
 export function redactDeep(value: unknown, name: SoughtName): unknown {
   if (typeof value === 'string') return name.redact(value)
   if (Array.isArray(value)) return value.map((inner) => redactDeep(inner, name))

@@ -37,7 +37,7 @@ const remove = (label: string) => `${nodes(label)}, n.uuid AS uuid DETACH DELETE
 
 const Uuids = z.array(z.object({ uuid: z.string() }))
 
-/** Does what was judged. What it deletes it counts as it finds it, so that a fact at a deleted entity counts whoever named it. */
+/** Applies the change. Deletions are counted as they are found, so facts at a deleted entity count whatever episodes they list. */
 export async function applyChange({ ask, seek }: Asking, group: string, change: GraphChange) {
   const each = async (text: string, ids: readonly string[], more: Row = {}): Promise<string[]> =>
     ids.length === 0 ? [] : Uuids.parse(await ask(text, { group, ids, ...more })).map(({ uuid }) => uuid)

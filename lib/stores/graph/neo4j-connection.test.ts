@@ -10,11 +10,11 @@ test.each([
   ['5.25.9', false],
   ['4.4.40', false],
   ['undefined', false],
-])('whether version %s will do: %s', (version, is) => {
+])('isSupported(%s) returns %s', (version, is) => {
   expect(isSupported(version)).toBe(is)
 })
 
-test('what Neo4j says of what it holds stands in no refusal', () => {
+test('asProblem omits Neo4j’s message, which may quote stored data', () => {
   const said = new Neo4jError(
     'Node(3) has name = `Nobody Real`',
     'Neo.ClientError.Schema.ConstraintValidationFailed',
@@ -35,6 +35,6 @@ test.each([
   ['Neo.ClientError.Database.DatabaseNotFound', 'missing'],
   ['Neo.TransientError.General.DatabaseUnavailable', undefined],
   ['ServiceUnavailable', undefined],
-])('Neo4j error %s is the refusal %s', (code, refusal) => {
+])('neo4jRefusal maps the error %s to %s', (code, refusal) => {
   expect(neo4jRefusal(code)).toBe(refusal)
 })

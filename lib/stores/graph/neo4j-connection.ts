@@ -3,9 +3,9 @@ import neo4j, { type Driver, type ManagedTransaction, Neo4jError } from 'neo4j-d
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
-/** Milliseconds. A change waits for the locks of others that share its entities. */
+/** Milliseconds. A change waits for locks on shared entities. */
 const transactionTimeout = 120_000
-/** Short, because the engine of erasures retries: a server that is down is reported soon. */
+/** Milliseconds. Short, because the erasure engine retries: an unreachable server is reported soon. */
 const retryFor = 1_000
 const connectWithin = 5_000
 
@@ -13,15 +13,18 @@ export type Row = Record<string, unknown>
 export type Ask = (text: string, parameters?: Row) => Promise<Row[]>
 
 /**
- * `ask`: in the transaction. `seek`: full-text indexes, in a transaction of its own, of what is committed: asked in a transaction that changed
- * something, a full-text index leaves out what is unchanged (seen in 5.26.0), as if it took ids of nodes for ids of relations.
+ * `ask` runs in the transaction. `seek` queries full-text indexes in a separate transaction, which sees committed data. In a transaction
+ * with changes, a full-text index omits unchanged records (seen in 5.26.0), as if it confused node ids with relationship ids.
  */
 export interface Asking {
   ask: Ask
   seek: Ask
 }
 
-/** By the code of a Neo4j error. A lockout after failed sign-ins, and rights that a cluster renews, end without us. */
+/**
+ * Maps the code of a Neo4j error. A lockout after failed sign-ins and an expired authorization in a cluster end without action by a
+ * person.
+ */
 export function neo4jRefusal(code: string): StoreRefusal | undefined {
   if (code === 'Neo.ClientError.Security.Forbidden') return 'access_denied'
   if (/^Neo\.ClientError\.Security\.(AuthenticationRateLimit|AuthorizationExpired|TokenExpired)$/.test(code))
@@ -30,7 +33,7 @@ export function neo4jRefusal(code: string): StoreRefusal | undefined {
   return code === 'Neo.ClientError.Database.DatabaseNotFound' ? 'missing' : undefined
 }
 
-/** One place that turns what Neo4j says into a refusal: by its code alone, since its words may quote what it holds. */
+/** Turns a Neo4j error into a problem, by its code only: its message may quote stored data. */
 export function asProblem(error: unknown): unknown {
   if (!(error instanceof Neo4jError)) return error
   const why = error.code.startsWith('Neo.ClientError.Security')
@@ -43,28 +46,31 @@ export function asProblem(error: unknown): unknown {
   })
 }
 
-/** It is there, and rolled back one of two that stood in each other's way: that is worth longer tries than a server that is not there. */
+/** Neo4j rolled back one of two conflicting transactions. It is available, so retrying may take longer than for an unreachable server. */
 const gaveWay = (error: unknown) =>
   error instanceof Neo4jError && error.code.startsWith('Neo.TransientError.Transaction')
 
-/** Neo4j 5.26, or any of the calendar versions after 5. */
+/** Neo4j 5.26, or any calendar version after 5. */
 export function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   return major > 5 || (major === 5 && minor >= 26)
 }
 
 export interface Connection {
-  /** In one transaction, which the driver begins again where Neo4j gave way to another; `work` must bear that. */
+  /** Runs one transaction, which the driver restarts after a conflict; `work` must be repeatable. */
   write<T>(work: (ask: Ask) => Promise<T>): Promise<T>
   read<T>(work: (ask: Ask) => Promise<T>): Promise<T>
-  /** Indexes and constraints: one statement, a transaction of its own. What another made at the same time is there, which is all that counts. */
+  /**
+   * Creates an index or constraint: one statement in a separate transaction. If another process created it at the same time, that is
+   * fine.
+   */
   define(text: string): Promise<void>
-  /** Throws `unavailable` unless it answers. */
+  /** @throws `unavailable` unless the server responds */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** Not connected before the first question. Credentials leave the URL here and stand in no message. */
+/** Connects on first use. Credentials are removed from the URL here and appear in no message. */
 export function connectNeo4j(url: string): Connection {
   const { protocol, username, password, host, pathname, search } = new URL(url)
   const database = decodeURIComponent(pathname.slice(1))
@@ -73,7 +79,7 @@ export function connectNeo4j(url: string): Connection {
   let opened: Driver | undefined
   const driver = () => {
     opened ??= neo4j.driver(`${protocol}//${host}${protocol.startsWith('neo4j') ? search : ''}`, auth, {
-      // Numbers beyond 2^53 lose their last digits where they are read; nothing that is read is written back but text.
+      // Integers beyond 2^53 lose precision when they are read; only texts are written back.
       disableLosslessIntegers: true,
       connectionTimeout: connectWithin,
       connectionAcquisitionTimeout: transactionTimeout,

@@ -11,7 +11,7 @@ import { neo4jGraph } from './neo4j-graph.ts'
 import { graphSuite } from './suite/graph-suite.ts'
 
 describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {
-  // A Java server takes its time on a machine that is busy.
+  // A Java server starts slowly on a busy machine.
   beforeAll(() => neo4jServer(), 240_000)
   graphSuite('the graph in a Neo4j that Graphiti writes to', async () => {
     const database = await testDatabase()
@@ -25,7 +25,7 @@ describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {
     return {
       store,
       planting,
-      // It takes no part in our transactions: one that is over will do, and as many go at once as are asked for.
+      // The store does not take part in our transactions, so one that has ended is enough, and any number can run at once.
       transaction: (run) => run(ended),
       remembers: true,
       async dump(group) {

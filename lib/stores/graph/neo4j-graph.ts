@@ -43,7 +43,8 @@ const Count = z.array(z.object({ n: z.number() }))
 const countOf = async (ask: Ask, text: string, parameters: Record<string, unknown>): Promise<number> =>
   Count.parse(await ask(text, parameters))[0]?.n ?? 0
 
-// Both wait for whoever took the same one until that commits: the page for a repetition of itself, the group for any other change of it.
+// Both block until a transaction that took the same node commits: the page's node blocks a repetition of the page, the group's node any
+// other change of the group.
 const takePage = 'MERGE (p:KnowledgePulsePage {key: $key}) WITH p SET p.taken = true RETURN p.outcome AS outcome'
 const makeGroup = 'MERGE (:KnowledgePulseGroup {group_id: $group})'
 const takeGroup = 'MATCH (g:KnowledgePulseGroup {group_id: $group}) SET g.taken = true RETURN 1 AS taken'
@@ -57,16 +58,16 @@ const relationsNaming = nodesNaming
   .replace('queryNodes', 'queryRelationships')
   .replace('YIELD node AS n', 'YIELD relationship AS n')
 
-/** Properties that hold ids of episodes, and nothing else. */
+/** Properties that contain only ids of episodes. */
 const idsOf = { nodes: ['uuid', 'first_episode_uuid', 'last_episode_uuid'], relations: ['episodes'] }
 const nodesOfIds = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS n WHERE n.group_id = $group
   WITH DISTINCT n WHERE (n:Episodic AND n.uuid IN $ids) OR n.first_episode_uuid IN $ids OR n.last_episode_uuid IN $ids RETURN count(n) AS n`
 const relationsOfIds = `CALL db.index.fulltext.queryRelationships($index, $query) YIELD relationship AS n WHERE n.group_id = $group
   WITH DISTINCT n WHERE any(one IN n.episodes WHERE one IN $ids) RETURN count(n) AS n`
-/** Each of these properties is a clause, of which Lucene takes 1,024. */
+/** Each of these properties is a clause, and Lucene allows 1,024 clauses. */
 const idsAtOnce = 300
 
-// In this order, so that a node goes once little hangs on it.
+// In this order, so that a node has few relationships when it is deleted.
 const drops = [
   'MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group WITH r LIMIT toInteger($most) DELETE r RETURN count(*) AS n',
   ...['Episodic', 'Saga', 'Community', 'Entity'].map(
@@ -83,8 +84,8 @@ const linksOf =
   'UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.group_id = $group RETURN sum(COUNT { (n)--() }) AS n'
 
 /**
- * A Neo4j that Graphiti writes to, or wrote to. It has no part in our database's transactions: a change is one transaction of its own, which
- * keeps its outcome under its key, so that a repetition after a crash between the two commits counts the same and does nothing.
+ * A Neo4j database that Graphiti writes to. It does not take part in our database's transactions. A change is a separate transaction
+ * that stores its outcome under its key: a repetition after a crash between the two commits changes nothing and counts the same.
  */
 export function neo4jGraph(url: string): GraphStore {
   const connection = connectNeo4j(url)
@@ -97,9 +98,10 @@ export function neo4jGraph(url: string): GraphStore {
     await indexes.ready()
     return connection.write(work)
   }
-  // As a writer: of a cluster the member that has all that is committed. Within a group nobody but writers past us changes it meanwhile.
+  // Runs as a writer, because in a cluster the leader has all committed data. Within a group, only late writes of other applications can
+  // change data meanwhile.
   const seek: Ask = (text, parameters) => connection.write((ask) => ask(text, parameters))
-  /** Another process that saw new property names may have put other word indexes in the place of ours: then once more with those. */
+  /** Another process that found new property names may have replaced our word indexes: retry with the new ones. */
   const withWords = async <T>(work: (words: WordIndexes) => Promise<T>): Promise<T> => {
     let words = await indexes.words()
     for (;;)
@@ -128,7 +130,7 @@ export function neo4jGraph(url: string): GraphStore {
       reading((ask) => neighbourhood({ ask, seek: ask }, group, episodes, ended, { locks: false })),
     change: (group, episodes, key, judge, _tx, ended = []) =>
       withWords(async (words) => {
-        // In a transaction of its own: made and locked in one, two that make it at once would stand in each other's way.
+        // In a separate transaction: two transactions that create and lock the node at the same time would conflict.
         await writing((ask) => ask(makeGroup, { group }))
         return writing(async (ask) => {
           const [page] = Pages.parse(await ask(takePage, { key }))
@@ -202,7 +204,7 @@ export function neo4jGraph(url: string): GraphStore {
     textsWith: (group, phrases) => withWords((words) => reading((ask) => textsWithPhrases(ask, group, phrases, words))),
     bareEntities: (group) => reading((ask) => entitiesWithoutMentions(ask, group)),
     exposedTexts: (group, episodes) => reading((ask) => textsAfter(ask, group, episodes)),
-    // By the words of every property, ids and lists of ids among them: not the ways that erasing takes.
+    // Searches the words of every property, including ids and lists of ids, and not by the queries that erasure uses.
     residue: (group, episodes, asIds = []) =>
       withWords((words) =>
         reading(async (ask) => {
@@ -232,7 +234,7 @@ export function neo4jGraph(url: string): GraphStore {
         if (gone >= most) break
         gone += await writing((ask) => countOf(ask, text, { group, most: most - gone }))
       }
-      // Nothing is left: then neither is the node that erasures of the group take turns by.
+      // Nothing remains, so the lock node of the group is also deleted.
       if (gone < most)
         await writing((ask) => ask('MATCH (g:KnowledgePulseGroup {group_id: $group}) DELETE g', { group }))
       return gone

@@ -3,10 +3,16 @@ import { z } from 'zod'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import { type Connection, isSupported } from './neo4j-connection.ts'
 
-/** Sources of facts, and facts that episodes noted: each element of a list one term, which no property index can do. */
+/**
+ * Full-text indexes of the facts' sources, and of the facts in episodes' `entityEdges`. Each list element is one term, which a property
+ * index does not support.
+ */
 export const sources = 'knowledgepulse_sources'
 export const noted = 'knowledgepulse_noted'
-/** Runs of letters in what names an episode: an id is found there whatever stands before and after it (`message:msg_1`, `msg_1.md`). */
+/**
+ * Full-text index of runs of letters in the properties that may name an id: finds an id whatever surrounds it (`message:msg_1`,
+ * `msg_1.md`).
+ */
 export const namings = 'knowledgepulse_namings'
 const exact = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'keyword'}}"
 const definitions: Record<string, string> = {
@@ -35,23 +41,23 @@ const definitions: Record<string, string> = {
   [noted]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
 }
 const Named = z.array(z.object({ name: z.string() }))
-/** How long an index may take to be filled, in seconds, before who waits for it is told to come again. */
+/** How long to wait for an index to be populated, in seconds, before the caller is told to retry. */
 const buildWithin = 60
 const wordsOf = 'knowledgepulse_words_'
-/** Embeddings are no words. */
+/** Embeddings are not text. */
 const isText = (key: string) => !key.endsWith('_embedding') && !key.startsWith('knowledgepulse_')
 
-/** Indexes of the words of every property of nodes and of relations. */
+/** The names of the word indexes over every property of nodes and of relationships. */
 export interface WordIndexes {
   nodes: string
   relations: string
-  /** Phrases that one query of them takes: each is looked for in each property, and Lucene takes 1,024 clauses. */
+  /** The maximum number of phrases in one query: each is searched in each property, and Lucene allows 1,024 clauses. */
   phrases: number
 }
 export interface Indexes {
-  /** Checks the version and makes what is missing, once per connection. */
+  /** Checks the version and creates what is missing, once per connection. */
   ready(): Promise<void>
-  /** The same, and word indexes over all property names that there are now: attributes have the names that an ontology gave them. */
+  /** Also creates word indexes over all property names that exist now: the names of attributes depend on the ontology. */
   words(): Promise<WordIndexes>
 }
 
@@ -74,7 +80,7 @@ export function neo4jIndexes(connection: Connection): Indexes {
     const version = String(row?.version)
     if (!isSupported(version))
       throw unusableStore('too_old', { detail: `The knowledge graph needs Neo4j 5.26 or newer; this is ${version}.` })
-    // Names of our own properties are there before names are first looked at, so that they bring no new word indexes.
+    // Creates our own property names before the first listing, so that they do not cause new word indexes.
     for (const name of ['key', 'outcome', 'taken']) await connection.define(`CALL db.createProperty('${name}')`)
     await create(definitions)
   }
@@ -125,9 +131,12 @@ export function neo4jIndexes(connection: Connection): Indexes {
   }
 }
 
-/** Scripts of which Lucene's standard tokenizer takes a whole run for one word (Thai, Lao, Burmese, Khmer, Katakana, Hangul): what is looked for may be a part of it. */
+/**
+ * Scripts in which Lucene's standard tokenizer treats a whole run as one word (Thai, Lao, Burmese, Khmer, Katakana, Hangul), so that a
+ * sought text may be part of a word.
+ */
 const inRuns = /([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u30a1-\u30ff\uac00-\ud7af]+)/
-/** A text in Lucene's syntax: as a phrase, but for such runs, which are looked for inside of words. */
+/** A text in Lucene's syntax: a phrase, except for such runs, which are matched inside words. */
 function phraseOf(text: string): string {
   const pieces = text
     .split(inRuns)
@@ -138,15 +147,15 @@ function phraseOf(text: string): string {
 const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
 export const hasWord = /[\p{L}\p{N}]/u
 
-/** Ids or names for a full-text query, each as a phrase, as many at once as one query takes. */
+/** Full-text queries for ids or names, each as a phrase, with as many per query as Lucene allows. */
 export function* phrases(texts: readonly string[], most = 400): Iterable<{ texts: string[]; query: string }> {
   for (let at = 0; at < texts.length; at += most) {
     const some = texts.slice(at, at + most)
     yield { texts: some, query: some.map(phraseOf).join(' ') }
   }
 }
-/** Texts as phrases in some properties alone. */
+/** A query for texts as phrases in these properties only. */
 export const inProperties = (properties: readonly string[], texts: readonly string[]): string =>
   texts.flatMap((text) => properties.map((property) => `${property}:${phraseOf(text)}`)).join(' ')
-/** A query within a group. */
+/** Restricts a query to a group. */
 export const inGroup = (group: string, query: string): string => `+group_id:${quoted(group)} +(${query})`

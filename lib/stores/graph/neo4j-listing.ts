@@ -19,7 +19,7 @@ const Rows = z.array(
 )
 const isShown = (key: string): boolean => key !== 'group_id' && key !== lock && !key.endsWith('_embedding')
 
-/** Some of a group, in the order of their uuids, after one. */
+/** A page of a group, ordered by uuid, after `after`. */
 export async function listGroup(
   ask: Ask,
   group: string,

@@ -5,7 +5,7 @@ import type { Asking, Row } from './neo4j-connection.ts'
 import { inGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { coreOfEntity, coreOfFact, coreOfGathering, lock } from './neo4j-values.ts'
 
-/** By kind: fields of the port and the properties that hold them, what else is core and no text, and what was made of which property. */
+/** By kind: the port's fields and their properties, core properties without text, and which property has which embedding. */
 const places = {
   episode: {
     fields: { name: 'name', sourceDescription: 'source_description', content: 'content', metadata: 'episode_metadata' },
@@ -33,7 +33,7 @@ export const kindOfLabels = (labels: readonly string[]): NamePlace['kind'] => {
   const label = labels.find((one) => Object.hasOwn(kinds, one))
   return (label === undefined ? undefined : kinds[label]) ?? 'fact'
 }
-/** Fields by their properties and the reverse, properties that are neither text nor attributes, and which property is embedded in which. */
+/** Maps fields to properties and properties to fields, and lists core properties and the embedded property. */
 export function textProperties(kind: NamePlace['kind']) {
   const { fields, core, embedding } = places[kind]
   const properties = new Map<string, string>(Object.entries(fields))
@@ -49,7 +49,7 @@ const nodesWith = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node 
   RETURN DISTINCT elementId(n) AS at`
 const relationsWith = `CALL db.index.fulltext.queryRelationships($index, $query) YIELD relationship AS r
   WHERE r.group_id = $group AND type(r) = 'RELATES_TO' RETURN DISTINCT elementId(r) AS at`
-/** As they are in this transaction, where some of them are gone. */
+/** The records as this transaction sees them; some may already be deleted in it. */
 const nodesAt = `UNWIND $found AS at MATCH (n) WHERE elementId(n) = at
   RETURN at, n.uuid AS uuid, properties(n) AS p, labels(n) AS labels ORDER BY uuid`
 const relationsAt = `UNWIND $found AS at MATCH ()-[r]->() WHERE elementId(r) = at
@@ -70,7 +70,7 @@ const redactText = (value: unknown, name: SoughtName): unknown => {
   }
 }
 
-/** The fields that hold the name, and what their properties become without it. A key that is the name goes with its value. */
+/** The fields that contain the name, and the values of their properties without it. A key equal to the name is removed with its value. */
 function judgeRow(kind: NamePlace['kind'], p: Row, name: SoughtName): { fields: string[]; changes: Row } {
   const { fields, core, embedding } = places[kind]
   const [found, changes] = [new Set<string>(), {} as Row]
@@ -92,13 +92,13 @@ function judgeRow(kind: NamePlace['kind'], p: Row, name: SoughtName): { fields: 
   return { fields: order.filter((field) => found.has(field)), changes }
 }
 
-/** As many as one query looks for. */
+/** Several names as one, for a single query. */
 const oneOf = (names: readonly SoughtName[]): SoughtName => ({
   isIn: (text) => names.some((name) => name.isIn(text)),
   redact: (text) => names.reduce((left, name) => name.redact(left), text),
 })
 
-/** Where these names stand in what is left of a group, by the indexes of its words; with `redact` they are taken out. */
+/** Where these names occur in the remaining records of a group, found through its word indexes. With `redact`, they are removed. */
 export async function nameMentions(
   { ask, seek }: Asking,
   group: string,

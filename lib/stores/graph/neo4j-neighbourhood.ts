@@ -13,11 +13,11 @@ const withoutSource = `UNWIND $ids AS id MATCH ()-[r:RELATES_TO {uuid: id}]->()
   WHERE r.group_id = $group AND size(coalesce(r.episodes, [])) = 0 RETURN DISTINCT ${factColumns}`
 const mentioned = `UNWIND $ids AS id MATCH (:Episodic {uuid: id})-[:MENTIONS]->(n:Entity) WHERE n.group_id = $group
   RETURN DISTINCT n.uuid AS uuid`
-/** Ends of facts, where nothing else holds them. */
+/** Ends of facts that nothing else mentions or uses. */
 const alone = `UNWIND $ends AS id MATCH (n:Entity {uuid: id}) WHERE n.group_id = $group
   AND NOT EXISTS { (n)<-[:MENTIONS]-(:Episodic) } AND NOT EXISTS { (n)-[r:RELATES_TO]-() WHERE NOT r.uuid IN $alone }
   RETURN DISTINCT n.uuid AS uuid`
-/** One after the other in the order that is given: setting a property takes the lock, which read-committed reading does not. */
+/** Locks one after the other in the given order. Setting a property takes the lock; a read at read-committed isolation does not. */
 const lockEntities = `UNWIND $ids AS id MATCH (n:Entity {uuid: id}) WITH n ORDER BY n.uuid SET n.${lock} = true`
 const entitiesOf =
   'UNWIND $ids AS id MATCH (n:Entity {uuid: id}) WHERE n.group_id = $group RETURN DISTINCT properties(n) AS p, labels(n) AS labels'
@@ -68,7 +68,9 @@ const sagaRows = z.array(
   }),
 )
 
-/** Facts that name one of the episodes, by an index of their sources, and those without a source that an episode noted. */
+/**
+ * Facts that list one of the episodes, by the index of their sources, and facts without a source that are in an episode's `entityEdges`.
+ */
 async function factsOf(
   { ask, seek }: Asking,
   group: string,
@@ -84,7 +86,7 @@ async function factsOf(
   ])
 }
 
-/** The entities that a judgement is about, by what is in them now. */
+/** The entities to judge, in their current state. */
 async function touched(ask: Ask, group: string, ids: readonly string[], facts: readonly Fact[]): Promise<string[]> {
   const erased = new Set(ids)
   const ends = [...new Set(facts.flatMap(({ source, target }) => [source, target]))]
@@ -97,8 +99,9 @@ async function touched(ask: Ask, group: string, ids: readonly string[], facts: r
 }
 
 /**
- * Episodes of a group with what they touch, through relations and indexes alone. `locks`: mentioned entities and ends of facts are locked
- * first, in the order of their uuids; what came to be touched meanwhile is locked too, before anything is judged.
+ * Reads episodes of a group and what they are connected to, only through relationships and indexes. `locks`: first locks the entities
+ * and the ends of facts, in the order of their uuids. Records that became connected in the meantime are also locked before the
+ * judgement.
  */
 export async function neighbourhood(
   { ask, seek }: Asking,
@@ -171,6 +174,6 @@ export async function neighbourhood(
   }
 }
 
-/** Takes off what the locks put on. */
+/** Removes the lock properties. */
 export const unlock = (ask: Ask, entities: readonly string[]) =>
   ask(`UNWIND $ids AS id MATCH (n:Entity {uuid: id}) REMOVE n.${lock}`, { ids: entities })

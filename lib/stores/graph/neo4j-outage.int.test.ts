@@ -20,10 +20,13 @@ import { neo4jGraph } from './neo4j-graph.ts'
 const decide = (found: Neighbourhood) =>
   judge(found, { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } }).change
 
-/** The message COMMIT of Neo4j's protocol, in a chunk of its own. */
+/** The message COMMIT of Neo4j's protocol, in a separate chunk. */
 const commit = Buffer.from([0x00, 0x02, 0xb0, 0x12])
 
-/** Passes everything on but the answer to the commit of the transaction that kept an outcome, and all after it on that connection: as a crash between two commits does. */
+/**
+ * A proxy that simulates a crash between two commits: it drops the response to the commit that stored an outcome, and everything after
+ * it on that connection.
+ */
 async function startDeafProxy(port: number) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -56,7 +59,7 @@ async function startDeafProxy(port: number) {
 describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
   const folder = newFolder('neo4j-outage')
   let server: TestNeo4j
-  /** Over: the store takes no part in our transactions. */
+  /** A transaction that has ended: the store does not take part in our transactions. */
   let tx: Transaction
   const open: { close(): Promise<void> }[] = []
   const opened = <T extends { close(): Promise<void> }>(one: T): T => {
@@ -81,11 +84,11 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
 
   test.each([
     ['a wrong password', () => server.url.replace(/:[^:@/]+@/, ':wrong-secret@'), /credentials/, 'credentials'],
-    ['TLS where the server speaks none', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/, undefined],
+    ['TLS on a server without it', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/, undefined],
     ['a port where nothing listens', () => 'bolt://neo4j:hidden-secret@127.0.0.1:1', /does not answer/, undefined],
-    ['a database that there is not', () => `${server.url}/nosuch`, /answered Neo\.ClientError\.Database/, 'missing'],
+    ['a missing database', () => `${server.url}/nosuch`, /answered Neo\.ClientError\.Database/, 'missing'],
   ])(
-    '%s: refused in words, without credentials',
+    'state and change reject %s without credentials in the message',
     async (_, url, says, refusal) => {
       const store = opened(neo4jGraph(url()))
       const problem: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)
@@ -100,7 +103,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     60_000,
   )
 
-  test('the answer to the commit is lost: the same key gives what it came to, once', async () => {
+  test('change returns the same outcome for the same key when the response to the commit is lost', async () => {
     const group = 'lost-answer'
     await opened(neo4jPlanting(server.url)).plant(dealGraph(group))
     const straight = opened(neo4jGraph(server.url))
@@ -127,7 +130,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     })
   }, 600_000)
 
-  test('the same page from two sides at once counts once', async () => {
+  test('change counts a page once when two run it concurrently', async () => {
     const group = 'two-sides'
     await opened(neo4jPlanting(server.url)).plant(dealGraph(group))
     const [one, other] = [opened(neo4jGraph(server.url)), opened(neo4jGraph(server.url))]
@@ -138,7 +141,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
 
   const outages = ['cut off', ...sampled('Neo4j that is killed in the middle of a change', ['killed'], 0)]
   test.each(outages)(
-    '%s in the middle, it comes back: nothing was changed halfway, and the erasure goes on',
+    'change leaves nothing half-changed and succeeds on retry when Neo4j is %s in the middle',
     async (how) => {
       const group = how.replace(' ', '-')
       const proxy = await tcpProxy(server.url)

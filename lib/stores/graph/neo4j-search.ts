@@ -3,17 +3,17 @@ import type { Ask } from './neo4j-connection.ts'
 import { hasWord, inGroup, inProperties, namings, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { asEpisodes } from './neo4j-values.ts'
 
-/** Ids of one query: each stands for a phrase in each of four properties, and Lucene takes 1,024 clauses. */
+/** Ids per query: each becomes a phrase in each of four properties, and Lucene allows 1,024 clauses. */
 const idsAtOnce = 200
 const textsAtOnce = 400
-/** Characters of a text that are looked for: enough to be one of few. */
+/** How many characters of a text are searched: enough to be selective. */
 const longest = 200
 
-// What the index finds is too much where an id has few letters; what the id stands in is asked for here, so that little is read.
+// The index returns too many episodes for an id with few letters, so the query also filters by the id itself, and little is read.
 const naming = `CALL db.index.fulltext.queryNodes('${namings}', $query) YIELD node AS e WHERE e.group_id = $group
   WITH DISTINCT e, toLower(coalesce(e.name, '') + ' ' + coalesce(e.source_description, '') + ' ' + coalesce(e.episode_metadata, '')) AS names
   WHERE any(id IN $ids WHERE names CONTAINS toLower(id)) RETURN properties(e) AS p`
-/** Ids without a letter, which the index of letters does not know: by the names of the group, without its contents. */
+/** For ids without a letter, which the index of letters does not contain: searches the names of the group without its contents. */
 const numbered = naming.replace(/CALL .* YIELD node AS e WHERE/, 'MATCH (e:Episodic) WHERE')
 const saying = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS e WHERE e.group_id = $group AND e:Episodic
   RETURN DISTINCT properties(e) AS p`
@@ -21,8 +21,8 @@ const saying = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS 
 const hasLetter = /\p{L}/u
 
 /**
- * Words in the midst of a text, as they stand in an episode whatever was put around it: the first and the last may have grown together
- * with what stands beside them.
+ * The inner words of a text, as they occur in an episode whatever was added around it: the first and last word may be joined with
+ * adjacent text.
  */
 function midst(text: string): string {
   const words = text.trim().slice(0, longest).split(/\s+/)
@@ -30,7 +30,7 @@ function midst(text: string): string {
   return hasWord.test(inner) ? inner : text.trim().slice(0, longest)
 }
 
-/** Episodes that may name one of the ids, or have one of the texts, by the indexes of their names and words. */
+/** Episodes that may contain one of the ids or texts, found through the indexes of names and words. */
 export async function search(
   ask: Ask,
   group: string,

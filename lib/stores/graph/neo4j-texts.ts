@@ -6,7 +6,7 @@ import { inGroup, phrases, sources, type WordIndexes } from './neo4j-indexes.ts'
 import { kindOfLabels, textProperties } from './neo4j-names.ts'
 import { lock } from './neo4j-values.ts'
 
-/** Records that are read at once; episodes are long. */
+/** How many records are read per query; episodes are long. */
 const atOnce = { episode: 500, entity: 5_000, community: 5_000, saga: 5_000, fact: 5_000, link: 5_000 } as const
 const labels = { episode: 'Episodic', entity: 'Entity', community: 'Community', saga: 'Saga' } as const
 
@@ -14,11 +14,11 @@ const labels = { episode: 'Episodic', entity: 'Entity', community: 'Community', 
 const pairsOf = (of: string) => `[key IN keys(${of}) WHERE NOT key ENDS WITH '_embedding' | [key, ${of}[key]]] AS pairs`
 const node = `elementId(n) AS at, n.uuid AS uuid, labels(n) AS labels, ${pairsOf('n')}`
 const relation = `elementId(r) AS at, r.uuid AS uuid, [] AS labels, type(r) AS type, ${pairsOf('r')}`
-/** What Graphiti gives every other relationship. Others are rare. */
+/** The properties that Graphiti sets on all other relationships. Relationships with more are rare. */
 const plainLink = ['uuid', 'group_id', 'created_at', 'source_node_uuid', 'target_node_uuid']
 const isFact = "type(r) = 'RELATES_TO' AND r.uuid IS NOT NULL AND r.group_id = $group"
 const hasMore = `any(key IN keys(r) WHERE NOT key IN ${JSON.stringify(plainLink)})`
-/** What is neither an episode, an entity, a community nor a saga, or has no id. An application may add its own. */
+/** Nodes that are not an episode, entity, community or saga, or that have no uuid. Applications may add such nodes. */
 export const isOther =
   'n.group_id = $group AND NOT n:KnowledgePulseGroup AND (n.uuid IS NULL OR NOT (n:Episodic OR n:Entity OR n:Community OR n:Saga))'
 const otherNodes = `MATCH (n) WHERE ${isOther} RETURN ${node}`
@@ -59,7 +59,7 @@ function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord): Grap
   return textsOf(kind, uuid ?? '', found.fields, found.attributes)
 }
 
-/** The texts of a record as one, each on a line after the name of its property; lists too. */
+/** All texts of a record as one string, each on a line after the name of its property; includes lists. */
 const inPassing = (of: string, kind: keyof typeof atOnce): string => {
   const { fields, core } = kind === 'link' ? { fields: new Map(), core: plainLink } : textProperties(kind)
   const none = JSON.stringify([...core, lock].filter((key) => !fields.has(key)))
@@ -67,7 +67,10 @@ const inPassing = (of: string, kind: keyof typeof atOnce): string => {
     WHEN ${of}[key] IS :: STRING NOT NULL THEN s + '\\n' + key + '\\n' + ${of}[key]
     WHEN ${of}[key] IS :: LIST<STRING NOT NULL> NOT NULL THEN reduce(t = s + '\\n' + key, one IN ${of}[key] | t + '\\n' + one) ELSE s END)`
 }
-/** Some records after one, in the order of an index: by the group, too, for else all that follow would be sorted for each page. */
+/**
+ * A page of records, in the order of an index. The order includes the group, because otherwise every page would sort all following
+ * records.
+ */
 const nodesAfter = (kind: keyof typeof labels, most: number) =>
   `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
 const factsAfter = `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after
@@ -76,9 +79,9 @@ const linksAfter = (kind: keyof typeof labels, types: string) =>
   `${nodesAfter(kind, atOnce.link)} OPTIONAL MATCH (n)-[r:${types}]->() WHERE ${hasMore}`
 
 interface Portion {
-  /** Reads them in passing. */
+  /** Reads the records' texts as one string each, to filter them. */
   passing: string
-  /** Reads each by itself. */
+  /** Reads the records in full. */
   records: string
 }
 const kinds = ['episode', 'entity', 'community', 'saga'] as const
@@ -92,7 +95,7 @@ const portions: Portion[] = [
     records: `${factsAfter} RETURN ${relation}`,
   },
 ]
-/** Relationships of these types, which are written in Cypher. */
+/** Pages of relationships of these types; the types are in Cypher syntax. */
 const portionsOfLinks = (types: string): Portion[] =>
   kinds.map((kind) => ({
     passing: `${linksAfter(kind, types)} RETURN max(n.uuid) AS last, collect(${inPassing('r', 'link')}) AS texts`,
@@ -102,8 +105,8 @@ const Passing = z.array(z.object({ last: z.string().nullable(), texts: z.array(z
 const Types = z.array(z.object({ type: z.string() }))
 
 /**
- * Every text of a group, in portions, each read in a transaction of its own. The next one is asked for while this one is looked at. Records
- * that are no part of Graphiti's model are read whole.
+ * Every text of a group in portions, each read in a separate transaction. The next portion is requested while this one is processed.
+ * Records outside Graphiti's model are read in full.
  */
 export async function* allTexts(
   ask: Ask,
@@ -131,7 +134,7 @@ export async function* allTexts(
   yield look(await ask(otherLinks, { group }))
 }
 
-/** Texts of the records that contain one of the phrases, by the indexes of words. */
+/** Texts of the records that contain one of the phrases, found through the word indexes. */
 export async function textsWithPhrases(
   ask: Ask,
   group: string,
@@ -163,7 +166,7 @@ const exposedEntities = `UNWIND $ids AS id MATCH (e:Episodic {uuid: id})-[:MENTI
 const exposedFacts = `CALL db.index.fulltext.queryRelationships('${sources}', $query) YIELD relationship AS r
   WHERE r.group_id = $group AND any(episode IN r.episodes WHERE episode IN $ids) WITH DISTINCT r RETURN ${relation}`
 
-/** Generated texts of episodes that followed some others; without the entities' names, which the episodes themselves contain. */
+/** Generated texts of the episodes that followed these, without the entities' names, which the episodes themselves contain. */
 export async function textsAfter(ask: Ask, group: string, episodes: readonly string[]): Promise<GraphText[]> {
   const asked = new Set(episodes)
   const after = new Set<string>()
@@ -177,7 +180,7 @@ export async function textsAfter(ask: Ask, group: string, episodes: readonly str
   return records.flatMap(textsOfRecord).filter(({ kind, field }) => kind !== 'entity' || field !== 'name')
 }
 
-/** Writes texts anew. Returns how many changed. */
+/** Rewrites texts. Returns how many changed. */
 export async function editTexts({ ask }: Pick<Asking, 'ask'>, group: string, edits: readonly TextEdit[]) {
   let changed = 0
   for (const some of Map.groupBy(edits, ({ kind, field }) => `${kind} ${field}`).values()) {
@@ -200,7 +203,7 @@ export async function editTexts({ ask }: Pick<Asking, 'ask'>, group: string, edi
     const rows = await ask(
       `UNWIND $rows AS row ${match} AND r.${property} IS NOT NULL AND (row.text IS NULL OR r.${property} <> row.text)
        WITH DISTINCT r, row SET r.${property} = row.text${also} RETURN 1 AS n`,
-      // A removed text is an empty one where every record has the property.
+      // A removed text becomes an empty string if every record has the property.
       {
         group,
         rows: some.map(({ id, text }) => ({

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Entity, Episode, Fact } from './graph.ts'
 import type { Row } from './neo4j-connection.ts'
 
-/** Properties that Graphiti itself gives; all others are attributes. */
+/** The properties of Graphiti's own model; all others are attributes. */
 export const coreOfEntity = ['uuid', 'name', 'group_id', 'summary', 'name_embedding', 'labels', 'created_at']
 export const coreOfFact = [
   ...['uuid', 'name', 'group_id', 'fact', 'fact_embedding', 'episodes', 'created_at', 'valid_at', 'invalid_at'],
@@ -13,7 +13,7 @@ export const coreOfGathering = [
   ...['uuid', 'name', 'group_id', 'summary', 'name_embedding', 'created_at', 'first_episode_uuid'],
   ...['last_episode_uuid', 'last_summarized_at', 'last_summarized_episode_valid_at'],
 ]
-/** What we set to take a lock, and take off again before the end. */
+/** The property that we set to lock a node, removed before the end of the transaction. */
 export const lock = 'knowledgepulse_lock'
 
 const asDate = (value: unknown): unknown => {
@@ -31,7 +31,7 @@ const words = z
   .nullish()
   .transform((value) => value ?? [])
 
-/** Graphiti keeps an episode's metadata as JSON text, since a property is never a map. */
+/** Graphiti stores an episode's metadata as JSON text, because a property cannot be a map. */
 const metadata = z
   .string()
   .nullish()
@@ -45,7 +45,7 @@ const metadata = z
     }
   })
 
-/** A property as JSON has it; times in ISO 8601. */
+/** A property as a JSON value; times in ISO 8601. */
 export const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain)
   const date = asDate(value)
@@ -137,16 +137,16 @@ const fact = z
 
 const byUuid = (one: { uuid: string }, other: { uuid: string }) =>
   one.uuid < other.uuid ? -1 : one.uuid > other.uuid ? 1 : 0
-/** Each once, in the order of their uuids. */
+/** Distinct records, ordered by uuid. */
 export const sorted = <T extends { uuid: string }>(items: readonly T[]): T[] =>
   [...new Map(items.map((item) => [item.uuid, item])).values()].sort(byUuid)
 
-/** Of rows with the properties under `p`. */
+/** From rows with the properties under `p`. */
 export const asEpisodes = (rows: readonly Row[]): Episode[] => sorted(rows.map(({ p }) => episode.parse(p)))
-/** Of rows with the properties under `p`, and `labels`. */
+/** From rows with the properties under `p`, and `labels`. */
 export const asEntities = (rows: readonly Row[]): Entity[] =>
   sorted(rows.map(({ p, labels }) => entity.parse({ p, all: p, labels })))
-/** Of rows with the properties under `p`, and the uuids of both ends under `source` and `target`. */
+/** From rows with the properties under `p`, and the uuids of both ends under `source` and `target`. */
 export const asFacts = (rows: readonly Row[]): Fact[] =>
   sorted(rows.map(({ p, source, target }) => fact.parse({ p, all: p, source, target })))
 

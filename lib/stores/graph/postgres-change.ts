@@ -8,10 +8,10 @@ const deleteFacts = `DELETE FROM graph_facts WHERE group_id = $1 AND uuid IN (
     UNION SELECT uuid FROM graph_facts WHERE group_id = $1 AND source = ANY($3::text[])
     UNION SELECT uuid FROM graph_facts WHERE group_id = $1 AND target = ANY($3::text[]))
   RETURNING uuid`
-/** Without these; the order of the rest stays. */
+/** The array without these values, in its order. */
 const without = (column: string, values: string) =>
   `ARRAY(SELECT o.x FROM unnest(${column}) WITH ORDINALITY AS o (x, n) WHERE o.x <> ALL(${values}) ORDER BY o.n)`
-/** $2 and $3: facts and sources that come off them, side by side; $4: all facts, those without a source among them. */
+/** $2 and $3: facts and sources to remove from them, in parallel; $4: all facts, including those without sources to remove. */
 const changeFacts = `UPDATE graph_facts f SET episodes = ${without('f.episodes', 'coalesce(a.gone, ARRAY[]::text[])')}, attributes = '{}'
   FROM unnest($4::text[]) AS c (uuid) LEFT JOIN (SELECT b.uuid, array_agg(b.gone) AS gone FROM unnest($2::text[], $3::text[]) AS b (uuid, gone) GROUP BY b.uuid) AS a
     ON a.uuid = c.uuid WHERE f.group_id = $1 AND f.uuid = c.uuid RETURNING f.uuid`
@@ -41,7 +41,7 @@ const changeSagas = `UPDATE graph_gatherings g SET summary = '', attributes = '{
   WHERE g.group_id = $1 AND g.uuid = a.uuid AND g.kind = 'saga' RETURNING g.uuid`
 const deleteIn = (table: string) => `DELETE FROM ${table} WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
 
-/** Does what was judged. What it deletes it counts as it finds it, so that a fact at a deleted entity counts whoever named it. */
+/** Applies the change. Deletions are counted as they are found, so facts at a deleted entity count whatever episodes they list. */
 export async function applyChange(tx: Transaction, group: string, change: GraphChange) {
   const ask = async (name: string, text: string, ...values: unknown[]) =>
     queryWithin<{ uuid: string }>(tx, `graph-${name}`, text, [group, ...values])

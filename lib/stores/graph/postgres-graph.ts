@@ -13,10 +13,10 @@ const factsAt = `SELECT a.e AS entity, count(*)::int AS n FROM unnest($2::text[]
     SELECT uuid FROM graph_facts WHERE group_id = $1 AND source = a.e
     UNION SELECT uuid FROM graph_facts WHERE group_id = $1 AND target = a.e) AS f GROUP BY a.e`
 const tables = ['facts', 'mentions', 'links', 'gatherings', 'entities', 'episodes'] as const
-/** Ids of one statement. */
+/** Ids per statement. */
 const most = 1_000
 
-/** Of a long text its first words, whole ones: that is enough to be one of few. */
+/** The first whole words of a long text, which are selective enough. */
 function beginningOf(text: string): string {
   const beginning = text.slice(0, 200)
   return (text.length > 200 && beginning.replace(/[a-z0-9]+$/i, '')) || beginning
@@ -25,7 +25,7 @@ const [episodePlace] = textPlaces
 const searched = `SELECT DISTINCT ON (uuid) ${episodeColumns} FROM unnest($2::text[]) AS a (sought)
   JOIN graph_episodes ON ${hasWords(episodePlace, '$1', 'a.sought')} ORDER BY uuid`
 
-/** Every column that holds ids of episodes: not the ways that erasing takes. */
+/** Every column that contains ids of episodes, in other queries than erasure uses. */
 const namedAsIds = [
   'SELECT count(*)::int AS n FROM graph_episodes WHERE uuid = ANY($2::text[]) AND group_id = $1',
   'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (episode = ANY($2::text[]))',
@@ -35,7 +35,7 @@ const namedAsIds = [
   `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('next', 'edge') AND source = ANY($2::text[])`,
   `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('next', 'episode') AND target = ANY($2::text[])`,
 ]
-/** Every other column of ids, too, and every text, by the index of its words. */
+/** Also every other column of ids, and every text, through the word index. */
 const named = [
   ...namedAsIds,
   'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (entity = ANY($2::text[]))',
@@ -47,7 +47,7 @@ const named = [
   ),
 ]
 
-/** The graph where no Neo4j is connected: tables of our database, changed in the caller's transaction. */
+/** The graph if no Neo4j is connected: tables of our database, changed in the caller's transaction. */
 export const postgresGraph = (db: Database): GraphStore => ({
   provider: 'postgresql',
   async state() {
@@ -60,7 +60,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
   },
   read: (group, episodes, tx, ended = []) => neighbourhood(tx, group, episodes, ended, { locks: false }),
   async change(group, episodes, _key, judge, tx, ended = []) {
-    // Few erasures meet in one group, and chains of episodes have no row of their own to lock: one at a time.
+    // One change per group at a time: concurrent erasures in a group are rare, and chains of episodes have no row that could be locked.
     await queryWithin(tx, 'graph-lock', `SELECT pg_advisory_xact_lock(hashtextextended('graph ' || $1, 0))`, [group])
     const found = await neighbourhood(tx, group, episodes, ended, { locks: true })
     const change = judge(found)
@@ -74,7 +74,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
       told: change.told,
     }
   },
-  // Its pages are marked in the transaction that erased them.
+  // Nothing to delete: pages are recorded in the transaction that erased them.
   async forget() {},
   async groupsOf(episodes, tx) {
     const rows = await queryWithin<{ uuid: string; group: string }>(

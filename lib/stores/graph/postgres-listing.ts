@@ -23,7 +23,7 @@ const shapes: Record<ListedKind, { from: string; where?: string; more?: string }
   },
 }
 
-/** Some of a group, in the order of their uuids, after one. */
+/** A page of a group, ordered by uuid, after `after`. */
 export async function listGroup(
   tx: Transaction,
   group: string,

@@ -3,7 +3,7 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { NamePlace } from './graph.ts'
 import { nameIn, redactDeep, type SoughtName } from './name-places.ts'
 
-/** Where text stands, by table; `embedding`: what was made of which field. */
+/** Where texts are stored, by table; `embedding`: which field is embedded. */
 const places = [
   {
     table: 'graph_episodes',
@@ -36,12 +36,12 @@ const places = [
 ] as const
 type Place = (typeof places)[number]
 
-/** What stands in a row, as one text. */
+/** All texts of a row as one SQL expression. */
 export const textOf = ({ fields, json }: Pick<Place, 'fields' | 'json'>, of = ''): string =>
   [...Object.values(fields).map((column) => of + column), `${of}${json}::text`].join(" || ' ' || ")
 /**
- * Whether a row of the group has all words of a text, by the index of the table. No other condition stands beside it that an index could
- * serve: walking a whole group would be taken for cheaper.
+ * Whether a row of the group contains all words of a text, through the table's word index. No other condition may be indexable: the
+ * planner would consider scanning the whole group cheaper.
  */
 export const hasWords = (place: Pick<Place, 'fields' | 'json'>, group: string, sought: string, of = ''): string =>
   `graph_words(${of}group_id, ${textOf(place, of)}) @> graph_words(${group}, ${sought})`
@@ -77,7 +77,7 @@ async function redactRow(
   )
 }
 
-/** Rows of a table that have all words of one of the names, once for each of these. */
+/** Rows of a table that contain all words of a name, once for each such name. */
 const named = (place: Place): string => {
   const columns = Object.entries(place.fields).map(([field, column]) => `t.${column} AS "${field}"`)
   return `SELECT a.sought, t.uuid, ${place.kind.replace(/^kind$/, 't.kind')} AS kind, ${columns.join(', ')}, t.${place.json} AS json
@@ -86,8 +86,8 @@ const named = (place: Place): string => {
 }
 
 /**
- * Where these names stand in what is left of a group, by the index of its words; with `redact` they are taken out. Rows are locked in the
- * order of their ids.
+ * Where these names occur in the remaining records of a group, found through the word index. With `redact`, they are removed. Rows are
+ * locked in the order of their ids.
  */
 export async function nameMentions(
   tx: Transaction,

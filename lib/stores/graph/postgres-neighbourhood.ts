@@ -12,9 +12,9 @@ import {
 import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factColumns } from './rows.ts'
 
 const episodesOf = `SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 AND uuid = ANY($2::text[]) ORDER BY uuid`
-/** Of the group, said so that its index is not taken: walking a whole group looks cheap to a planner that knows few rows. */
+/** Restricts to the group without using its index: with few known rows, the planner considers scanning a whole group cheap. */
 export const inGroup = "group_id || '' = $1"
-/** By their sources; by what episodes note only where a fact has no source at all. */
+/** Facts by their sources; by the episodes' `entityEdges` only if a fact has no source. */
 const factsOf = `SELECT ${factColumns} FROM graph_facts WHERE ${inGroup} AND episodes && $2::text[]
   UNION ALL SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid = ANY($3::text[]) AND episodes = '{}'
   ORDER BY uuid`
@@ -32,7 +32,7 @@ const mentionsOf = `SELECT a.e AS entity, n.n FROM unnest($2::text[]) AS a (e), 
   WHERE n.n > 0`
 const ownMentions = `SELECT episode, entity FROM graph_mentions WHERE group_id = $1 AND episode = ANY($2::text[]) AND entity = ANY($3::text[])
   ORDER BY episode, entity`
-/** $2: asked for or noted; $3: when the episodes were made; $4: not these. */
+/** $2: ids that were passed or recorded; $3: when the episodes were created; $4: excluded ids. */
 const endedOf = `SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid = ANY($2::text[]) AND uuid <> ALL($4::text[])
   UNION SELECT * FROM (SELECT ${factColumns} FROM graph_facts f WHERE group_id = $1 AND expired_at IS NOT NULL AND uuid <> ALL($4::text[])
     AND EXISTS (SELECT FROM unnest($3::timestamptz[]) AS a (t) WHERE f.expired_at BETWEEN a.t AND a.t + $5 * interval '1 ms')
@@ -40,7 +40,7 @@ const endedOf = `SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND 
       AND (SELECT max(t) FROM unnest($3::timestamptz[]) AS a (t)) + $5 * interval '1 ms'
     ORDER BY expired_at, uuid LIMIT ${mostEnded}) AS inside
   ORDER BY uuid`
-// Members are gathered once: asked for each community by itself, those of a large page would be walked through for each of them.
+// Members are collected once. A query per community would scan the members of a large page for each community.
 const communitiesOf = `WITH RECURSIVE within AS MATERIALIZED (
     SELECT source, array_agg(target ORDER BY target) AS members FROM graph_links
     WHERE group_id = $1 AND kind = 'member' AND target = ANY($2::text[]) GROUP BY source),
@@ -70,8 +70,8 @@ const sagasOf = `WITH said AS MATERIALIZED (
   ORDER BY uuid`
 
 /**
- * From here to the end of the transaction statements go by index, and are planned for what they are asked: a plan that was made while a
- * group was small walks through all of it once it is large.
+ * Until the end of the transaction, statements use indexes and are planned for their parameters: a plan made while a group was small
+ * would scan the group after it has grown.
  */
 export const byIndex = (tx: Transaction) =>
   queryWithin(
@@ -82,8 +82,8 @@ export const byIndex = (tx: Transaction) =>
   )
 
 /**
- * Episodes of a group with what they touch, through mentions and indexes alone. `locks`: the entities are locked first, in the order of
- * their uuids, so that nobody else judges or changes them meanwhile.
+ * Reads episodes of a group and what they are connected to, only through mentions and indexes. `locks`: first locks the entities in the
+ * order of their uuids, so that no other transaction judges or changes them meanwhile.
  */
 export async function neighbourhood(
   tx: Transaction,

@@ -14,7 +14,7 @@ interface TextRow extends Record<string, unknown> {
   json: Record<string, unknown>
 }
 
-/** Phrases of one statement. */
+/** Phrases per statement. */
 const phrasesAtOnce = 500
 
 const columnsOf = (place: TextPlace): string => {
@@ -26,9 +26,9 @@ const asTexts = (rows: readonly TextRow[]): GraphText[] =>
     kind === 'episode' ? textsOf(kind, uuid, { ...fields, metadata: json }) : textsOf(kind, uuid, fields, json),
   )
 
-/** A record whose texts or JSON are longer is read by itself. */
+/** A record whose texts or JSON are longer than this many bytes is read separately. */
 const longestInPassing = 8_192
-/** Blocks of a table that are read at once; and records, where the group's are scattered. */
+/** How many blocks of a table are read at once; and how many records, if the group's are scattered. */
 const blocksAtOnce = 256
 const scatteredAtOnce = 5_000
 const longOnesAtOnce = 50
@@ -41,8 +41,8 @@ const hasShortTexts = (place: TextPlace): string =>
 const hasShortJson = ({ json }: TextPlace): string => `pg_column_size(t.${json}) <= ${longestInPassing}`
 const isShort = (place: TextPlace): string => `(${hasShortTexts(place)} AND ${hasShortJson(place)})`
 /**
- * The texts of many records as one, each on a line, and their JSON as another: to read in passing. `long`: records of which that leaves
- * something out.
+ * The texts of many records as one string, one per line, and their JSON as another, to filter them. `long`: the records that were
+ * omitted because they are too long.
  */
 const inPassing = (place: TextPlace): string =>
   `string_agg(${textColumns(place).join(` || E'\\n' || `)}, E'\\n') FILTER (WHERE ${hasShortTexts(place)}) AS texts,
@@ -55,10 +55,13 @@ interface Passing extends Record<string, unknown> {
 }
 type Matters = (text: string) => boolean
 const Properties = z.record(z.string(), z.unknown())
-/** JSON with something escaped, or with a value that is no string. */
+/** JSON with an escape sequence, or with a value that is not a string. */
 const isIrregular = (json: string): boolean => json.includes('\\') || /": [^"]/.test(json)
 
-/** Whether the JSON of some records, each on a line, has a text of interest. JSON of plain strings has their words in their order. */
+/**
+ * Whether the JSON of some records, one per line, contains a relevant text. JSON of plain strings contains their words in order, so it
+ * can be searched without parsing.
+ */
 function mattersInJson(lines: string, mayMatter: Matters): boolean {
   if (!isIrregular(lines)) return mayMatter(lines)
   return lines.split('\n').some((json) => {
@@ -72,13 +75,13 @@ const matters = ({ texts, json }: Passing, mayMatter: Matters): boolean =>
 
 const nothing: Passing = { texts: null, json: null, long: null }
 
-/** Records of a group in a part of its table: read in passing, and where one of them matters, each by itself. */
+/** Records of a group in a part of its table: first filtered as one text, then read individually if one of them is relevant. */
 interface Portion {
   passing: Promise<Passing>
   records: () => Promise<TextRow[]>
 }
 
-/** By blocks, in the order in which they are stored: where a block has a record of the group or more. */
+/** By blocks, in storage order: if the blocks contain at least one record of the group on average. */
 function* byBlocks(tx: Transaction, place: TextPlace, group: string, blocks: number): Generator<Portion> {
   const where = `t.group_id = $1 AND t.ctid >= $2::tid AND t.ctid < $3::tid`
   for (let at = 0; at < blocks; at += blocksAtOnce) {
@@ -97,7 +100,7 @@ function* byBlocks(tx: Transaction, place: TextPlace, group: string, blocks: num
   }
 }
 
-/** By keys, where the group's records are few among others'. */
+/** By keys, if the group's records are few among those of others. */
 function* byKeys(tx: Transaction, place: TextPlace, group: string): Generator<Portion> {
   let [after, isOver] = ['', false]
   while (!isOver) {
@@ -128,8 +131,8 @@ const extent = (table: string) =>
   `SELECT (SELECT count(*) FROM ${table} WHERE group_id = $1)::float8 AS records, pg_relation_size('${table}'::regclass) / current_setting('block_size')::int::float8 AS blocks`
 
 /**
- * Every text of a group, in the order that costs least. The next portion is asked for while this one is looked at, and no statement is under
- * way while the caller works. Where others write meanwhile, only a transaction with one snapshot meets each record.
+ * Every text of a group, in the cheapest order. The next portion is requested while this one is processed, and no statement is running
+ * while the caller works. With concurrent writes, only a transaction with one snapshot sees every record.
  */
 export async function* allTexts(tx: Transaction, group: string, mayMatter: Matters): AsyncGenerator<GraphText[]> {
   await queryWithin(tx, 'graph-read-whole', readWhole, [])
@@ -164,7 +167,7 @@ const recordsByKey = (tx: Transaction, place: TextPlace, group: string, uuids: r
     [group, uuids],
   )
 
-/** Texts of the records that contain all words of one of the phrases, by the indexes of words. */
+/** Texts of the records that contain all words of one of the phrases, found through the word indexes. */
 export async function textsWithPhrases(
   tx: Transaction,
   group: string,
@@ -202,7 +205,7 @@ const exposedEntities = `SELECT ${columnsOf(entityPlace)} FROM graph_entities t 
     SELECT m.entity FROM graph_mentions m WHERE m.group_id = $1 AND m.episode = ANY($2::text[])) ORDER BY t.uuid`
 const exposedFacts = `SELECT ${columnsOf(factPlace)} FROM graph_facts t WHERE ${inGroup.replace('group_id', 't.group_id')} AND t.episodes && $2::text[] ORDER BY t.uuid`
 
-/** Generated texts of episodes that followed some others; without the entities' names, which the episodes themselves contain. */
+/** Generated texts of the episodes that followed these, without the entities' names, which the episodes themselves contain. */
 export async function textsAfter(tx: Transaction, group: string, episodes: readonly string[]): Promise<GraphText[]> {
   await byIndex(tx)
   const rows = await queryWithin<{ uuid: string }>(tx, 'graph-exposed', exposed, [group, episodes])
@@ -213,7 +216,7 @@ export async function textsAfter(tx: Transaction, group: string, episodes: reado
   return [...asTexts(entities).filter(({ field }) => field !== 'name'), ...asTexts(facts)]
 }
 
-/** Writes texts anew. Returns how many changed. */
+/** Rewrites texts. Returns how many changed. */
 export async function editTexts(tx: Transaction, group: string, edits: readonly TextEdit[]): Promise<number> {
   let changed = 0
   for (const [place, some] of Map.groupBy(edits, ({ kind, field }) => `${kind} ${field}`)) {

@@ -6,7 +6,7 @@ const words = z.array(z.string())
 const time = z.date()
 const maybe = z.date().nullable()
 
-/** Columns of each table as {@link Episode}, {@link Entity} and {@link Fact} have them. */
+/** The columns of each table, named like the members of {@link Episode}, {@link Entity} and {@link Fact}. */
 export const episodeColumns = `uuid, name, source, source_description AS "sourceDescription", content,
   ARRAY(SELECT l.target FROM graph_links l WHERE l.group_id = graph_episodes.group_id AND l.kind = 'edge' AND l.source = graph_episodes.uuid
     ORDER BY l.target) AS "entityEdges", created_at AS "createdAt", valid_at AS "validAt", metadata`

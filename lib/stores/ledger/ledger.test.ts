@@ -30,7 +30,7 @@ const intent = (id: string): LedgerRow => ({
 })
 const all = async (location: string): Promise<LedgerRow[]> => Array.fromAsync(fileLedger(location).read())
 
-it('gives back what was appended, in order, also to a process that opens it later', async () => {
+it('read returns appended rows in order, also in a process that opens the ledger later', async () => {
   const ledger = fileLedger(join(folder, 'deep', 'er'))
   await ledger.append(intent('a'))
   await ledger.append({ kind: 'commit', id: 'a', at: '2026-03-01T00:00:01.000Z' })
@@ -45,14 +45,14 @@ it('gives back what was appended, in order, also to a process that opens it late
   ])
 })
 
-it('keeps every row of many that are appended at once, by several writers', async () => {
+it('append stores every row of many concurrent ones by several writers', async () => {
   const writers = [fileLedger(folder), fileLedger(folder), fileLedger(`file://${folder}`)]
   await Promise.all(Array.from({ length: 300 }, (_, i) => writers[i % 3]?.append(intent(`r${i}`))))
   await Promise.all(writers.map((writer) => writer.close()))
   expect(new Set((await all(folder)).map(({ id }) => id)).size).toBe(300)
 })
 
-it('goes on where it lies now, when the folder was moved and another is in its place', async () => {
+it('append writes to the configured path after its folder was moved away', async () => {
   const place = join(folder, 'ledger')
   const ledger = fileLedger(place)
   const items = (id: string) => ({ kind: 'items' as const, id, holder: 'h', items: [`${id}1`] })
@@ -64,7 +64,7 @@ it('goes on where it lies now, when the folder was moved and another is in its p
   expect(await all(join(folder, 'moved'))).toEqual([intent('a'), items('a')])
 })
 
-it('leaves out a line that a crash cut short or a hand changed, and nothing else', async () => {
+it('read omits only a line that a crash cut short or that was edited', async () => {
   const ledger = fileLedger(folder)
   for (const id of ['a', 'b', 'c']) await ledger.append(intent(id))
   await ledger.close()
@@ -79,7 +79,7 @@ it('leaves out a line that a crash cut short or a hand changed, and nothing else
   expect((await all(folder)).map(({ id }) => id)).toEqual(['a', 'c', 'd'])
 })
 
-it('is readable by its owner alone', async () => {
+it('append creates files that only their owner can read', async () => {
   const ledger = fileLedger(join(folder, 'ledger'))
   await ledger.append(intent('a'))
   await ledger.close()
@@ -88,12 +88,12 @@ it('is readable by its owner alone', async () => {
   expect(statSync(join(folder, 'ledger', name)).mode & 0o777).toBe(0o600)
 })
 
-it('refuses to say that a row is kept when it cannot be', async () => {
+it('append rejects when the row cannot be stored', async () => {
   writeFileSync(join(folder, 'file'), '')
   await expect(fileLedger(join(folder, 'file', 'below')).append(intent('a'))).rejects.toThrow()
 })
 
-it('keeps a row that follows somebody else’s half line, and tells of the half', async () => {
+it('append stores a row after another writer’s partial line, and read reports that line', async () => {
   const ledger = fileLedger(folder)
   await ledger.append(intent('one'))
   const [name = ''] = readdirSync(folder)
@@ -105,13 +105,13 @@ it('keeps a row that follows somebody else’s half line, and tells of the half'
   expect([rows.map(({ id }) => id), damaged]).toEqual([['one', 'two'], [name]])
 })
 
-it('that cannot be read is not an empty one', async () => {
+it('read rejects when the folder cannot be read, and returns nothing for a missing folder', async () => {
   writeFileSync(join(folder, 'file'), '')
   await expect(Array.fromAsync(fileLedger(join(folder, 'file')).read())).rejects.toThrow()
   expect(await all(join(folder, 'absent'))).toEqual([])
 })
 
-it('loses whole months when their term is over', async () => {
+it('prune removes whole months when their retention ends', async () => {
   writeFileSync(join(folder, '2019-02.ledger'), '')
   const ledger = fileLedger(folder)
   await ledger.append(intent('a'))
@@ -120,7 +120,7 @@ it('loses whole months when their term is over', async () => {
   expect(readdirSync(folder)).toHaveLength(1)
 })
 
-it('keeps rows of many writers whole, however large they are, each in one write', async () => {
+it('append stores rows of many writers in one write each, however large they are', async () => {
   const items = Array.from({ length: 1_000 }, (_, n) => `kp:trace:${String(n).padStart(180, '0')}`)
   const writers = [fileLedger(folder), fileLedger(folder), fileLedger(folder)]
   await Promise.all(
@@ -135,12 +135,12 @@ it('keeps rows of many writers whole, however large they are, each in one write'
   for (const row of rows) expect(row).toMatchObject({ kind: 'items', items })
 })
 
-it('is read line by line: who stops reading needs no more of it', async () => {
+it('read returns lines one by one, so that a reader that stops reads no further', async () => {
   const ledger = fileLedger(folder)
   for (let n = 0; n < 5; n++) await ledger.append(intent(`r${n}`))
   await ledger.close()
   const [name = ''] = readdirSync(folder)
-  // A month that is longer than what is read at once.
+  // A month that is longer than one read.
   appendFileSync(join(folder, name), `${'x'.repeat(1_000)}\n`.repeat(5_000))
   const read = fileLedger(folder).read()[Symbol.asyncIterator]()
   const first = await read.next()
@@ -158,13 +158,13 @@ const names: LedgerRow = {
   items: ['key:answer:Where does Jane Placeholder live?'],
   identities: { msg_1: true },
 }
-/** Everything in the folder, as bytes say it. */
+/** All files in the folder as Latin-1 text. */
 const text = () =>
   readdirSync(folder)
     .map((name) => readFileSync(join(folder, name), 'latin1'))
     .join('\n')
 
-it('keeps items sealed: names that clients chose stand nowhere in its folder, and whoever has the keys reads them', async () => {
+it('append seals items, and a reader with the keys returns them', async () => {
   const ledger = fileLedger(folder)
   await ledger.append(intent('r1'))
   await ledger.append(names)
@@ -176,7 +176,7 @@ it('keeps items sealed: names that clients chose stand nowhere in its folder, an
   expect(statSync(join(folder, key)).mode & 0o777).toBe(0o600)
 })
 
-it('forgets items with the keys of months that ended, and nothing else; what is noted later is sealed anew', async () => {
+it('forgetItems destroys only the keys of months that ended, including those in memory', async () => {
   const ledger = fileLedger(folder)
   await ledger.append(names)
   expect(await ledger.forgetItems(new Date())).toBe(0)
@@ -185,12 +185,12 @@ it('forgets items with the keys of months that ended, and nothing else; what is 
   expect(await ledger.forgetItems(nextMonth)).toBe(1)
   expect(readdirSync(folder).filter((name) => name.endsWith('.key'))).toEqual([])
   expect(await all(folder)).toEqual([{ ...names, items: [] }])
-  // The same ledger, which had the key in its hands.
+  // The ledger that had the key in memory.
   expect(await Array.fromAsync(ledger.read())).toEqual([{ ...names, items: [] }])
   await ledger.close()
 })
 
-it('reads items of former days, which were not sealed, and calls damaged what its key does not open', async () => {
+it('read returns unsealed items of former versions, and reports items that the key does not open as damaged', async () => {
   const row = JSON.stringify(names)
   const sum = createHash('sha256').update(row).digest('hex').slice(0, 16)
   writeFileSync(join(folder, '2026-01.ledger'), `${sum} ${row}\n`)
@@ -202,7 +202,7 @@ it('reads items of former days, which were not sealed, and calls damaged what it
   const damaged: string[] = []
   const rows = await Array.fromAsync(fileLedger(folder).read((file) => damaged.push(file)))
   expect([rows, damaged.length]).toEqual([[names], 1])
-  // A key that is there and cannot be read is not a forgotten one.
+  // A key that exists but cannot be read is not a forgotten one.
   rmSync(join(folder, key))
   mkdirSync(join(folder, key))
   await expect(all(folder)).rejects.toThrow()

@@ -9,79 +9,81 @@ import type { Part } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { isKeyFile, monthKeys } from './month-keys.ts'
 
-/** A keyed hash by which an erased subject is known again; `hash` in hex. */
+/** A keyed hash by which an erased subject is recognised; `hash` in hexadecimal. */
 export interface LedgerHash {
   kind: 'email' | 'account' | 'agent' | 'participant'
   hash: string
   keyId: string
 }
-/** That a unit or skill is about to be erased: what goes, by holder. */
+/** A unit or skill is about to be erased. `plan`: the items by data source. */
 export interface RecordIntent {
   kind: 'intent'
   id: string
   at: string
   scope: { unit: string } | { skill: string }
   plan: Record<string, readonly string[]>
-  /** Whether others could have copied it; lines from before this was noted lack it. */
+  /** Whether others could have copied it; missing in older lines. */
   wasPublic?: boolean
 }
-/** That a person or agent is about to be erased: all of it but what a legal hold keeps. What goes stands in rows of its own, before or after. */
+/**
+ * A person or agent is about to be erased, except for what legal holds retain. The items are in separate rows, before or after this one.
+ */
 export interface SubjectIntent {
   kind: 'intent'
   id: string
   at: string
-  /** `participants` is missing where the subject has none. */
+  /** `participants` is missing if the subject has none. */
   scope: { subject: { account: string | null; agents: readonly string[]; participants?: readonly string[] } }
   hashes: readonly LedgerHash[]
-  /** The legal holds that keep something of the subject. */
+  /** The legal holds that retain data of the subject. */
   heldBy: readonly string[]
-  /** The projects that they wrote in; lines from before this was noted lack it. */
+  /** The projects that they wrote in; missing in older lines. */
   projects?: readonly string[]
-  /** Names of whom it erases are taken out of what others wrote, too. */
+  /** Names of the erased person are also removed from other authors' texts. */
   redacts?: boolean
 }
-/** That a part of a project is about to be erased, with all that came of it. */
+/** A part of a project is about to be erased, with all data derived from it. */
 export interface PartIntent {
   kind: 'intent'
   id: string
   at: string
   scope: { part: Part }
-  /** The legal holds that keep something of it. */
+  /** The legal holds that retain part of it. */
   heldBy: readonly string[]
-  /** Names of whom it erases are taken out of what others wrote, too. */
+  /** Names of the erased person are also removed from other authors' texts. */
   redacts?: boolean
 }
 /**
- * Some of what an intent is about to erase. Clients choose some of these names (keys, threads), so that they lie sealed, and are forgotten
- * before the ledger is: `items` is empty then.
+ * Some of the items that an intent is about to erase. Clients choose some of these names (keys, threads), so items are sealed, and their
+ * keys are destroyed before the ledger expires; `items` is empty after that.
  */
 export interface ItemsRow {
   kind: 'items'
-  /** Of the intent. */
+  /** The id of the intent. */
   id: string
   holder: string
   items: readonly string[]
-  /** Ids that nobody may use again, by whether others could have copied what they name. */
+  /** Ids that must never be used again, with whether others could have copied the named content. */
   identities?: Record<string, boolean>
 }
-/** That what was intended up to here is erased; of a subject, how much by holder, in all. */
+/** Everything intended up to here is erased. For a subject: the total by data source. */
 export interface CommitRow {
   kind: 'commit'
   id: string
   at: string
   erased?: Record<string, number>
 }
-/** Ids and keyed hashes alone, but for items. What a crash made be written twice says the same twice. */
+/** Contains only ids and keyed hashes, except in items. A row that a crash caused to be written twice is identical both times. */
 export type LedgerRow =
   | RecordIntent
   | SubjectIntent
   | PartIntent
   | ItemsRow
   | CommitRow
-  /** A suppression key, sealed with the installation's secret (base64); once more after a rotation of that. */
+  /** A suppression key, sealed with the installation's secret (base64); written again after a rotation of the secret. */
   | { kind: 'key'; id: string; at: string; sealed: string }
 
-/** How far a reader got. Starts empty. */
+/** The position of a reader, initially at the start. */
 export interface LedgerPosition {
   file: string
   /** Bytes of complete lines. */
@@ -89,27 +91,30 @@ export interface LedgerPosition {
 }
 export const ledgerStart = (): LedgerPosition => ({ file: '', offset: 0 })
 
-/** The erasure ledger: outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on the disk when append returns. */
+/**
+ * The erasure ledger. It is outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on disk when
+ * `append` returns.
+ */
 export interface Ledger {
-  /** Throws `unavailable` when the row could not be kept. */
+  /** @throws `unavailable` if the row could not be stored */
   append(row: LedgerRow): Promise<void>
-  /** Every whole row, oldest first; `onDamaged` hears of each line that does not check. */
+  /** Every valid row, oldest first; `onDamaged` is called for each line whose checksum does not match. */
   read(onDamaged?: (file: string) => void): AsyncIterable<LedgerRow>
   /**
-   * Intents and commits after `position`, oldest first, without items and keys; moves `position` behind them. Reads everything anew when the
-   * files are not those that were read before.
+   * Intents and commits after `position`, oldest first, without items and keys; advances `position`. If the files are not those that
+   * were read before, it starts again from the beginning.
    */
   readSince(position: LedgerPosition): AsyncIterable<RecordIntent | SubjectIntent | PartIntent | CommitRow>
-  /** Destroys the keys of months that ended before `time`: items that were noted in them cannot be read any more, by nobody. Returns how many. */
+  /** Destroys the keys of months that ended before `time`, so that nobody can read their items any more. Returns how many. */
   forgetItems(time: Date): Promise<number>
-  /** Removes the files of months that ended before `time`, and their keys; returns how many files. */
+  /** Removes the files of months that ended before `time`, and their keys. Returns how many files. */
   prune(time: Date): Promise<number>
   close(): Promise<void>
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** Items as they lie in the file; `month` names the key. Rows from before they were sealed have them as they are. */
+/** Items as stored in the file; `month` identifies the key. Rows from before sealing was introduced have `items` unsealed. */
 interface SealedItems extends Omit<ItemsRow, 'items'> {
   month: string
   sealed: string
@@ -118,7 +123,10 @@ type KeptRow = LedgerRow | SealedItems
 const aboutOf = ({ id, holder }: Pick<ItemsRow, 'id' | 'holder'>): string => `${id} ${holder}`
 const Items = z.array(z.string())
 
-/** Line form: a checksum of the row, a space, the row. A line that a crash or a full disk cut short does not check, and is left out. */
+/**
+ * The form of a line: a checksum of the row, a space, the row. A line that a crash or a full disk cut short fails the checksum and is
+ * omitted.
+ */
 const lineOf = (row: KeptRow): string => {
   const text = JSON.stringify(row)
   return `${digest(text)} ${text}\n`
@@ -138,29 +146,32 @@ const unwritten = (cause: unknown): Problem =>
 const refused = (error: unknown): never => {
   throw unwritten(error)
 }
-/** What its key does not open was sealed with another, or changed; a key that cannot be read is no such thing. */
+/**
+ * Returns undefined for items that the key does not open: they were sealed with another key or changed. A key that cannot be read is a
+ * different error and is rethrown.
+ */
 const unopened = (error: unknown): undefined => {
   if (error instanceof Error && 'syscall' in error) throw error
   return undefined
 }
 const folderOf = (location: string): string =>
   location.startsWith('file:') ? fileURLToPath(location) : resolve(location)
-/** Where the settings say that the ledger lies. */
+/** The configured folder of the ledger. */
 export const ledgerFolder = ({
   KP_LEDGER_URL: place,
   KP_DATA_DIR,
 }: Pick<Env, 'KP_LEDGER_URL' | 'KP_DATA_DIR'>): string => folderOf(place ?? join(KP_DATA_DIR, 'erasures'))
 const isMonth = (name: string): boolean => name.endsWith('.ledger')
-/** The names in a folder. One that is not there has none; one that cannot be read throws. */
+/** The names in a folder; none if it does not exist. Throws if it cannot be read. */
 const namesIn = (folder: string): Promise<string[]> =>
   readdir(folder).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return []
     throw error
   })
-/** Whether no ledger was begun in a folder. */
+/** Whether the folder contains no ledger. */
 export const hasNoRow = async (folder: string): Promise<boolean> => !(await namesIn(folder)).some(isMonth)
 
-/** The same ledger, which says that it is used, and whether something is put there, before anything is asked of it. */
+/** The same ledger, which calls `used` before each access, with whether it is a write. */
 export const noted = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): Ledger => ({
   async append(row) {
     await used(true)
@@ -185,10 +196,10 @@ export const noted = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): 
   close: () => ledger.close(),
 })
 
-/** Lines that are written at once, in characters: each write is one call to the system, which other processes' writes do not come between. */
+/** Characters per write. Each write is one system call, which writes of other processes cannot interrupt. */
 const mostAtOnce = 256 * 1024
 
-/** The lines, in pieces for one write each. Somebody's crash, or a disk that was full, may have left half a line: ours start on a new one. */
+/** The lines, grouped for one write each. They begin with a line feed, because a crash or a full disk may have left a partial line. */
 function* writes(lines: readonly string[]): Iterable<Buffer> {
   let text = '\n'
   for (const line of lines) {
@@ -202,7 +213,7 @@ function* writes(lines: readonly string[]): Iterable<Buffer> {
 }
 
 const newline = 0x0a
-/** Lines from `offset` on that end with a line feed, with the offset behind each. */
+/** Complete lines from `offset` on, each with the offset after it. */
 async function* completeLines(file: FileHandle, offset: number): AsyncIterable<{ line: string; end: number }> {
   let pending: Buffer[] = []
   let end = offset
@@ -222,7 +233,10 @@ async function* completeLines(file: FileHandle, offset: number): AsyncIterable<{
   }
 }
 
-/** Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: a row lies within one write at the file's end. */
+/**
+ * Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: each row is written in a single write at the end
+ * of the file.
+ */
 export function fileLedger(location: string): Ledger {
   const folder = folderOf(location)
   const keys = monthKeys(folder)
@@ -230,7 +244,7 @@ export function fileLedger(location: string): Ledger {
   let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = []
   let writing: Promise<void> | undefined
 
-  /** Whether it is what lies there now: the folder may have been moved, and another put in its place. */
+  /** Whether the path still refers to this file: the folder may have been moved and replaced. */
   async function isAt(path: string, file: FileHandle): Promise<boolean> {
     const there = await stat(path).catch(() => undefined)
     const { dev, ino } = await file.stat()
@@ -273,7 +287,7 @@ export function fileLedger(location: string): Ledger {
     return old.length
   }
 
-  /** Rows that arrive while others are on their way to the disk share the next write and its fsync. */
+  /** Rows that arrive during a write share the next write and its fsync. */
   async function write(): Promise<void> {
     while (waiting.length > 0) {
       const group = waiting
@@ -303,7 +317,7 @@ export function fileLedger(location: string): Ledger {
     },
     async *read(onDamaged) {
       for (const name of await monthly()) {
-        // Line by line: a month may be longer than a string can be.
+        // Line by line: a month may be longer than the maximum string.
         const file = await open(join(folder, name), 'r')
         for await (const line of file.readLines()) {
           if (line === '') continue

@@ -10,8 +10,8 @@ const fileOf = (month: string): string => `${month}.key`
 export const isKeyFile = (name: string): boolean => /^\d{4}-\d{2}\.key$/.test(name)
 
 /**
- * One key for each month's file, beside it (`2026-11.key`, mode 0600): what it sealed cannot be read any more once the key is gone, and the
- * file need not be written to for that. AES-256-GCM; nonce, text and tag in one, base64.
+ * One key for each month's file, next to it (`2026-11.key`, mode 0600). Deleting the key makes the items of the month unreadable without
+ * writing to the file. AES-256-GCM; nonce, ciphertext and tag in one base64 text.
  */
 export function monthKeys(folder: string) {
   const known = new Map<string, Buffer>()
@@ -24,7 +24,7 @@ export function monthKeys(folder: string) {
     if (key && key.length !== keyBytes) throw new Error(`the key of ${month} in the ledger's folder is not whole`)
     return key
   }
-  /** On the disk before it seals anything. Of several processes that make one at once, the first one's counts. */
+  /** Creates a key that is on disk before it seals anything. If several processes create one concurrently, the first one is used. */
   async function make(month: string): Promise<Buffer> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const draft = join(folder, `${randomBytes(8).toString('hex')}.draft`)
@@ -45,15 +45,15 @@ export function monthKeys(folder: string) {
   }
 
   return {
-    /** `about` must be the same when it is read. */
+    /** `about` must be the same when it is opened. */
     async sealed(month: string, about: string, text: string): Promise<string> {
-      // Read each time: another folder may have been put in this one's place, which has not the key that is remembered.
+      // Read each time: the folder may have been replaced by another without the cached key.
       const key = (await read(month)) ?? (await make(month))
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))
       return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')
     },
-    /** Undefined once the key was destroyed. Throws where it is another's, or what was sealed was changed. */
+    /** Undefined once the key was destroyed. Throws if the key is a different one or the sealed text was changed. */
     async opened(month: string, about: string, sealed: string): Promise<string | undefined> {
       const key = known.get(month) ?? (await read(month))
       if (!key) return undefined

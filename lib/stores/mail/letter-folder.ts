@@ -7,36 +7,42 @@ import { errorCode } from '#lib/kernel/error-code.ts'
 import { headersOf, type LetterParts, letterParts } from './letter-parts.ts'
 
 export interface StoredLetter {
-  /** Of the file. */
+  /** The name of the file. */
   name: string
   writtenAt: Date
 }
-/** A letter as a list shows it. */
+/** An email as it appears in a list. */
 export interface ListedLetter extends StoredLetter, Pick<LetterParts, 'to' | 'subject'> {
   bytes: number
 }
-/** A letter that is read; of one that is larger than any of ours its beginning alone. */
+/** An email with its contents. If the file is larger than any email of ours, only its beginning is read (`isCut`). */
 interface ReadLetter extends ListedLetter, LetterParts {
   isCut: boolean
 }
-/** By the address, or by what a letter was marked with as it was written; a mark outlives the account's address. */
+/**
+ * Finds emails by their address, or by the mark that they got when they were written. The mark still works after the account's address
+ * is deleted.
+ */
 export interface Recipient {
   address?: string | undefined
   mark: string
 }
 
-/** In a file's name, whom a letter is about: an id cannot be read from it, and whoever has the id finds the letter. */
+/**
+ * The mark in a file's name that identifies the subject of the email. The id cannot be derived from it, but with the id the email can be
+ * found.
+ */
 const markOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 16)
 const nameForm = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z(?:-([0-9a-f]{16}))?-[0-9a-f]{8}\.eml$/
-/** More than the headers of a letter of ours have. */
+/** More than the headers of any email of ours. */
 const headBytes = 8_192
-/** More than a letter of ours has. */
+/** More than any email of ours. */
 const mostBytes = 256 * 1024
-/** Neither a link to somewhere else nor a pipe is followed: what is read lies here, and nobody waits for it. */
+/** Does not follow links and does not wait for pipes, so only regular files of this folder are read. */
 const asItLies = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 const isMissing = (error: unknown): boolean => errorCode(error) === 'ENOENT'
-/** Of a letter that is gone, or is none: a link, a socket. */
+/** Error codes of a file that was deleted or is not an email: a link, a socket. */
 const noLetter = ['ENOENT', 'ELOOP', 'EMLINK', 'ENXIO']
 const unlessMissing =
   <T>(otherwise: T) =>
@@ -45,14 +51,14 @@ const unlessMissing =
     throw error
   }
 
-/** An address as it is compared: headers write a domain in ASCII. */
+/** An address in a comparable form: headers write the domain in ASCII. */
 function comparable(address: string): string {
   const at = address.lastIndexOf('@')
   const domain = address.slice(at + 1)
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.normalize('NFC').toLowerCase()
 }
 
-/** The address in a letter's To header (RFC 5322 §3.6.3), its lines unfolded; undefined where there is none. */
+/** The address in an email's To header (RFC 5322 §3.6.3), with its lines unfolded; undefined if there is none. */
 function recipientOf(head: string): string | undefined {
   const [headers = ''] = head.split(/\r?\n\r?\n/, 1)
   const to = /^To:[ \t]*(.*)$/im.exec(headers.replace(/\r?\n[ \t]+/g, ' '))?.[1]?.trim()
@@ -60,7 +66,7 @@ function recipientOf(head: string): string | undefined {
   return address ? comparable(address) : undefined
 }
 
-/** Letters as files that a person can open, in a folder that its owner alone reads. */
+/** Emails as readable files, in a folder that only its owner can read. */
 export function letterFolder(folder: string) {
   const prepare = async () => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -97,7 +103,7 @@ export function letterFolder(folder: string) {
     return removed
   }
 
-  /** The beginning of a letter; undefined where it went meanwhile, or is none: a link, a folder, a pipe. */
+  /** The beginning of an email; undefined if it was deleted in the meantime or is not a file: a link, a folder, a pipe. */
   async function begun(name: string, most: number) {
     const file = await open(join(folder, name), asItLies).catch((error: unknown) => {
       if (noLetter.includes(errorCode(error) ?? '')) return undefined
@@ -116,7 +122,7 @@ export function letterFolder(folder: string) {
 
   return {
     prepare,
-    /** Newest first, at most `limit` of those whose names come after `after` that way; and how many lie there in all. */
+    /** Newest first: at most `limit` emails whose names follow `after` in that order, and the total number. */
     async list({
       after,
       limit,
@@ -136,12 +142,12 @@ export function letterFolder(folder: string) {
       }
       return { letters, total: ours.length }
     },
-    /** When the oldest letter was written, by the names of the files; undefined where there are none. */
+    /** When the oldest email was written, by the file names; undefined if there are none. */
     async oldest(): Promise<Date | undefined> {
       const first = (await names()).filter((name) => nameForm.test(name)).sort()[0]
       return first === undefined ? undefined : (await stored([first]))[0]?.writtenAt
     },
-    /** Undefined where there is none of that name; a name that no letter of ours could have names none. */
+    /** Undefined if there is no email of that name, or if the name is not valid for one. */
     async read(name: string): Promise<ReadLetter | undefined> {
       if (!nameForm.test(name)) return undefined
       const found = await begun(name, mostBytes)
@@ -157,7 +163,7 @@ export function letterFolder(folder: string) {
       const name = `${time}${mark}-${randomBytes(4).toString('hex')}.eml`
       await writeFile(join(folder, name), message, { mode: 0o600, flag: 'wx' })
     },
-    /** Those to one address, and those with its mark, oldest first. */
+    /** Emails to the address and emails with the mark, oldest first. */
     async to({ address, mark }: Recipient): Promise<StoredLetter[]> {
       const wanted = address === undefined ? undefined : comparable(address)
       const found: string[] = []
@@ -167,20 +173,20 @@ export function letterFolder(folder: string) {
       }
       return stored(found)
     },
-    /** The mark in a letter's name, for who looks for the id behind it; undefined where it is about nobody. See {@link markOf}. */
+    /** The mark in an email's file name, to compare with the marks of known ids; undefined if it has none. See {@link markOf}. */
     markIn: (name: string): string | undefined => nameForm.exec(name)?.[1],
     count: async (): Promise<number> => (await names()).length,
-    /** How many there are of these files, and beside them of those with that mark. */
+    /** How many of these files exist, plus other files with this mark. */
     async left(expected: readonly string[], mark: string): Promise<number> {
       const gone = new Set(expected)
       return (await names()).filter((name) => gone.has(name) || name.includes(`-${markOf(mark)}-`)).length
     },
-    /** Those with its mark; returns how many there were. */
+    /** Removes the emails with this mark; returns how many there were. */
     removeMarked: async (mark: string): Promise<number> =>
       remove((await names()).filter((name) => nameForm.exec(name)?.[1] === markOf(mark))),
-    /** Returns how many there were. A name that is not of a letter of ours is passed over. */
+    /** Returns how many there were. Names that are not valid for an email are skipped. */
     remove,
-    /** Removes those that were written before `time`; returns how many. */
+    /** Removes emails written before `time`; returns how many. */
     async prune(time: Date): Promise<number> {
       const old = (await stored(await names())).filter(({ writtenAt }) => writtenAt < time)
       let removed = 0

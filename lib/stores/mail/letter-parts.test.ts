@@ -23,7 +23,7 @@ it.each([
     ['第一段。', '第二段，带“引号”和一个很长很长的句子，'.repeat(20)],
   ],
   ['long, with = and accents', `Ä ${'long '.repeat(40)}= end`, [`x = ${'é'.repeat(300)}`]],
-])('reads what the mailer wrote: %s', async (_, subject, paragraphs) => {
+])('letterParts returns the parts of a message that the mailer wrote: %s', async (_, subject, paragraphs) => {
   const parts = letterParts(await made('ada@example.org', subject, paragraphs))
   expect(parts).toEqual({
     to: 'ada@example.org',
@@ -32,12 +32,12 @@ it.each([
   })
 })
 
-it('has no text where there is none that could be read', () => {
+it('letterParts returns null as text when there is none that it can read', () => {
   expect(letterParts('To: a@example.org\r\nContent-Type: text/html\r\n\r\n<p>x</p>').text).toBeNull()
   expect(letterParts('').text).toBeNull()
 })
 
-it('whatever the bytes are, gives text that a page can show', () => {
+it('letterParts returns displayable text for any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) => {
       const raw = Buffer.from(bytes).toString('utf8')
@@ -49,7 +49,7 @@ it('whatever the bytes are, gives text that a page can show', () => {
   )
 })
 
-it('parses endless headers and bodies without work that grows with the square of their length', () => {
+it('letterParts parses endless headers and bodies in less than quadratic time', () => {
   const spent = processorTime(() => {
     headersOf(`Subject: =?utf-8?b?${'A'.repeat(200_000)}\r\n ${'\r\n '.repeat(50_000)}x`)
     letterParts(`Content-Type: multipart/mixed; boundary="b"\r\n\r\n${'--b\r\n'.repeat(50_000)}`)

@@ -1,9 +1,9 @@
-/** What a letter says, as far as it can be read. */
+/** The parts of an email, as far as they can be read. */
 export interface LetterParts {
-  /** As the headers write them; empty where they say nothing. */
+  /** As in the headers; empty if missing. */
   to: string
   subject: string
-  /** The plain text; null where there is none. */
+  /** The plain text; null if there is none. */
   text: string | null
 }
 
@@ -21,7 +21,7 @@ const printable = (text: string): Buffer =>
     'latin1',
   )
 
-/** Encoded words (RFC 2047) in UTF-8, those that stand beside each other joined before they are read. */
+/** Decodes encoded words (RFC 2047) in UTF-8. Adjacent ones are joined before decoding. */
 function wordsOf(text: string): string {
   return text.replace(/=\?utf-8\?([bq])\?[^?]*\?=(?:\s+=\?utf-8\?\1\?[^?]*\?=)*/gi, (run, kind: string) => {
     const pieces = [...run.matchAll(/=\?utf-8\?[bq]\?([^?]*)\?=/gi)].map(([, data = '']) =>
@@ -31,7 +31,7 @@ function wordsOf(text: string): string {
   })
 }
 
-/** Without what would act on a terminal or a page rather than be read. */
+/** Removes control characters that would affect a terminal or a page. */
 const legible = (text: string): string =>
   text
     .replace(/\r\n?/g, '\n')
@@ -49,13 +49,16 @@ function split(message: string): [head: string, body: string] {
   return end ? [message.slice(0, end.index), message.slice(end.index + end[0].length)] : [message, '']
 }
 
-/** Reads the headers alone; they are all of `head`, or its beginning. */
+/** Reads only the headers; `head` is the beginning of a message. */
 export function headersOf(head: string): Pick<LetterParts, 'to' | 'subject'> {
   const [headers] = split(head)
   return { to: line(wordsOf(headerOf(headers, 'To'))), subject: line(wordsOf(headerOf(headers, 'Subject'))) }
 }
 
-/** Reads a message as ours are made: plain text, or `multipart/alternative` with a plain part (RFC 2045, 2046). Anything else has no text. */
+/**
+ * Parses a message as our mailer writes it: plain text, or `multipart/alternative` with a plain part (RFC 2045, 2046). Other messages
+ * have no text.
+ */
 export function letterParts(message: string): LetterParts {
   const [headers, body] = split(message)
   const type = headerOf(headers, 'Content-Type')

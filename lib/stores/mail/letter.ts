@@ -1,11 +1,14 @@
 import type { Letter } from './mail.ts'
 
-/** A letter without the address it goes to. */
+/** An email without its recipient. */
 export type LetterContent = Omit<Letter, 'to'>
 
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
 
-/** Paragraphs as text and as HTML that mail programs agree on. A paragraph that is a link stands alone. `language` is a BCP 47 tag. */
+/**
+ * Renders paragraphs as text and as HTML that mail programs render consistently. A link must be a separate paragraph. `language` is a
+ * BCP 47 tag.
+ */
 export function letter(language: string, subject: string, paragraphs: readonly string[]): LetterContent {
   const isLink = (text: string) => /^https?:\/\/\S+$/.test(text)
   const html = paragraphs.map((text) => {
@@ -19,5 +22,5 @@ export function letter(language: string, subject: string, paragraphs: readonly s
   }
 }
 
-/** A time as letters write it: to the minute, in UTC. */
+/** A time in the format of emails: to the minute, in UTC. */
 export const letterTime = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`

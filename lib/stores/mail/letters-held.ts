@@ -2,16 +2,16 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { LetterFolder } from './letter-folder.ts'
 
-/** Letters in the folder are kept this long, in milliseconds. */
+/** The retention period of emails in the folder, in milliseconds. */
 export const lettersKept = 7 * 86_400_000
 
 export interface LetterHolderPorts {
   folder: LetterFolder
-  /** The account's address while it has one. Without a transaction it asks by itself. */
+  /** The account's address, if it has one. Without a transaction it runs its own query. */
   addressOf(accountId: string, tx?: Transaction): Promise<string | undefined>
 }
 
-/** Letters that lie in the folder, where there is no mail server, or was none. An item is a file's name. */
+/** The data source of emails in the folder, which are written while no mail server is configured. An item is a file's name. */
 export const letterHolder = ({ folder, addressOf }: LetterHolderPorts): DataHolder => ({
   name: 'mail.letters',
   store: 'files',
@@ -37,7 +37,7 @@ export const letterHolder = ({ folder, addressOf }: LetterHolderPorts): DataHold
     return { items: letters.map(({ name }) => name).sort(), held: {} }
   },
   erase: (_scope, items) => folder.remove(items),
-  /** By the names of the files, and by the marks, which need no address: that is gone by then. */
+  /** Searches by file names and by marks. Marks need no address, which is already deleted at this point. */
   async residue(scope, items) {
     if (!('subject' in scope) || scope.subject.account === null) return 0
     return folder.left(items, scope.subject.account)

@@ -58,7 +58,7 @@ describe('through a server', () => {
   })
   afterAll(() => new Promise<void>((closed) => server.close(closed)))
 
-  test('a letter arrives whole, at one address', async () => {
+  test('send delivers a complete email to one address', async () => {
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
     await mail.verify()
     await mail.send(letter)
@@ -71,7 +71,7 @@ describe('through a server', () => {
   test.each([
     ['a comma', 'ada@example.org, eve@example.net'],
     ['a line break', 'ada@example.org\r\nBcc: eve@example.net'],
-  ])('an address with %s is refused: it adds no recipient and no header', async (_, to) => {
+  ])('send rejects an address with %s, and adds no recipient and no header', async (_, to) => {
     received.length = 0
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
     await expect(mail.send({ ...letter, to })).rejects.toThrow('EENVELOPE')
@@ -79,7 +79,7 @@ describe('through a server', () => {
     expect(received).toEqual([])
   })
 
-  test('a refusal is told by its code, without the address', async () => {
+  test('send reports a refusal by its code, without the address', async () => {
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
     const error = await mail.send({ ...letter, to: 'unknown@example.org' }).catch((reason: unknown) => reason)
     mail.close()
@@ -87,7 +87,7 @@ describe('through a server', () => {
     expect(error).not.toHaveProperty('cause')
   })
 
-  test('a server that is not there is an error, and soon', async () => {
+  test('send fails soon when the server is unreachable', async () => {
     const mail = openMail({ smtpUrl: 'smtp://127.0.0.1:1', from, dataDir: '/nowhere' })
     await expect(mail.verify()).rejects.toThrow(/ECONNREFUSED/)
     await expect(mail.send(letter)).rejects.toThrow(/ESOCKET|ECONNREFUSED/)
@@ -100,7 +100,7 @@ describe('into a folder', () => {
   const folder = join(dataDir, 'mail')
   afterAll(() => rmSync(dataDir, { recursive: true }))
 
-  test('a letter is a file that its owner alone can read', async () => {
+  test('send writes a file that only its owner can read', async () => {
     const mail = openMail({ from, dataDir })
     await mail.send(letter)
     const names = readdirSync(folder)
@@ -112,7 +112,7 @@ describe('into a folder', () => {
     expectLetter(readFileSync(file, 'utf8'))
   })
 
-  test('old letters go, young ones stay, and nothing but letters is touched', async () => {
+  test('prune removes old emails and keeps recent ones and other files', async () => {
     const mail = openMail({ from, dataDir })
     await mail.send(letter)
     const [old = ''] = readdirSync(folder).sort()

@@ -9,40 +9,40 @@ export interface Letter {
   text: string
   html: string
   /**
-   * By what it is found again where it lies in the folder: the id of the account that it is about, so that it goes with the account. What
-   * tells a person of their erasure has the request's: the request minds it.
+   * Identifies the email in the folder: the id of the account that it is about, so that it is deleted with the account. An email that
+   * informs a person about their erasure has the id of the request instead, which manages it.
    */
   about?: string
 }
 export interface MailPort {
-  /** Resolves once the server has taken the letter, or the file is written. Rejects, naming no address, when it could not be handed over. */
+  /** Resolves once the server has accepted the email or the file is written. Rejects, without naming the address, if that failed. */
   send(letter: Letter): Promise<void>
-  /** Rejects, with the server's reason, when letters could not be sent now. */
+  /** Rejects with the server's reason if emails cannot be sent now. */
   verify(): Promise<void>
-  /** Removes letters that were written to the folder before `time`; returns how many. */
+  /** Removes emails written to the folder before `time`; returns how many. */
   prune(time: Date): Promise<number>
-  /** Where letters lie that no server took. */
+  /** Stores emails while no mail server is configured. */
   folder: LetterFolder
   close(): void
 }
 export interface MailSettings {
-  /** `smtp://user:password@host:587` or `smtps://…`; without it letters go to `<dataDir>/mail`. */
+  /** `smtp://user:password@host:587` or `smtps://…`; without it, emails are written to `<dataDir>/mail`. */
   smtpUrl?: string | undefined
   /** `Name <address>`. */
   from: string
   dataDir: string
 }
 
-/** A letter is set from our own templates: nothing in it may make the mailer read a file or fetch an address. */
+/** Emails come from our own templates; nothing in them may make the mailer read a file or fetch a URL. */
 const ownPartsOnly = { disableFileAccess: true, disableUrlAccess: true }
 
-/** Mail through a server, or, without one, as files that a person can open. */
+/** Sends email through a server or, without one, writes it to readable files. */
 export function openMail({ smtpUrl, from, dataDir }: MailSettings): MailPort {
   const folder = letterFolder(join(dataDir, 'mail'))
   return smtpUrl === undefined ? folderMail(from, folder) : smtpMail(from, smtpUrl, folder)
 }
 
-/** Codes alone: the server's own words repeat the address, and errors are logged and kept with their job. */
+/** Codes only: the server's own message repeats the address, and errors are logged and stored with their job. */
 function reasonOf(error: unknown): string {
   const field = (name: string) =>
     typeof error === 'object' && error !== null ? Object.getOwnPropertyDescriptor(error, name)?.value : undefined
@@ -59,7 +59,7 @@ function smtpMail(from: string, url: string, folder: LetterFolder): MailPort {
   })
   return {
     async send({ to, about: _, ...letter }) {
-      // As an object, so that the address is one address whatever is in it.
+      // As an object, so that its content is always parsed as one address.
       await transport
         .sendMail({ from, to: { name: '', address: to }, ...letter, ...ownPartsOnly })
         .catch((error: unknown) => {
@@ -69,7 +69,7 @@ function smtpMail(from: string, url: string, folder: LetterFolder): MailPort {
     async verify() {
       await transport.verify()
     },
-    // From before there was a server.
+    // Removes emails written before a server was configured.
     prune: folder.prune,
     folder,
     close: () => transport.close(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { objectsPlace } from './address.ts'
 
-describe('where objects lie', () => {
+describe('objectsPlace', () => {
   it.each([
     [undefined, { provider: 'files', folder: '/data/objects' }],
     ['file:/srv/objects', { provider: 'files', folder: '/srv/objects' }],
@@ -31,7 +31,7 @@ describe('where objects lie', () => {
       'gs://bucket?endpoint=http://127.0.0.1:4443/',
       { provider: 'gcs', endpoint: 'http://127.0.0.1:4443', shown: 'gs://bucket at 127.0.0.1:4443' },
     ],
-  ])('is read from %s', (url, expected) => {
+  ])('returns the place for %s', (url, expected) => {
     const place = objectsPlace(url, '/data')
     expect(place).toMatchObject(expected)
     expect(place.shown).not.toMatch(/key|se.cr.et/)
@@ -53,7 +53,7 @@ describe('where objects lie', () => {
     ['gs://bucket?endpoint=http://key:hush@host', /endpoint=http/],
     ['ftp://key:hush@host/bucket', /takes file:<folder>, s3:/],
     ['/hush/folder', /not a URL|takes file:/],
-  ])('refuses %s, says what it takes, and nothing of what it was given', (url, message) => {
+  ])('rejects %s with the accepted form and without the given value', (url, message) => {
     expect(() => objectsPlace(url, '/data')).toThrow(message)
     try {
       objectsPlace(url, '/data')

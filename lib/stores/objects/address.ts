@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url'
 import type { GcsPlace } from './gcs.ts'
 import type { S3Place } from './s3.ts'
 
-/** Where objects lie. `shown`: the address without credentials, as people read it. */
+/** The location of the objects. `shown`: the address without credentials, for display. */
 export type ObjectsPlace = { shown: string } & (
   | { provider: 'files'; folder: string }
   | ({ provider: 's3' } & S3Place)
   | ({ provider: 'gcs' } & GcsPlace)
 )
 
-/** The messages say what KP_OBJECTS_URL takes, and nothing of what it was given: that may be a secret. */
+/** The message names what KP_OBJECTS_URL accepts and never its value, which may contain a secret. */
 const refuse = (message: string): never => {
   throw new Error(`KP_OBJECTS_URL ${message}`)
 }
@@ -81,8 +81,9 @@ function filesPlace(folder: string): ObjectsPlace {
 }
 
 /**
- * What KP_OBJECTS_URL says: `file:…`, `s3://key:secret@host:port/bucket?region=…&tls=false&path_style=true`, `s3://bucket?region=…` (AWS),
- * `gs://bucket`, with `?endpoint=` for a server of one's own. Without it, the folder `objects` of the data folder. Throws a message for people.
+ * Parses KP_OBJECTS_URL: `file:…`, `s3://key:secret@host:port/bucket?region=…&tls=false&path_style=true`, `s3://bucket?region=…` (AWS),
+ * or `gs://bucket`, with `?endpoint=` for another server than Google's. Without it: the folder `objects` of the data folder. @throws
+ * Error with a message for the operator
  */
 export function objectsPlace(url: string | undefined, dataDir: string): ObjectsPlace {
   if (url === undefined) return filesPlace(`${dataDir}/objects`)

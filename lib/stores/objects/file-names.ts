@@ -1,6 +1,6 @@
 /**
- * How a key lies in a folder: each segment percent-encoded (letters, digits, `-` and `_` stay), the last one with `.o`. A segment whose
- * name would be longer than a file's may be goes through folders that end in `+`. No dot and no slash of a key is one of the path.
+ * The file name of a key: each segment is percent-encoded (letters, digits, `-` and `_` stay), and the last gets the ending `.o`. A
+ * segment too long for a file name is split into folders that end in `+`. Dots and slashes of a key never become part of the path.
  */
 const longest = 200
 const plain = /^[A-Za-z0-9_-]$/
@@ -20,7 +20,7 @@ function piecesOf(segment: string): string[] {
   return pieces
 }
 
-/** The folders to go through, and the file's name without its ending. */
+/** The folders of the file, and its name without the ending. */
 export function placeOfKey(key: string): { folders: string[]; name: string } {
   const folders: string[] = []
   for (const segment of key.split('/')) {
@@ -30,7 +30,7 @@ export function placeOfKey(key: string): { folders: string[]; name: string } {
   return { name: folders.pop() ?? '', folders }
 }
 
-/** What a name in the folder is: an object, an upload that was not finished, a folder of a whole segment, or of its beginning. */
+/** What a name in the folder is: an object, an unfinished upload, a folder for a whole segment, or a folder for the beginning of one. */
 export type Named =
   | { kind: 'object'; text: string }
   | { kind: 'upload'; text: string; id: string }
@@ -39,7 +39,7 @@ export type Named =
 
 const form = /^((?:[A-Za-z0-9_-]|%[0-9A-F]{2})+)(\.o|\.[0-9a-f]{16}\.tmp|\+)?$/
 
-/** Undefined where it is no name of ours. */
+/** Undefined if the name is not one of ours. */
 export function named(name: string): Named | undefined {
   const [, stem = '', ending = ''] = form.exec(name) ?? []
   if (stem === '') return undefined

@@ -34,7 +34,7 @@ async function* bytes(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)
 }
 
-it('keeps files that their owner alone reads, and takes empty folders away, but never its own', async () => {
+it('fileObjects stores files that only their owner can read, and removes empty folders except the root', async () => {
   const outer = await mkdtemp(join(tmpdir(), 'kp-objects-'))
   const root = join(outer, 'objects')
   const store = fileObjects(root)
@@ -46,7 +46,7 @@ it('keeps files that their owner alone reads, and takes empty folders away, but 
   await rm(outer, { recursive: true })
 })
 
-it('loses no object to an erasure of its neighbours, however the folders come and go', async () => {
+it('put loses no object when neighbours are erased and folders come and go', async () => {
   const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
   const store = fileObjects(root)
   const keys = Array.from({ length: 40 }, (_, n) => `one/two/${n}`)
@@ -60,7 +60,7 @@ it('loses no object to an erasure of its neighbours, however the folders come an
   await rm(root, { recursive: true })
 })
 
-it('says so when the erasure of a key overtakes its upload, and keeps nothing', async () => {
+it('put rejects and stores nothing when the key is erased during the upload', async () => {
   const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
   const store = fileObjects(root)
   const overtaken = async function* (): AsyncGenerator<Uint8Array> {
@@ -73,7 +73,7 @@ it('says so when the erasure of a key overtakes its upload, and keeps nothing', 
   await rm(root, { recursive: true })
 })
 
-it('is down where the folder may not be written', async ({ skip }) => {
+it('state returns down when the folder is not writable', async ({ skip }) => {
   if (process.getuid?.() === 0) return skip('root may write everywhere')
   const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
   await chmod(root, 0o500)
@@ -82,7 +82,7 @@ it('is down where the folder may not be written', async ({ skip }) => {
 })
 
 it.each(['a', '..', '.', 'a/b', 'ü', 'a.o', 'a+', '%2F', `${'ä'.repeat(200)}/x`])(
-  'names the key %s by no path of its own',
+  'placeOfKey encodes the key %s without path segments from it',
   (key) => {
     const { folders, name } = placeOfKey(key)
     for (const one of [...folders, `${name}.o`]) {

@@ -10,7 +10,7 @@ import type { ObjectStore, ObjectVersion } from './objects.ts'
 
 const nameOf = (error: unknown): string => errorCode(error) ?? 'unknown fault'
 const isMissing = (error: unknown): boolean => errorCode(error) === 'ENOENT'
-/** What the file system says against it, without the path: that names keys. */
+/** The file system's error without the path, which contains keys. */
 const refused = (error: unknown): Problem =>
   Problem.is(error)
     ? error
@@ -35,7 +35,7 @@ async function synced(folder: string): Promise<void> {
   }
 }
 
-/** Changes with every write: each makes a new file. */
+/** Changes with every write, because each write creates a new file. */
 const stateOf = ({ ino, size, mtimeNs }: { ino: bigint; size: bigint; mtimeNs: bigint }): string =>
   `${ino}:${size}:${mtimeNs}`
 
@@ -46,8 +46,8 @@ interface Level {
 }
 
 /**
- * Objects as files under a folder that its owner alone reads. One is written beside its place and moved there when it is on the disk; what a
- * crash left of that counts as a version of its key until it is erased. Several processes may share the folder.
+ * Objects as files in a folder that only its owner can read. A file is written under a temporary name and renamed when it is on disk;
+ * what a crash leaves counts as a version of its key until it is erased. Several processes may share the folder.
  */
 export function fileObjects(root: string): ObjectStore {
   const pathOf = (key: string) => {
@@ -55,13 +55,13 @@ export function fileObjects(root: string): ObjectStore {
     return { folder: join(root, ...folders), name }
   }
 
-  /** Makes the folder, and everything on the way to it, so that a crash does not lose it. */
+  /** Creates the folder and its parents, and syncs them, so that a crash does not lose them. */
   async function prepare(folder: string): Promise<void> {
     const first = await mkdir(folder, { recursive: true, mode: 0o700 })
     if (first === undefined) return
     for (let made = folder; made.length >= first.length; made = dirname(made)) await synced(dirname(made))
   }
-  /** An erasure beside us takes folders away that are empty. */
+  /** Retries, because a concurrent erasure removes empty folders. */
   async function begin(folder: string, name: string): Promise<FileHandle> {
     for (let attempt = 1; ; attempt++) {
       await prepare(folder)
@@ -86,7 +86,7 @@ export function fileObjects(root: string): ObjectStore {
       throw refused(error)
     }
   }
-  /** The file of a key, and what was begun for it. */
+  /** The file of a key, and its unfinished uploads. */
   async function namesOf(key: string): Promise<string[]> {
     const { folder, name } = pathOf(key)
     return (await entries(folder)).filter(
@@ -94,7 +94,7 @@ export function fileObjects(root: string): ObjectStore {
     )
   }
 
-  /** What lies in a folder, in the order of the keys: long segments put together again. */
+  /** The contents of a folder in the order of the keys, with long segments joined again. */
   async function level(folder: string, begun = ''): Promise<Level[]> {
     const found = new Map<string, Level>()
     for (const name of await entries(folder)) {
@@ -130,10 +130,10 @@ export function fileObjects(root: string): ObjectStore {
     for (let empty = folder; empty.startsWith(root) && empty !== root; empty = dirname(empty)) {
       const isGone = await rmdir(empty).then(
         () => true,
-        () => false, // something lies there
+        () => false, // the folder is not empty
       )
       if (!isGone) break
-      await synced(dirname(empty)).catch(() => {}) // the next may be gone already; what counts went before
+      await synced(dirname(empty)).catch(() => {}) // the parent may already be removed; earlier removals are synced
     }
     return true
   }
@@ -262,6 +262,6 @@ export function fileObjects(root: string): ObjectStore {
   }
 }
 
-/** Whether no object lies in a folder, nor anything begun of one; or there is no such folder. */
+/** Whether a folder is missing or contains no objects and no unfinished uploads. */
 export const hasNoObject = async (folder: string): Promise<boolean> =>
   (await fileObjects(folder).list('', '', 1)).length === 0

@@ -42,7 +42,7 @@ describe.skipIf(!isInstalled('gcs'))('with a Google Cloud Storage server', () =>
   objectsSuite('Google Cloud Storage with versions', () => bedOf(`with-versions-${run}`, true))
   objectsSuite('Google Cloud Storage without versions', () => bedOf(`without-versions-${run}`, false))
 
-  it('is down and unavailable with a bucket that is not there, which is never an empty answer', async () => {
+  it('a missing bucket is reported as down and unavailable and never as empty', async () => {
     const store = storeOf('no-such-bucket')
     expect(await store.state()).toMatchObject({ state: 'down', detail: '404' })
     for (const ask of [() => store.get('a'), () => store.versions('a'), () => store.erase(['a'])])

@@ -9,7 +9,7 @@ import type { ObjectStore, ObjectVersion } from './objects.ts'
 
 export interface GcsPlace {
   bucket: string
-  /** A server of one's own, which is asked without credentials; undefined: Google, with the credentials that its library finds. */
+  /** Another server than Google's, accessed without credentials. Undefined: Google, with the credentials that its library finds. */
   endpoint: string | undefined
 }
 interface Generation extends ObjectVersion {
@@ -18,12 +18,12 @@ interface Generation extends ObjectVersion {
 const atOnce = 8
 const perPage = 1000
 
-/** What failed, by its HTTP status or the system's name for it; nothing of the request. */
+/** The HTTP status or the system's name of the error, without any part of the request. */
 function nameOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return /^[A-Za-z0-9_]{1,64}$/.test(code) ? code : 'unknown fault'
 }
-/** By the HTTP status and the reason that Google names. A 404 here is the bucket's: objects that do not exist are no error. */
+/** Maps the HTTP status and Google's reason. A 404 here is about the bucket: missing objects are not an error. */
 export function gcsRefusal(error: unknown): StoreRefusal | undefined {
   const name = nameOf(error)
   const { errors } = error instanceof Error && 'errors' in error ? error : {}
@@ -45,9 +45,9 @@ const told = async <T>(work: Promise<T>): Promise<T> => {
     throw refused(error)
   }
 }
-/** What may go well a moment later: a connection that was kept and is closed, a server that is busy. */
+/** Temporary errors: a reused connection that was closed, a busy server. */
 const passing = /^(ECONNRESET|EPIPE|ETIMEDOUT|408|429|50[0234])$/
-/** Only for what may be asked twice. */
+/** Retries. Only for repeatable requests. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (const rest of [50, 500])
     try {
@@ -66,7 +66,7 @@ async function* toldAlong(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-/** Google Cloud Storage, with all generations of an object. Nothing is connected before it is first asked something. */
+/** Google Cloud Storage, with all generations of an object. Connects on first use. */
 export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
   const bucket: Bucket = new Storage({
     ...(endpoint !== undefined && { apiEndpoint: endpoint, projectId: 'local', useAuthWithCustomEndpoint: false }),
@@ -74,7 +74,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
     retryOptions: { autoRetry: false },
   }).bucket(name)
 
-  /** From `from` on, itself included. */
+  /** Starts at `from`, inclusive. */
   async function* generations(prefix: string, from = ''): AsyncGenerator<Generation[]> {
     const question = { prefix, versions: true, autoPaginate: false, maxResults: perPage }
     for (let pageToken: string | undefined; ; ) {
@@ -117,7 +117,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
         try {
           await patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
         } catch (error) {
-          // A hold, a retention policy, missing rights: the others go nevertheless.
+          // A hold, a retention policy or missing rights: continue with the other versions.
           if (nameOf(error) !== '403' && nameOf(error) !== '412') throw error
           refusals++
         }
@@ -152,7 +152,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
         }
       }
       try {
-        // One request: what is not sent to its end is not stored, and no unfinished upload stays behind.
+        // A single request: an incomplete upload is not stored and leaves nothing behind.
         const target = bucket.file(key).createWriteStream({ resumable: false, contentType: mediaType })
         await pipeline(Readable.from(source(), { objectMode: false }), target)
       } catch (error) {
@@ -167,7 +167,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
         return toldAlong(file.createReadStream())
       } catch (error) {
         if (nameOf(error) !== '404') throw refused(error)
-        // A bucket that is not there answers the same.
+        // A missing bucket returns the same error.
         await told(patiently(() => bucket.getFiles({ maxResults: 1, autoPaginate: false })))
         return undefined
       }

@@ -1,15 +1,18 @@
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** Of a key, in bytes of UTF-8: what S3 and Google Cloud Storage take. */
+/** The maximum length of a key in bytes of UTF-8 in S3 and Google Cloud Storage. */
 const mostBytes = 1024
 
 const isControl = (character: string): boolean => character < ' ' || character === '\u007f'
 
-/** Whether a server can be asked for it; applications may have named objects so that we would not. */
+/** Whether a server can be asked for this key. Applications may use keys that we would not. */
 export const isAskable = (key: string): boolean =>
   key !== '' && key.isWellFormed() && Buffer.byteLength(key) <= mostBytes && ![...key].some(isControl)
 
-/** Whether an object may be put under it: what every store takes and gives back as it was, and no server reads as a path that climbs. */
+/**
+ * Whether an object may be stored under this key: every store accepts it and returns it unchanged, and no server interprets it as a path
+ * to a parent folder.
+ */
 export const isKey = (key: string): boolean =>
   isAskable(key) && key.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..')
 
@@ -21,10 +24,10 @@ export function checkKey(key: string): void {
     )
 }
 
-/** In the order of their bytes, as the servers list them. */
+/** By bytes, as servers list keys. */
 export const inKeyOrder = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other))
 
-/** Runs it for each, some at once. The first failure ends it. */
+/** Runs `run` for each item, `atOnce` concurrently. The first failure stops it. */
 export async function forEach<T>(items: readonly T[], atOnce: number, run: (item: T) => Promise<void>): Promise<void> {
   const left = items.values()
   await Promise.all(
@@ -34,7 +37,7 @@ export async function forEach<T>(items: readonly T[], atOnce: number, run: (item
   )
 }
 
-/** The bytes of a stream; undefined where there are more than `most`. */
+/** The bytes of a stream; undefined if there are more than `most`. */
 export async function bytesUpTo(stream: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
   const pieces: Uint8Array[] = []
   let size = 0

@@ -2,9 +2,9 @@ import type { StoreState } from '../store-state.ts'
 
 export interface ObjectVersion {
   key: string
-  /** As the store calls it; where it keeps none, empty. An unfinished upload: `upload:` and its id. */
+  /** The store's id of the version, or empty if it has no versions. For an unfinished upload: `upload:` and its id. */
   version: string
-  /** Of an unfinished upload or a delete marker 0. */
+  /** 0 for an unfinished upload or a delete marker. */
   bytes: number
   at: Date
 }
@@ -14,41 +14,50 @@ export interface ObjectContent {
   version: string
   /** Changes with the content: for {@link ObjectStore.replace}. */
   state: string
-  /** Undefined where the store keeps none. */
+  /** Undefined if the store does not record it. */
   mediaType: string | undefined
-  /** Undefined where the object is larger than was asked for. */
+  /** Undefined if the object is larger than the requested maximum. */
   bytes: Buffer | undefined
   /** Names and values of user metadata and tags. */
   described: string[]
 }
 
 /**
- * Bytes under keys, with every version that the store keeps of them. Files under a folder, S3, Google Cloud Storage; all pass one suite.
- * Every method throws `unavailable` when the store does not answer; no message names an address, a key or a credential.
+ * Bytes under keys, with every version that the store retains: files in a folder, S3, or Google Cloud Storage; all pass one suite. No
+ * message contains an address, a key or a credential. @throws `unavailable` from every method if the store does not respond
  */
 export interface ObjectStore {
   provider: 'files' | 's3' | 'gcs'
   state(): Promise<StoreState>
-  /** Resolves once it is there whole; a failed one leaves nothing under the key. Of several at once, one is there whole in the end. */
+  /**
+   * Resolves once the object is stored completely; a failed upload leaves nothing under the key. Of several concurrent uploads, one is
+   * stored completely.
+   */
   put(key: string, bytes: AsyncIterable<Uint8Array>, about: { mediaType: string }): Promise<void>
-  /** The newest version, to be read or ended; undefined where there is none. */
+  /** The newest version; undefined if there is none. The caller must read it or end it. */
   get(key: string): Promise<AsyncIterable<Uint8Array> | undefined>
-  /** All versions of a key, delete markers and unfinished uploads among them. */
+  /** All versions of a key, including delete markers and unfinished uploads. */
   versions(key: string): Promise<ObjectVersion[]>
-  /** Removes every version of these keys for good. Gives how many keys had any. Throws `unavailable` where one is left (a lock, a retention rule). */
+  /**
+   * Permanently removes every version of these keys. Returns how many keys had any. @throws `unavailable` if one remains (a lock, a
+   * retention rule)
+   */
   erase(keys: readonly string[]): Promise<number>
-  /** One version, the newest unless it is named; undefined where there is none or a delete marker. `most`: bytes that are read. */
+  /**
+   * One version, by default the newest; undefined if it does not exist or is a delete marker. `most`: the maximum number of bytes to
+   * read.
+   */
   read(key: string, most: number, version?: string): Promise<ObjectContent | undefined>
   /**
-   * Stores new bytes with the content type, metadata and tags of the newest version, then removes the versions that were there before.
-   * Returns false, and changes nothing, when the newest version is not the one that was read.
+   * Stores new bytes with the content type, metadata and tags of the newest version, then removes the previous versions. If the newest
+   * version is not the one that was read, it changes nothing and returns false.
    */
   replace(key: string, was: Pick<ObjectContent, 'state'>, bytes: Buffer): Promise<boolean>
-  /** Removes these versions of a key; others stay. */
+  /** Removes these versions of a key and no others. */
   eraseVersions(key: string, versions: readonly string[]): Promise<void>
-  /** Keys that begin so and have any version, in the order of their bytes, after one. */
+  /** Keys with this prefix that have any version, in byte order, after `after`. */
   list(prefix: string, after: string, most: number): Promise<string[]>
-  /** Seconds for which the provider itself keeps what was erased, where it can be brought back (soft delete); 0: it keeps nothing. */
+  /** For how many seconds the provider retains erased objects so that they can be restored (soft delete); 0: none. */
   lingers(): Promise<number>
   close(): Promise<void>
 }

@@ -14,7 +14,7 @@ test.each([
   ['RequestTimeTooSkewed', undefined],
   ['ECONNREFUSED', undefined],
   ['TimeoutError', undefined],
-])('S3 error %s is the refusal %s', (code, refusal) => {
+])('s3Refusal maps the error %s to %s', (code, refusal) => {
   expect(s3Refusal(code)).toBe(refusal)
 })
 
@@ -29,6 +29,6 @@ test.each([
   [429, 'rateLimitExceeded', undefined],
   [503, 'backendError', undefined],
   ['ECONNREFUSED', '', undefined],
-])('Google Cloud Storage error %s %s is the refusal %s', (code, reason, refusal) => {
+])('gcsRefusal maps the error %s %s to %s', (code, reason, refusal) => {
   expect(gcsRefusal(answered(code, reason))).toBe(refusal)
 })

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { ObjectVersion } from './objects.ts'
 
-/** A version as S3 deletes it. */
+/** A version with the id by which S3 deletes it. */
 export interface S3Version extends ObjectVersion {
   versionId: string | undefined
 }
@@ -17,7 +17,7 @@ interface Entry {
   LastModified?: Date | undefined
 }
 
-/** That the server has no such operation, as R2 has no versions; nothing that passes by itself. */
+/** The server does not support this operation, as R2 does not support versions. It is not a temporary error. */
 const isUnknownThere = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'NotImplemented' || error.name === 'MethodNotAllowed')
 
@@ -29,7 +29,7 @@ const versionOf = ({ Key = '', VersionId, Size = 0, LastModified = new Date(0) }
   at: LastModified,
 })
 
-/** What lies under a prefix: page after page, versions and delete markers first, then uploads that were not finished. */
+/** Lists everything under a prefix, page by page: first versions and delete markers, then unfinished uploads. */
 export function s3Listing(client: S3Client, bucket: string) {
   let hasVersions = true
 
@@ -65,7 +65,7 @@ export function s3Listing(client: S3Client, bucket: string) {
     client.send(new ListObjectVersionsCommand({ Bucket: bucket, Prefix: prefix, ...marker }))
 
   return {
-    /** From `after` on, itself included where the server does so. */
+    /** Starts at `after`, inclusive on servers that include it. */
     async *versions(prefix: string, after = ''): AsyncGenerator<S3Version[]> {
       if (!hasVersions) return yield* plain(prefix, after)
       try {

@@ -75,7 +75,7 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
     const bytes = async function* () {
       yield Buffer.from('x')
     }
-    it('is unavailable, by counts alone, while a lock keeps a version; the others go', async () => {
+    it('erase rejects as unavailable with counts only when a lock retains a version, and removes the others', async () => {
       const Bucket = `locked-${run}`
       await client.send(new CreateBucketCommand({ Bucket, ObjectLockEnabledForBucket: true }))
       const store = storeOf(Bucket)
@@ -95,9 +95,9 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
     })
 
     it.each([
-      ['a bucket that is not there', () => storeOf('no-such-bucket'), 'NoSuchBucket', 'missing'],
+      ['a missing bucket', () => storeOf('no-such-bucket'), 'NoSuchBucket', 'missing'],
       [
-        'a key that is not known',
+        'an unknown key',
         () => openObjects(`s3://stranger:wrong-secret@127.0.0.1:${server.port}/locked-${run}?tls=false`),
         expect.any(String),
         'credentials',
@@ -108,7 +108,7 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
         'SignatureDoesNotMatch',
         'credentials',
       ],
-    ])('refuses with %s, which is never an empty answer', async (_what, open, detail, refusal) => {
+    ])('every method rejects %s and never returns an empty answer', async (_what, open, detail, refusal) => {
       const store = open()
       expect(await store.state()).toMatchObject({ state: 'down', detail })
       for (const ask of [() => store.get('a'), () => store.versions('a'), () => store.erase(['a'])])

@@ -25,23 +25,23 @@ export interface S3Place {
   pathStyle: boolean
   /** Undefined: AWS. */
   endpoint: string | undefined
-  /** Undefined: as the SDK finds them (environment, profile, role of the machine). */
+  /** Undefined: those that the SDK finds (environment, profile, role of the machine). */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined
 }
 
-/** Of all parts but the last, in bytes. S3 takes 5 MiB at least, and R2 parts of one size alone. */
+/** The size of all parts but the last, in bytes. S3 requires at least 5 MiB, and R2 requires parts of equal size. */
 const partBytes = 8 * 1024 * 1024
-/** Objects of one DeleteObjects. */
+/** Objects per DeleteObjects request. */
 const mostDeleted = 1000
 const atOnce = 8
 
-/** What failed, as S3 calls it; nothing of the request, which carries a signature and names the key. */
+/** S3's name of the error, without any part of the request, which has a signature and contains the key. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown fault'
   const code = errorCode(error) ?? error.name
   return /^[A-Za-z0-9_.]{1,64}$/.test(code) ? code : 'unknown fault'
 }
-/** By the code of an S3 error. A clock that is wrong, a full disk and a key that expired are mended without us, so they are no refusals. */
+/** Maps the code of an S3 error. A wrong clock, a full disk and an expired key are resolved elsewhere, so they are not refusals. */
 export function s3Refusal(name: string): StoreRefusal | undefined {
   if (/^(InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|NotSignedUp|XAdminUserNotFound)$/.test(name))
     return 'credentials'
@@ -75,13 +75,13 @@ async function* toldAlong(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-/** A key or version that does not exist, or a delete marker. */
+/** A missing key or version, or a delete marker. */
 const unreadable = /^(NoSuchKey|NoSuchVersion|NotFound|MethodNotAllowed|404|405)$/
-/** The newest version is another one than was read. */
+/** The newest version is not the one that was read. */
 const changed = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey|NotFound|412|409|404)$/
 const withoutTags = /^(NotImplemented|NoSuchTagSet|NoSuchTagSetError|MethodNotAllowed|AccessDenied)$/
 
-/** The bytes in pieces of a part each; the last may be shorter, and is empty only where there is nothing else. */
+/** The bytes in pieces of one part each. The last may be shorter, and is empty only if there is nothing else. */
 async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let gathered: Uint8Array[] = []
   let size = 0
@@ -100,7 +100,7 @@ async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> 
   if (size > 0 || isFirst) yield Buffer.concat(gathered)
 }
 
-/** S3 as AWS, R2, MinIO and versitygw speak it. Nothing is connected before it is first asked something. */
+/** S3 as implemented by AWS, R2, MinIO and versitygw. Connects on first use. */
 export function s3Objects(place: S3Place): ObjectStore {
   const { bucket } = place
   const client = new S3Client({
@@ -108,7 +108,7 @@ export function s3Objects(place: S3Place): ObjectStore {
     forcePathStyle: place.pathStyle,
     ...(place.endpoint !== undefined && { endpoint: place.endpoint }),
     ...(place.credentials && { credentials: place.credentials }),
-    // Others than AWS do not all know the newer checksums.
+    // Some servers do not support the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 3,
@@ -132,13 +132,13 @@ export function s3Objects(place: S3Place): ObjectStore {
         client.send(new CompleteMultipartUploadCommand({ ...about, UploadId, MultipartUpload: { Parts: done } })),
       )
     } catch (error) {
-      // What cannot be taken back now counts as a version of the key until that is erased.
+      // If aborting fails, the upload counts as a version of the key until it is erased.
       await client.send(new AbortMultipartUploadCommand({ ...about, UploadId })).catch(() => {})
       throw error
     }
   }
 
-  /** All of one key. Listed in order, so what has another key ends it. */
+  /** All versions of one key. The listing is ordered, so another key ends it. */
   async function versionsOf(key: string): Promise<S3Version[]> {
     const found: S3Version[] = []
     for await (const page of listing.versions(key)) {
@@ -155,7 +155,7 @@ export function s3Objects(place: S3Place): ObjectStore {
     }
     return found
   }
-  /** Gives how many were refused. */
+  /** Returns how many were refused. */
   async function remove(versions: readonly S3Version[]): Promise<number> {
     let refusals = 0
     for (let at = 0; at < versions.length; at += mostDeleted) {
@@ -170,7 +170,7 @@ export function s3Objects(place: S3Place): ObjectStore {
     return refusals
   }
 
-  /** Everything under these keys once; gives the keys that had anything. */
+  /** Removes everything under these keys, once. Returns the keys that had anything. */
   async function sweep(keys: readonly string[]): Promise<string[]> {
     const had = new Set<string>()
     const found: S3Version[] = []
@@ -195,7 +195,7 @@ export function s3Objects(place: S3Place): ObjectStore {
     return [...had]
   }
 
-  /** At most so many different keys, in their order. */
+  /** At most `most` distinct keys, in order. */
   async function keysOf(pages: AsyncIterable<{ key: string }[]>, after: string, most: number): Promise<string[]> {
     const found = new Set<string>()
     for await (const page of pages) {
@@ -206,7 +206,7 @@ export function s3Objects(place: S3Place): ObjectStore {
     return [...found].sort(inKeyOrder).slice(0, most)
   }
 
-  /** As the server knows a version of {@link ObjectVersion}: one without an id is `null` beside others. */
+  /** The server's id for a version of {@link ObjectVersion}: a version without an id is `null` next to others. */
   async function versionIdOf(key: string, version: string): Promise<string | undefined> {
     if (version !== '') return version
     const all = await versionsOf(key)
@@ -223,7 +223,10 @@ export function s3Objects(place: S3Place): ObjectStore {
       return []
     }
   }
-  /** The id of the new version, `null` where the bucket keeps none; undefined where the object is another one by now. */
+  /**
+   * Stores the object if it is still the one that was read. Returns the id of the new version, `null` if the bucket has no versions;
+   * undefined if the object has changed.
+   */
   async function put(key: string, bytes: Buffer, etag: string): Promise<string | undefined> {
     const about = { Bucket: bucket, Key: key }
     const head = await client.send(new HeadObjectCommand(about))
@@ -248,7 +251,7 @@ export function s3Objects(place: S3Place): ObjectStore {
       return VersionId
     } catch (error) {
       if (nameOf(error) !== 'NotImplemented') throw error
-      // A server without conditional writes: what was read a moment ago is replaced.
+      // A server without conditional writes: replaces the object that was read a moment ago.
       const { VersionId = 'null' } = await client.send(new PutObjectCommand(input))
       return VersionId
     }

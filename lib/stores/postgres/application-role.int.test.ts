@@ -24,7 +24,7 @@ beforeAll(async () => {
       COMMENT ON FUNCTION for_the_owner() IS 'applies nothing';
       CREATE EXTENSION IF NOT EXISTS pg_trgm;`),
   )
-  // The clone's role is the template's; another preparation has to give it the rights to the new tables.
+  // The clone has the template's role, so it must be prepared again to grant rights on its tables.
   await prepareDatabase({ ownerUrl: database.ownerUrl, appUrl: database.appUrl })
   app = new pg.Client({ connectionString: database.appUrl })
   await app.connect()
@@ -41,8 +41,8 @@ const outcome = (sql: string) =>
     (error: unknown) => errorCode(error),
   )
 
-describe('what is append-only, for the role of the application', () => {
-  test.each([`INSERT INTO ledger VALUES (now(), 'it')`, 'SELECT * FROM ledger'])('%s: allowed', async (sql) =>
+describe('append-only tables, for the application’s role', () => {
+  test.each([`INSERT INTO ledger VALUES (now(), 'it')`, 'SELECT * FROM ledger'])('allows %s', async (sql) =>
     expect(await outcome(sql)).toBe('allowed'),
   )
 
@@ -62,15 +62,15 @@ describe('what is append-only, for the role of the application', () => {
     'SET ROLE kp_owner',
     'CREATE TABLE public.mine ()',
     'DELETE FROM _prisma_migrations',
-  ])('%s: denied', async (sql) => expect(await outcome(sql)).toBe(DENIED))
+  ])('denies %s', async (sql) => expect(await outcome(sql)).toBe(DENIED))
 })
 
-test('a grant that the application gives itself has no effect', async () => {
+test('keeps the rights unchanged when the application grants itself more', async () => {
   await app.query('GRANT UPDATE ON ledger TO PUBLIC') // PostgreSQL warns and grants nothing
   expect(await outcome(`UPDATE ledger SET what = 'else'`)).toBe(DENIED)
 })
 
-describe('everything else, for the role of the application', () => {
+describe('other tables, for the application’s role', () => {
   test.each([
     `INSERT INTO notes (what) VALUES ('it')`,
     `UPDATE notes SET what = 'else'`,
@@ -78,9 +78,9 @@ describe('everything else, for the role of the application', () => {
     'SELECT count(*) FROM _prisma_migrations',
     'SELECT for_the_app()',
     `SELECT 'pulse' % 'pulses'`,
-  ])('%s: allowed', async (sql) => expect(await outcome(sql)).toBe('allowed'))
+  ])('allows %s', async (sql) => expect(await outcome(sql)).toBe('allowed'))
 
-  test.each(['TRUNCATE notes', 'DROP TABLE notes', 'SELECT for_the_owner()'])('%s: denied', async (sql) =>
+  test.each(['TRUNCATE notes', 'DROP TABLE notes', 'SELECT for_the_owner()'])('denies %s', async (sql) =>
     expect(await outcome(sql)).toBe(DENIED),
   )
 })

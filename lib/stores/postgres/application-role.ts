@@ -12,7 +12,7 @@ const userOf = (url: string) => decodeURIComponent(new URL(url).username)
 const ALTERABLE =
   'The application runs as the owner of the database, so nothing but its own code keeps it from altering the audit log.'
 
-/** The URL's user, with the same place and another user and password. */
+/** The same URL with another user and password. */
 function as(url: string, user: string, password: string): string {
   const own = new URL(url)
   own.username = user
@@ -25,7 +25,7 @@ const madeRole = (database: string, secret: string) => ({
   password: deriveKey(secret, 'kp postgres app role').toString('base64url'),
 })
 
-/** The URL of the role that {@link applicationAccess} makes; it works once an installation with this secret was started there. */
+/** The URL of the role that {@link applicationAccess} creates. It works once an installation with this secret was started there. */
 export function madeRoleUrl(ownerUrl: string, secret: string): string {
   const { name, password } = madeRole(decodeURIComponent(new URL(ownerUrl).pathname.slice(1)).slice(0, 59), secret)
   return as(ownerUrl, name, password)
@@ -40,10 +40,10 @@ async function makeRole(owner: ClientBase, ownerUrl: string, secret: string): Pr
   return as(ownerUrl, name, password)
 }
 
-// A partition that the purge drops, or a right that another database's start sets, between reading the catalogue and granting.
+// A partition that the purge dropped, or a grant that the start of another database changed, between reading the catalogue and granting.
 const CHANGED_MEANWHILE = ['42P01', 'XX000']
 
-/** Sets what `role` may do (prisma/grants.sql). Idempotent. */
+/** Grants `role` its rights (prisma/grants.sql). Idempotent. */
 async function grant(owner: ClientBase, role: string, attempts = 3): Promise<void> {
   await owner.query('BEGIN')
   try {
@@ -79,10 +79,9 @@ async function givenRole(owner: ClientBase, appUrl: string): Promise<Application
 }
 
 /**
- * Gives the application a role that reads and writes but cannot alter the schema or what is append-only. The role of `appUrl`
- * when that is another than the owner's; else `<database>_app`, made here, its password derived from `secret`; else, where the
- * owner may not make roles, the owner's own, with a warning.
- * @throws DatabaseFault NO_ROLE
+ * Gives the application a role that reads and writes but cannot alter the schema or append-only tables. If `appUrl` has another user
+ * than the owner's, that role is used. Otherwise `<database>_app` is created, with a password derived from `secret`. If the owner may
+ * not create roles, the application runs as the owner, with a warning. @throws DatabaseFault NO_ROLE
  */
 export async function applicationAccess(
   owner: ClientBase,

@@ -2,15 +2,15 @@ import type pg from 'pg'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { asProblem, type Database } from './database.ts'
 
-/** One statement that only reads. `undefined`: the database gave it up because the time was over; nothing is left behind. */
+/** Runs one statement that only reads. Returns `undefined` if the database cancelled it at the time limit. */
 type BoundedQuery = <R extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<R[] | undefined>
 
-/** query_canceled: the statement's time was over. */
+/** query_canceled: the statement exceeded its time limit. */
 const canceled = '57014'
 
 /**
- * Questions whose cost nobody can foresee, each in a read-only transaction of its own that the database ends after `most` milliseconds.
- * Throws `unavailable` when the database is down.
+ * Runs queries of unpredictable cost, each in a separate read-only transaction that the database ends after `most` milliseconds. @throws
+ * `unavailable` if the database is down
  */
 export const boundedQuery =
   ({ pool }: Pick<Database, 'pool'>, most: number): BoundedQuery =>
@@ -33,7 +33,7 @@ export const boundedQuery =
     } catch (error) {
       throw asProblem(error)
     } finally {
-      // One whose transaction did not end is nobody's any more.
+      // A connection whose transaction did not end is not reused.
       connection.release(!isClean)
     }
   }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { errorCode } from '#lib/kernel/error-code.ts'
 
-/** Instead of a connection, while the database does not answer. */
+/** Thrown instead of returning a connection while the database does not respond. */
 class DatabaseSilent extends Error {
   readonly code = 'ETIMEDOUT'
   constructor() {
@@ -12,19 +12,19 @@ class DatabaseSilent extends Error {
 }
 
 export interface BreakerOptions {
-  /** A connection that is in use for so long makes the breaker ask whether the server answers; milliseconds. */
+  /** After a connection was in use for this many milliseconds, the breaker probes the server. */
   slow: number
-  /** How long the server may take to answer a probe, milliseconds. Two in a row must fail. */
+  /** The time limit of a probe in milliseconds. The breaker opens after two failed probes in a row. */
   probe: number
 }
 
 const probesBeforeOpen = 2
-/** Between two probes of a server that does not answer. */
+/** Milliseconds between two probes of a server that does not respond. */
 const betweenProbes = 500
-/** After an answer, no further probe for so long. */
+/** Milliseconds without further probes after a response. */
 const trustedFor = 5_000
 
-/** Any answer shows that the server lives, also a refusal; but not that it starts up or shuts down (57P01 to 57P03). */
+/** Any response, including an error, shows that the server is alive, except that it is starting up or shutting down (57P01 to 57P03). */
 const isAnswer = (error: unknown): boolean => {
   const code = errorCode(error) ?? ''
   return /^[0-9A-Z]{5}$/.test(code) && !/^57P0[1-3]$/.test(code) && !code.startsWith('E')
@@ -44,7 +44,7 @@ async function answers(connectionString: string | undefined, most: number): Prom
     return isAnswer(error)
   } finally {
     gaveUp.abort()
-    // A frozen server would not answer the farewell either.
+    // A frozen server would not respond to a regular disconnect either.
     destroy(client)
   }
 }
@@ -56,9 +56,9 @@ function destroy(client: pg.ClientBase): void {
 }
 
 /**
- * Keeps requests from waiting for a server that is frozen or unreachable. When a connection is in use for long, or none can be had, it asks
- * the server on a connection of its own. If the server does not answer, all connections in use are broken, and new ones are refused at
- * once until a probe succeeds.
+ * Prevents requests from waiting for a frozen or unreachable server. When a connection is in use for a long time, or none can be
+ * obtained, it probes the server on a separate connection. If the server does not respond, all connections in use are closed, and new
+ * requests are rejected immediately until a probe succeeds.
  */
 export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close(): void } {
   const borrowed = new Map<pg.PoolClient, number>()
@@ -102,7 +102,7 @@ export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close
 
   const connect = pool.connect.bind(pool) as pg.Pool['connect']
   type Callback = Parameters<pg.Pool['connect']>[0]
-  // The pool's own query() calls it, too, with a callback.
+  // The pool's own query() also calls it, with a callback.
   pool.connect = ((callback?: Callback) => {
     if (!isOpen) return callback ? connect(callback) : connect()
     if (!callback) return Promise.reject(new DatabaseSilent())

@@ -17,7 +17,7 @@ const versionsIn = async (url: string): Promise<Record<string, number>> =>
     return Object.fromEntries(rows.map(({ name, v }) => [name, v]))
   })
 
-test('the versions that are taken for the last are those that the library makes, and a database that is behind is brought up', async () => {
+test('checkpointVersions equals the library’s last migrations, and preparation upgrades an older database', async () => {
   const made = await testDatabase()
   databases.push(made)
   expect(await versionsIn(made.ownerUrl)).toEqual(checkpointVersions)

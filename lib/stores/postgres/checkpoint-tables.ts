@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientBase, escapeIdentifier } from 'pg'
 
-/** The schema of our own database in which LangGraph keeps its checkpoints where no other database is connected. */
+/** The schema in our own database that stores LangGraph's checkpoints if no other database is connected. */
 const checkpointSchema = 'langgraph'
-/** The last migrations of `@langchain/langgraph-checkpoint-postgres`; a test compares them with what it makes. */
+/** The last migrations of `@langchain/langgraph-checkpoint-postgres`; a test compares them with the tables that the library creates. */
 export const checkpointVersions = { checkpoint_migrations: 4, store_migrations: 3 }
 
-/** Python's library counts further, over the same tables. */
+/** The Python library uses the same tables with higher version numbers. */
 async function isUpToDate(owner: ClientBase): Promise<boolean> {
   for (const [table, version] of Object.entries(checkpointVersions)) {
     const place = `${escapeIdentifier(checkpointSchema)}.${escapeIdentifier(table)}`
@@ -36,8 +36,8 @@ async function sessionsEnded(owner: ClientBase, name: string): Promise<void> {
 }
 
 /**
- * The tables of LangGraph's checkpoints and of its long-term store, made by the library's own setup as the owner. The library is loaded
- * only where there is something to do: it takes longer than the whole rest of a start.
+ * Creates the tables of LangGraph's checkpoints and long-term store with the library's own setup, as the owner. The library is loaded
+ * only if there is something to do, because loading takes longer than the rest of a start.
  */
 export async function prepareCheckpointTables(owner: ClientBase, ownerUrl: string): Promise<void> {
   if (await isUpToDate(owner)) return

@@ -20,9 +20,9 @@ export function paths(home: string) {
 
 export type Paths = ReturnType<typeof paths>
 
-/** Makes the cluster in a side folder and renames it when it is whole: a kill in the middle leaves no half-made one. */
+/** Creates the cluster in a temporary folder and renames it when it is complete, so that an interrupted start leaves no partial cluster. */
 export async function initialise(at: Paths, { initdb }: Binaries, account: ServerAccount) {
-  // Under a name of its own: an initdb whose starter was killed may still be writing to the one before.
+  // A new name each time: an initdb whose parent was killed may still be writing to the previous folder.
   const unfinished = `${at.data}${UNFINISHED}${randomBytes(4).toString('hex')}`
   const passwordFile = join(at.run, 'password')
   const password = randomBytes(24).toString('base64url')
@@ -55,7 +55,7 @@ export async function initialise(at: Paths, { initdb }: Binaries, account: Serve
   renameSync(unfinished, at.data)
 }
 
-/** PostgreSQL's own words, turned into one line of advice. */
+/** Turns PostgreSQL's error output into one line of advice. */
 export function whyNot(said: string, at: Paths): DatabaseFault {
   if (said.includes('No space left on device')) return fullDisk(at.data)
   if (said.includes('database files are incompatible with server')) {

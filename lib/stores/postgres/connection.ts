@@ -40,9 +40,8 @@ function refusal(error: unknown, url: string, variable: string): DatabaseFault {
 }
 
 /**
- * Opens one connection, runs `work`, closes it. Waits half a minute for a server that is starting up.
- * @param variable where the URL came from, for the message
- * @throws DatabaseFault UNREACHABLE, ACCESS_DENIED, NO_DATABASE
+ * Opens one connection, runs `work`, and closes it. Waits up to half a minute for a server that is starting. @param variable the setting
+ * that contained the URL, for the message @throws DatabaseFault UNREACHABLE, ACCESS_DENIED, NO_DATABASE
  */
 export async function withConnection<T>(
   url: string,

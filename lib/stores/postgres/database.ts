@@ -8,21 +8,21 @@ import { breaker } from './breaker.ts'
 import { hasSqlState } from './fault.ts'
 
 declare module '#lib/kernel/context.ts' {
-  /** A transaction is Prisma's; domains touch their own tables through it. */
+  /** A Prisma transaction, through which domains access their tables. */
   interface Transaction extends Prisma.TransactionClient {}
 }
 
-/** SQLSTATE classes and codes that mean the database is not there or cannot take work now. */
+/** SQLSTATE classes and codes of a database that is unreachable or cannot accept work now. */
 const unavailable = /^(08...|57P0[1-3]|57014|53[0-9A-Z]{3}|25006)$/
 const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'])
 const prismaDown = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'])
 
-/** As Prisma's adapter calls faults of the connection. */
+/** The names of connection errors in Prisma's adapter. */
 const adapterDown = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'])
 const saysDown =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|server closed the connection|Can't reach database server|not queryable/i
 
-/** Whether the error, or one that it wraps, is what `isIt` looks for; Prisma and its adapter wrap what the driver threw. */
+/** Whether `isIt` matches the error or one that it wraps; Prisma and its adapter wrap the driver's errors. */
 function isWithin(error: unknown, isIt: (one: Record<string, unknown>) => boolean, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > 5) return false
   const one = error as Record<string, unknown>
@@ -32,7 +32,7 @@ function isWithin(error: unknown, isIt: (one: Record<string, unknown>) => boolea
   return isWithin(cause, isIt, depth + 1) || isWithin(wrapped, isIt, depth + 1)
 }
 
-/** Whether the error says that the database went away or takes no work, rather than that we asked it something wrong. */
+/** Whether the database is unreachable or rejects work, as opposed to an error in our query. */
 export const isDatabaseDown = (error: unknown): boolean =>
   isWithin(error, (one) => {
     const codes = [one.code, one.originalCode].map(String)
@@ -43,10 +43,10 @@ export const isDatabaseDown = (error: unknown): boolean =>
 /** disk_full */
 const isFull = (error: unknown): boolean =>
   isWithin(error, ({ code, originalCode }) => code === '53100' || originalCode === '53100')
-/** How long readiness reports a full disk after the last refused write, in milliseconds. */
+/** For how many milliseconds after a rejected write readiness reports a full disk. */
 const fullFor = 30_000
 let fullAt = Number.NEGATIVE_INFINITY
-/** Whether the database refused a write lately because its disk is full. */
+/** Whether the database recently rejected a write because its disk is full. */
 export const isDiskFull = (): boolean => performance.now() - fullAt < fullFor
 function full(cause: unknown): Problem {
   fullAt = performance.now()
@@ -57,16 +57,19 @@ function full(cause: unknown): Problem {
   })
 }
 
-/** deadlock_detected, serialization_failure, lock_not_available; as PostgreSQL and as Prisma call them. */
+/** deadlock_detected, serialization_failure, lock_not_available, by the names of PostgreSQL and of Prisma. */
 const givenUp = new Set(['40P01', '40001', '55P03', 'P2034', 'TransactionWriteConflict'])
 
-/** Whether the database gave the transaction up for another's sake: nothing of it was kept, and it may be tried again. */
+/** Whether the database aborted the transaction because of another one: nothing was stored, and it can be retried. */
 export const isGivenUp = (error: unknown): boolean =>
   isWithin(error, ({ code, originalCode, kind }) =>
     [code, originalCode, kind].some((name) => givenUp.has(String(name))),
   )
 
-/** What the error means to whoever asked: `fenced` by the write fence, `erased` for an id that is never taken again, `unavailable` when the database went away or gave it up, else itself. */
+/**
+ * Converts an error for the caller: `fenced` for the write fence, `erased` for an id that can never be used again, `unavailable` if the
+ * database is unreachable or aborted the transaction; other errors are returned unchanged.
+ */
 export const asProblem = (error: unknown): unknown =>
   Problem.is(error)
     ? error
@@ -97,21 +100,21 @@ export const asProblem = (error: unknown): unknown =>
                 })
               : error
 
-/** The connection that a transaction has; it is another's as soon as the pool has it back, also while its transaction's code still runs. */
+/** The connection of a transaction. Once it is back in the pool, another transaction may use it, even while code of this one still runs. */
 interface Loan {
   connection: pg.PoolClient
   isOver: boolean
-  /** Milliseconds that a statement of it may take, where it is another's time than everybody's. */
+  /** The time limit of its statements in milliseconds, if it is not the default. */
   longest: number | undefined
 }
-/** Of a transaction that is given up for another's sake. */
+/** How often a transaction is attempted when the database aborts it because of another one. */
 const mostTries = 3
 const loans = new WeakMap<Transaction, Loan>()
 
 /**
- * One statement of an open transaction, on its connection and past Prisma, which spends more on a parameter of megabytes than the
- * database does. Prepared once per connection under its name. Never beside another statement of the same transaction. Throws
- * `unavailable` when the transaction took too long and was rolled back.
+ * Runs one statement of an open transaction on its connection, without Prisma, which needs more time for a parameter of megabytes than
+ * the database. The statement is prepared once per connection under its name. Never run two statements of a transaction concurrently.
+ * @throws `unavailable` if the transaction took too long and was rolled back
  */
 export async function queryWithin<R extends pg.QueryResultRow>(
   tx: Transaction,
@@ -130,39 +133,39 @@ export async function queryWithin<R extends pg.QueryResultRow>(
   return (await loan.connection.query<R>(asked)).rows
 }
 
-/** Our tables through two hands on one pool: Prisma, and plain SQL where a round trip counts. */
+/** Access to our tables through one pool: Prisma, and plain SQL where each round trip matters. */
 export interface Database {
   prisma: PrismaClient
   pool: pg.Pool
-  /** One statement; with a name it is prepared once per connection. Throws `unavailable` when the database is down. */
+  /** Runs one statement; with a name it is prepared once per connection. @throws `unavailable` if the database is down */
   query<R extends pg.QueryResultRow>(name: string | undefined, text: string, values?: readonly unknown[]): Promise<R[]>
   /**
-   * One that the database gives up for another's sake is run again, so `run` keeps nothing of a former try. `longest`: milliseconds that it
-   * may take, for what waits for a store of others; each keeps a connection for so long, so few may run at once. `isSnapshot`: all its
-   * statements see what was committed when the first began.
+   * Runs a transaction and retries it if the database aborts it because of another one, so `run` must not keep state between attempts.
+   * `longest`: its time limit in milliseconds, for transactions that wait for an external store. Each holds a connection that long, so
+   * few may run concurrently. `isSnapshot`: all statements see the state at the first one.
    */
   transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
   close(): Promise<void>
 }
 
 export interface DatabaseOptions {
-  /** Connections of this process at most. */
+  /** The maximum number of connections of this process. */
   max?: number
-  /** How long a transaction may take before it is rolled back, in milliseconds. */
+  /** The time limit of a transaction before it is rolled back, in milliseconds. */
   longest?: number
-  /** How long a statement or a transaction waits for a free connection, in milliseconds. */
+  /** How long a statement or transaction waits for a free connection, in milliseconds. */
   patience?: number
   /**
-   * Throws where code inside a transaction asks for a second connection: as many such requests as there are connections would wait for
-   * each other. For development and tests.
+   * Throws if code inside a transaction requests a second connection: as many such requests as there are connections would deadlock. For
+   * development and tests.
    */
   isGuarded?: boolean
 }
 
-/** How long a transaction that may take longer than others waits for a lock, in milliseconds. */
+/** How long a transaction with a raised time limit waits for a lock, in milliseconds. */
 const longestLock = 15_000
 
-/** Opens nothing until the first query. */
+/** Connects at the first query. */
 export function openDatabase(
   url: string,
   { max = 10, longest = 15_000, patience = 5_000, isGuarded = false }: DatabaseOptions = {},
@@ -171,23 +174,23 @@ export function openDatabase(
     connectionString: url,
     max,
     connectionTimeoutMillis: patience,
-    // A server that froze, or a network that swallows, is noticed: nobody waits longer.
+    // Detects a frozen server or a network that drops packets.
     query_timeout: 20_000,
     statement_timeout: 15_000,
-    // Before its transaction's own end, which could not say what it waited for.
+    // Shorter than the transaction's own time limit, whose error could not name the lock as the reason.
     lock_timeout: Math.max(longest - 1_000, longest / 2),
     keepAlive: true,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: false,
   })
-  // An idle connection that the server ends is no error of ours: the pool opens another.
+  // The server may close an idle connection; the pool opens another.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
-  // A patience that is longer than usual belongs to a slow machine.
+  // A longer patience than usual means a slow machine.
   const watched = breaker(pool, { slow: Math.max(2_000, patience * 0.4), probe: Math.max(2_000, patience * 0.4) })
   const inTransaction = new AsyncLocalStorage<boolean>()
   const opening = new AsyncLocalStorage<{ loan?: Loan; longest: number | undefined }>()
-  // Prisma takes a transaction's connection from here, where it is noted for those who need it themselves.
+  // Prisma gets the connection of a transaction here, so that it can be recorded for queryWithin.
   const lend = async (): Promise<pg.PoolClient> => {
     const connection = await pool.connect()
     const asked = opening.getStore()
@@ -231,7 +234,7 @@ export function openDatabase(
         const asked: { loan?: Loan; longest: number | undefined } = { longest: given }
         const begun = async (tx: Transaction) => {
           if (asked.loan) loans.set(tx, asked.loan)
-          // It waits for a store, not for others' locks.
+          // It may wait long for a store, but not for locks.
           if (given !== undefined)
             await tx.$executeRaw`SELECT set_config('statement_timeout', ${String(given)}, true), set_config('lock_timeout', ${String(longestLock)}, true)`
           return isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)
@@ -244,7 +247,7 @@ export function openDatabase(
             }),
           )
         } catch (error) {
-          // Who waited for a lock so long has waited long enough.
+          // A transaction that waited for a lock until the time limit is not retried.
           const isWorthRepeating = isGivenUp(error) && !hasSqlState(error, '55P03')
           if (tries === mostTries || !isWorthRepeating) throw asProblem(error)
         }

@@ -29,7 +29,7 @@ const start = async (dataDir = folder) => {
   return database
 }
 
-/** Another process that runs `first`, starts the database, runs `then` and stays alive. Returns its first line of output. */
+/** Starts another process that runs `first`, starts the database, runs `then` and stays alive. Returns its first line of output. */
 async function supervise(then: string, first = ''): Promise<string> {
   const program = `
     import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
@@ -51,18 +51,18 @@ const store = `await withConnection(database.ownerUrl('postgres'), (client) =>
 const stored = (database: EmbeddedDatabase) =>
   withConnection(database.ownerUrl('postgres'), async (client) => (await client.query('SELECT what FROM kept')).rows)
 
-test('after kill -9 of its supervisor the next start stops the orphan and finds every row', async () => {
+test('startEmbedded stops an orphaned server and finds every row after kill -9 of its supervisor', async () => {
   const pid = Number(await supervise(`${store}\nconsole.log(database.pid)`))
   supervisors[0]?.kill('SIGKILL')
   if (supervisors[0]) await once(supervisors[0], 'exit')
-  process.kill(pid, 0) // the orphan lives on
+  process.kill(pid, 0) // the orphan is still running
   const database = await start()
   expect(database.tookOver).toBe(true)
   expect(database.pid).not.toBe(pid)
   expect(await stored(database)).toEqual([{ what: 'acknowledged' }])
 })
 
-test('after kill -9 of the server itself the next start recovers', async () => {
+test('startEmbedded recovers after kill -9 of the server', async () => {
   const first = await start()
   await withConnection(first.ownerUrl('postgres'), (client) =>
     client.query(`CREATE TABLE kept AS SELECT 'acknowledged' AS what`),
@@ -74,8 +74,8 @@ test('after kill -9 of the server itself the next start recovers', async () => {
   expect(await stored(second)).toEqual([{ what: 'acknowledged' }])
 })
 
-test('a kill in the middle of making the cluster leaves nothing in the way', async () => {
-  // It kills itself, because it renames the folder only in a later turn of its event loop. Another process could come too late.
+test('startEmbedded creates a complete cluster after a kill during creation', async () => {
+  // It kills itself before it renames the folder in a later turn of its event loop. A signal from another process could arrive too late.
   const killItself = `
     const { readdirSync } = await import('node:fs')
     setInterval(() => {
@@ -89,7 +89,7 @@ test('a kill in the middle of making the cluster leaves nothing in the way', asy
   expect(readdirSync(folder).filter((name) => name.startsWith('pgdata.unfinished'))).toEqual([])
 })
 
-test('a second start is refused, names the first, and leaves it alone', async () => {
+test('startEmbedded rejects a second start, names the running process and leaves it running', async () => {
   const first = await start()
   await expect(startEmbedded(folder)).rejects.toMatchObject({
     code: 'ALREADY_RUNNING',
@@ -98,7 +98,7 @@ test('a second start is refused, names the first, and leaves it alone', async ()
   await withConnection(first.ownerUrl('postgres'), (client) => client.query('SELECT 1'))
 })
 
-test('of many starts at once exactly one wins', async () => {
+test('startEmbedded succeeds exactly once when many start concurrently', async () => {
   const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => start()))
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   for (const outcome of outcomes) {
@@ -106,7 +106,7 @@ test('of many starts at once exactly one wins', async () => {
   }
 })
 
-test('data of another major version is refused and left as it is', async () => {
+test('startEmbedded rejects data of another major version and leaves it unchanged', async () => {
   await (await start()).stop()
   writeFileSync(join(folder, 'pgdata/PG_VERSION'), '16\n')
   await expect(startEmbedded(folder)).rejects.toMatchObject({
@@ -116,7 +116,7 @@ test('data of another major version is refused and left as it is', async () => {
   expect(readFileSync(join(folder, 'pgdata/PG_VERSION'), 'utf8')).toBe('16\n')
 })
 
-test('a folder whose path is too long for a socket still works', async () => {
+test('startEmbedded starts when the folder’s path is too long for a socket', async () => {
   const database = await start(join(folder, 'long'.repeat(30)))
   const url = database.ownerUrl('postgres')
   expect(await withConnection(url, async (client) => (await client.query('SELECT 1 AS one')).rows)).toEqual([
@@ -126,7 +126,7 @@ test('a folder whose path is too long for a socket still works', async () => {
   rmSync(new URL(url).searchParams.get('host') ?? '', { recursive: true })
 })
 
-test('nothing listens on a port, and a wrong password is refused', async () => {
+test('the embedded server listens on no port and rejects a wrong password', async () => {
   const database = await start()
   const wrong = Object.assign(new URL(database.ownerUrl('postgres')), { password: 'guess' })
   await expect(withConnection(wrong.href, (client) => client.query('SELECT 1'))).rejects.toMatchObject({

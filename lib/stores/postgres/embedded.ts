@@ -23,15 +23,15 @@ import { type Binaries, homeOf, placement, type ServerAccount, serverAccount } f
 
 export type EmbeddedDatabase = {
   pid: number
-  /** Was a server of an earlier run, whose supervisor was killed, found and stopped first? */
+  /** Whether the start first stopped a server of an earlier run whose supervisor was killed. */
   tookOver: boolean
-  /** Something the operator should know, such as where the files had to go. */
+  /** A note for the operator, for example if the files had to be stored elsewhere. */
   notice?: string
-  /** Ends when the server does, for whatever reason. */
+  /** Resolves when the server ends, for any reason. */
   exited: Promise<void>
-  /** `postgresql://…/database?host=/socket/folder` of the owner, who may do everything. */
+  /** `postgresql://…/database?host=/socket/folder` of the owner, a superuser. */
   ownerUrl(database: string): string
-  /** Ends every connection and stops; safe to repeat. */
+  /** Closes every connection and stops the server; safe to repeat. */
   stop(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export type EmbeddedOptions = {
 }
 
 const SETTINGS = [
-  'listen_addresses=', // a socket that only we may enter; no port
+  'listen_addresses=', // a socket that only we can access; no port
   'unix_socket_permissions=0700',
   'timezone=UTC',
   'log_timezone=UTC',
@@ -49,7 +49,7 @@ const SETTINGS = [
   'shared_buffers=256MB',
   'random_page_cost=1.1',
   'jit=off',
-  'log_min_messages=log', // errors quote the values that caused them: the caller is told, the log is not
+  'log_min_messages=log', // errors quote the values that caused them: callers may see these, the log must not
   'log_checkpoints=off',
 ]
 
@@ -61,7 +61,7 @@ async function packagedBinaries(): Promise<Binaries> {
       `There is no embedded PostgreSQL for this system (${process.platform} ${process.arch}). Set DATABASE_URL to a PostgreSQL server (15 or newer).`,
       { cause },
     )
-  if (process.platform === 'win32') throw missing() // Node speaks to PostgreSQL's sockets on other systems only
+  if (process.platform === 'win32') throw missing() // Node cannot use PostgreSQL's sockets on Windows
   try {
     return z.object({ postgres: z.string(), initdb: z.string() }).parse(await import(name))
   } catch (error) {
@@ -70,7 +70,7 @@ async function packagedBinaries(): Promise<Binaries> {
   }
 }
 
-/** The socket's folder, for us alone. It may be in the temporary folder, where a stranger could have put something in its place. */
+/** Creates the socket's private folder. It may be in the temporary folder, where another user could have created it. */
 function preparePrivateFolder(folder: string, account: ServerAccount) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
@@ -85,15 +85,15 @@ function preparePrivateFolder(folder: string, account: ServerAccount) {
 }
 
 export type EmbeddedPlace = {
-  /** Has a cluster been made there? */
+  /** Whether a cluster exists there. */
   exists: boolean
-  /** The process that runs it now, undefined when nobody does. */
+  /** The process that runs it now; undefined if none does. */
   ownerPid: string | undefined
-  /** As {@link EmbeddedDatabase.ownerUrl}; for as long as it runs. */
+  /** Like {@link EmbeddedDatabase.ownerUrl}; valid while the server runs. */
   ownerUrl(database: string): string
 }
 
-/** The embedded database of a data directory as another process may be running it. Starts, makes and takes nothing. */
+/** Finds the embedded database of a data directory, which another process may be running. Starts nothing and creates nothing. */
 export async function findEmbedded(dataDir: string): Promise<EmbeddedPlace> {
   const at = paths(homeOf(dataDir))
   const exists = existsSync(join(at.data, 'PG_VERSION'))
@@ -106,7 +106,7 @@ function launch(at: Paths, { postgres }: Binaries, account: ServerAccount, setti
   const log = openSync(at.log, 'a', 0o600)
   const before = statSync(at.log).size
   const args = ['-D', at.data, '-k', at.run, ...settings.flatMap((setting) => ['-c', setting])]
-  // detached: Ctrl-C reaches the whole foreground group, and the database has to outlive the drain
+  // Detached: Ctrl-C reaches the whole foreground group, and the database must outlive the draining of requests.
   const child = spawn(postgres, args, { ...account, cwd: '/', detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   child.unref()
@@ -121,7 +121,7 @@ function launch(at: Paths, { postgres }: Binaries, account: ServerAccount, setti
   return { child, exited, hasEnded: () => hasEnded, said: () => readFileSync(at.log).subarray(before).toString('utf8') }
 }
 
-/** Launches until it answers. After a crash the dead server's children hold its shared memory for a moment longer. */
+/** Launches the server until it responds. After a crash, child processes of the dead server hold its shared memory for a moment. */
 async function launchUntilReady(
   at: Paths,
   binaries: Binaries,
@@ -158,9 +158,9 @@ async function launchUntilReady(
 }
 
 /**
- * Starts PostgreSQL on `dataDir` (made when absent), from the npm package. One process at a time owns a data directory; whoever
- * does may stop a server that a killed owner left behind. Installs no signal handlers: the caller decides when to stop.
- * @throws DatabaseFault ALREADY_RUNNING, DISK_FULL, NO_PACKAGE, OTHER_VERSION, NO_SERVER_USER, NOT_WRITABLE, ACCESS_DENIED, START_FAILED
+ * Starts PostgreSQL on `dataDir` (created if missing) from the npm package. Only one process at a time owns a data directory; the owner
+ * may stop a server that a killed owner left behind. Installs no signal handlers: the caller decides when to stop. @throws DatabaseFault
+ * ALREADY_RUNNING, DISK_FULL, NO_PACKAGE, OTHER_VERSION, NO_SERVER_USER, NOT_WRITABLE, ACCESS_DENIED, START_FAILED
  */
 export async function startEmbedded(dataDir: string, { tune = [] }: EmbeddedOptions = {}): Promise<EmbeddedDatabase> {
   const packaged = await packagedBinaries()
@@ -180,7 +180,7 @@ export async function startEmbedded(dataDir: string, { tune = [] }: EmbeddedOpti
     if (pid === undefined) throw whyNot('', at)
     const stop = async () => {
       child.ref()
-      const quit = setTimeout(() => child.kill('SIGQUIT'), 10_000) // at once; the next start recovers from the log
+      const quit = setTimeout(() => child.kill('SIGQUIT'), 10_000) // immediate shutdown; the next start recovers from the log
       child.kill('SIGINT')
       await exited
       clearTimeout(quit)

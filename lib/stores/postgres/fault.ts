@@ -19,7 +19,7 @@ export type DatabaseFaultCode =
   | 'LEDGER_AWAY'
   | 'IN_USE'
 
-/** Why the database under our feet cannot be used. The message is for the operator: one line saying what to do. */
+/** Why the database cannot be used. The message tells the operator in one line what to do. */
 export class DatabaseFault extends Error {
   readonly code: DatabaseFaultCode
 
@@ -30,7 +30,7 @@ export class DatabaseFault extends Error {
   }
 }
 
-/** Whether the database refused with this SQLSTATE, however deep Prisma wrapped it. */
+/** Whether the database failed with this SQLSTATE, however deeply Prisma wrapped the error. */
 export const hasSqlState = (error: unknown, state: string): boolean =>
   error instanceof Error &&
   (('code' in error && error.code === state) || error.message.includes(state) || hasSqlState(error.cause, state))

@@ -5,20 +5,24 @@ import { queryWithin } from './database.ts'
 const inForce = (now: string): string => `(h.expires_at IS NULL OR h.expires_at > ${now}::timestamptz)`
 
 /**
- * Ids of agents that legal holds in force cover: those that are held, those of held accounts, and these accounts themselves. What goes by
- * the clock passes over them, and takes what is due when the hold has ended. `now` is a placeholder.
+ * Selects the ids of everything that legal holds in force cover: held agents, the agents of held accounts, and these accounts. Retention
+ * jobs skip them and delete what is due after the hold has ended. `now` is a placeholder.
  */
 export const heldAgents = (now: string): string =>
   `SELECT h.target_id FROM holds_in_force h WHERE h.kind IN ('agent', 'account') AND ${inForce(now)}
    UNION ALL SELECT o.id FROM holds_in_force h JOIN agent_owners o ON o.owner_id = h.target_id WHERE h.kind = 'account' AND ${inForce(now)}`
 
-/** A hold that is being set is waited for; from here to the transaction's end none is set or ended. Before the statement that asks for them. */
+/**
+ * Waits for a hold that is being set. Until the end of the transaction, none can be set or ended. Call it before the statement that
+ * reads the holds.
+ */
 export const lockHolds = (tx: Transaction): Promise<unknown> =>
   tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))`
 
 /**
- * Throws `held`, with the hold's id and not its reason, when a legal hold covers the agent at that time. Whoever deletes a record asks;
- * whoever changes one does not, as with units: a hold keeps records, and does not end work or rectification (GDPR art. 16).
+ * Call it before deleting a record. Changing a record does not need it, as with units: a hold preserves records and does not prevent
+ * work or rectification (GDPR art. 16). @throws `held` with the hold's id, without its reason, if a legal hold covers the agent at that
+ * time
  */
 export async function refuseHeldAgent(tx: Transaction, agentId: string, now: Date): Promise<void> {
   await lockHolds(tx)

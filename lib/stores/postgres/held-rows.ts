@@ -3,19 +3,19 @@ import type { DataHolder, Holding, Planned } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from './database.ts'
 import { type Ask, snapshot } from './snapshot.ts'
 
-/** Items of one statement. */
+/** The number of items per statement. */
 const most = 1_000
 export const chunked = (items: readonly string[]): string[][] =>
   Array.from({ length: Math.ceil(items.length / most) }, (_, n) => items.slice(n * most, (n + 1) * most))
 
 /**
- * Many rows go by their ids while the planner still believes what it counted before: from here to the end of the transaction it takes
- * the index, always.
+ * For deleting many rows by id while the planner's statistics are out of date: until the end of the transaction the planner always uses
+ * the index.
  */
 export const byIndex = (tx: Transaction) =>
   queryWithin(tx, 'by-index', "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)", [])
 
-/** How many rows are left: the sum of `n` over the questions, asked of one state of the database, by indexes. */
+/** The number of remaining rows: the sum of `n` over the queries, which use indexes and see the same state of the database. */
 export const countLeft = (
   db: Database,
   questions: (ask: (text: string, values: readonly unknown[]) => Promise<void>) => Promise<void>,
@@ -29,7 +29,7 @@ export const countLeft = (
     return left
   })
 
-/** A holding from one row of `n`, `since` and, where a term runs, `until`. */
+/** A holding from one row of `n`, `since` and, if the data expires, `until`. */
 export async function holding(db: Database, name: string, text: string, values: readonly unknown[]): Promise<Holding> {
   const [row] = await db.query<{ n: number; since: Date | null; until?: Date | null }>(name, text, values)
   return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
@@ -37,10 +37,10 @@ export async function holding(db: Database, name: string, text: string, values: 
 
 export interface PlannedRow {
   id: string
-  /** The hold that covers it. */
+  /** The legal hold that covers it. */
   hold: string | null
 }
-/** A plan from its rows: what a hold covers is counted and stays. */
+/** A plan from its rows: rows under legal hold are counted and remain. */
 export function plannedOf(rows: readonly PlannedRow[]): Planned {
   const planned: Planned = { items: [], held: {} }
   for (const { id, hold } of rows)
@@ -52,14 +52,14 @@ export function plannedOf(rows: readonly PlannedRow[]): Planned {
 
 interface Rows extends Pick<DataHolder, 'name' | 'stage' | 'what' | 'purpose' | 'kept' | 'leftBehind'> {
   table: string
-  /** What one of them is called by, as SQL. */
+  /** The id of one row, as SQL. */
   id: string
-  /** The column that says since when it is held. */
+  /** The column with the time of storage. */
   at: string
-  /** The column that says when its term ends. */
+  /** The column with the time of expiry. */
   until?: string
 }
-/** Rows of agents, each by its id: a table with `agent_id` that no hold covers. */
+/** A data source for the rows of agents in a table with `agent_id`, each with an id. Legal holds do not cover them. */
 export const rowsOfAgents = (db: Database, { table, id, at, until, ...words }: Rows): DataHolder => ({
   ...words,
   store: 'postgresql',
@@ -88,7 +88,7 @@ export const rowsOfAgents = (db: Database, { table, id, at, until, ...words }: R
     const text = `DELETE FROM ${table} WHERE ${id} = ANY($1::text[]) RETURNING 1`
     return (await queryWithin(tx, `erase-${table}`, text, [items])).length
   },
-  /** By whose they are as well as by their ids. */
+  /** Searches by owner as well as by id. */
   residue: (scope, items) =>
     'subject' in scope
       ? countLeft(db, async (ask) => {

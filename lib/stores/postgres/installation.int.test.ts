@@ -7,7 +7,7 @@ import { findEmbedded } from './embedded.ts'
 import { joinInstallation, openInstallation } from './installation.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'kp-join-'))
-chmodSync(home, 0o755) // the server's account has to pass
+chmodSync(home, 0o755) // the server's account needs access
 const settings = {
   KP_DATA_DIR: home,
   DATABASE_URL: undefined,
@@ -24,12 +24,12 @@ const roleOf = (url: string) =>
     return rows[0]
   })
 
-test('nothing is made where there is no installation', async () => {
+test('joinInstallation creates nothing when there is no installation', async () => {
   await expect(joinInstallation(settings)).rejects.toMatchObject({ code: 'NOT_PREPARED' })
   expect(readdirSync(home)).toEqual([])
 })
 
-test('a running one is joined with the application’s role, and goes on; a standing one is started for a while', async () => {
+test('joinInstallation connects to a running installation as the application’s role, and starts a stopped one temporarily', async () => {
   const opened = await openInstallation(settings)
   try {
     expect((await findEmbedded(home)).ownerPid).toBe(String(process.pid))
@@ -48,14 +48,14 @@ test('a running one is joined with the application’s role, and goes on; a stan
   expect(await findEmbedded(home)).toMatchObject({ exists: true, ownerPid: undefined })
 })
 
-test('a server that was given is joined by the role that was made there, and never migrated', async () => {
+test('joinInstallation uses the role created on an external server and never migrates it', async () => {
   const opened = await openInstallation(settings)
   const given = { ...settings, DATABASE_URL: opened.ownerUrl }
   try {
     const joined = await joinInstallation(given)
     expect(await roleOf(joined.appUrl)).toEqual({ role: 'kp_app', may: false })
     const elsewhere = { ...given, KP_SECRET: 'another secret of thirty-two chars' }
-    expect((await joinInstallation(elsewhere)).appUrl).toBe(opened.ownerUrl) // no role of that secret's was made
+    expect((await joinInstallation(elsewhere)).appUrl).toBe(opened.ownerUrl) // this secret has no role there
     const [newest] = await withConnection(
       opened.ownerUrl,
       async (owner) =>

@@ -12,15 +12,15 @@ import { type PreparedDatabase, prepareDatabase } from './preparation.ts'
 import { type SecretSettings, settleSecret } from './secret-settling.ts'
 
 export type Installation = PreparedDatabase & {
-  /** Present when the database is ours to run; whoever opened the installation stops it. */
+  /** Set if we run the database ourselves. The caller that opened the installation stops it. */
   embedded?: EmbeddedDatabase
 }
 
 type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSettings
 
 /**
- * The installation's database, running and prepared: the one that DATABASE_URL names, else the embedded one in KP_DATA_DIR.
- * @throws DatabaseFault
+ * The installation's database, running and prepared: the one that DATABASE_URL names, otherwise the embedded one in KP_DATA_DIR. @throws
+ * DatabaseFault
  */
 export async function openInstallation(settings: Settings): Promise<Installation> {
   const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL, KP_DATA_DIR } = settings
@@ -40,14 +40,14 @@ export async function openInstallation(settings: Settings): Promise<Installation
 export type JoinedInstallation = {
   appUrl: string
   ownerUrl: string
-  /** Ends what joining had to start; the installation itself goes on. */
+  /** Stops what joining started; a running installation is unaffected. */
   leave(): Promise<void>
 }
 
 const notPrepared = (why: string) =>
   new DatabaseFault('NOT_PREPARED', `${why} Run npm start, which prepares it, then repeat this.`)
 
-/** The application's URL of a server that was given: its own role, the one that was made for it, or the owner's where none could be. */
+/** The application's URL on an external server: the configured role, the role created for it, or the owner's if none could be created. */
 async function givenAppUrl(
   ownerUrl: string,
   { DATABASE_URL: appUrl, KP_DATA_DIR, KP_SECRET }: Settings,
@@ -78,9 +78,9 @@ async function checkPrepared(appUrl: string): Promise<void> {
 }
 
 /**
- * The database of an installation that may be running: joined where it runs, started for a while where it is ours and stands still.
- * Migrates nothing under a running application and makes no new installation.
- * @throws DatabaseFault NOT_PREPARED, SCHEMA_NEWER, UNREACHABLE, ACCESS_DENIED
+ * Joins an installation's database. If it is running, it connects; if it is embedded and stopped, it starts the server temporarily. It
+ * never migrates a database and never creates an installation. @throws DatabaseFault NOT_PREPARED, SCHEMA_NEWER, UNREACHABLE,
+ * ACCESS_DENIED
  */
 export async function joinInstallation(settings: Settings): Promise<JoinedInstallation> {
   const { DATABASE_URL, DATABASE_MIGRATION_URL, KP_DATA_DIR } = settings

@@ -1,6 +1,6 @@
 import { isDatabaseDown } from './database.ts'
 
-/** Remembers what the database answered last, and returns that while it is down. For what is public and does not change. */
+/** Caches the database's last answers and returns them while it is down. Only for public data that does not change. */
 export function lastAnswers<T>(most: number) {
   const remembered = new Map<string, T>()
   return {

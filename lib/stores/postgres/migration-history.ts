@@ -11,7 +11,7 @@ export const grantsFile = join(prismaFolder, 'grants.sql')
 
 export type Migration = { name: string; sql: string }
 
-/** What prisma/migrations holds, in the order in which it is applied. */
+/** The migrations in prisma/migrations, in the order in which they are applied. */
 export const localMigrations = (): Migration[] =>
   existsSync(migrationsFolder)
     ? readdirSync(migrationsFolder, { withFileTypes: true })
@@ -22,7 +22,7 @@ export const localMigrations = (): Migration[] =>
 
 const checksum = (sql: string) => createHash('sha256').update(sql).digest('hex')
 
-// Prisma's own table to the letter, so that its tools read the same history.
+// Exactly Prisma's own table, so that its tools read the same history.
 const HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id varchar(36) PRIMARY KEY NOT NULL,
   checksum varchar(64) NOT NULL,
@@ -59,13 +59,13 @@ async function appliedMigrations(client: ClientBase): Promise<Applied[] | undefi
 }
 
 export type HistoryDifference = {
-  /** Here and not in the database. */
+  /** In prisma/migrations but not in the database. */
   missing: string[]
-  /** In the database and not here: it was made by a newer version. */
+  /** In the database but not in prisma/migrations: created by a newer version. */
   unknown: string[]
 }
 
-/** How the database's history differs from prisma/migrations; undefined where it has none. Changes nothing. */
+/** How the database's history differs from prisma/migrations; undefined if it has no history. Changes nothing. */
 export async function historyDifference(
   client: ClientBase,
   local: Migration[] = localMigrations(),
@@ -81,11 +81,10 @@ export async function historyDifference(
 }
 
 /**
- * Applies what `local` holds and the database lacks, in order, each in one transaction together with its entry in the history: a
- * kill at any moment leaves a migration whole or not begun. (Prisma's engine writes the entry beside it, and needs a person when
- * it is killed between the two.)
- * @returns the names applied
- * @throws DatabaseFault SCHEMA_NEWER, MIGRATION_CHANGED, MIGRATION_FAILED, FOREIGN_DATABASE
+ * Applies the migrations that the database lacks, in order. Each runs in one transaction with its entry in the history, so that after a
+ * kill a migration is either complete or not begun. (Prisma's engine writes the entry separately and needs manual repair if it is killed
+ * between the two.) @returns the names of the applied migrations @throws DatabaseFault SCHEMA_NEWER, MIGRATION_CHANGED,
+ * MIGRATION_FAILED, FOREIGN_DATABASE
  */
 export async function deploy(client: ClientBase, local: Migration[] = localMigrations()): Promise<string[]> {
   const found = await appliedMigrations(client)

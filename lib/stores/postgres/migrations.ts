@@ -13,13 +13,13 @@ import * as wasm from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg'
 import { localMigrations, migrationsFolder, schemaFolder } from './migration-history.ts'
 
-const TYPE_CHAR = 18 // PostgreSQL's internal "char", all over pg_catalog
+const TYPE_CHAR = 18 // PostgreSQL's internal "char", common in pg_catalog
 const TYPE_TEXT = 25
 const MARK = '\u0001char'
 
 /**
- * Repair 1 of 3 (adapter-pg 7.10.1): it refuses columns of type "char", which the engine wants as characters. They pass through it
- * as text under a marked name…
+ * Workaround 1 of 3 (adapter-pg 7.10.1): the adapter rejects columns of type "char", which the engine expects as characters. They pass
+ * through it as text under a marked name…
  */
 function markChars(client: pg.PoolClient) {
   client.connection.prependListener('rowDescription', (message: { fields: { name: string; dataTypeID: number }[] }) => {
@@ -29,7 +29,7 @@ function markChars(client: pg.PoolClient) {
   })
 }
 
-/** … and get name and type back behind it. */
+/** … and get their name and type back afterwards. */
 function unmarkChars<T extends SqlQueryable>(queryable: T): T {
   const query = queryable.queryRaw.bind(queryable)
   queryable.queryRaw = async (params) => {
@@ -50,14 +50,15 @@ async function connect(url: string): Promise<SqlDriverAdapter> {
   const adapter = unmarkChars(await new PrismaPg(pool, { disposeExternalPool: true }).connect())
   const begin = adapter.startTransaction.bind(adapter)
   adapter.startTransaction = async (isolation) => unmarkChars(await begin(isolation))
-  // Repair 2: it splits scripts on every ';', also inside comments and $$ bodies. Without arguments PostgreSQL splits them itself.
+  // Workaround 2: the adapter splits scripts at every ';', even inside comments and $$ bodies. Without arguments PostgreSQL splits them
+  // itself.
   adapter.executeScript = async (sql) => {
     await adapter.executeRaw({ sql, args: [], argTypes: [] })
   }
   return adapter
 }
 
-/** Repair 3: adapter-pg drops its shadow database before it closes its own connections to it, which PostgreSQL refuses. */
+/** Workaround 3: adapter-pg drops its shadow database before closing its own connections to it, which PostgreSQL rejects. */
 class Adapters implements SqlMigrationAwareDriverAdapterFactory {
   readonly provider = 'postgres'
   readonly adapterName = '@prisma/adapter-pg'
@@ -123,7 +124,7 @@ const migrationsList = (): wasm.MigrationList => ({
   })),
 })
 
-/** Runs `work` with Prisma's schema engine (WebAssembly: nothing to download) on the owner's connection, then frees it. */
+/** Runs `work` with Prisma's schema engine (WebAssembly, no download) on the owner's connection, then frees the engine. */
 async function withEngine<T>(ownerUrl: string, work: (engine: wasm.SchemaEngine) => Promise<T>): Promise<T> {
   loadEngine()
   const adapters = new Adapters(ownerUrl)
@@ -148,7 +149,7 @@ async function withEngine<T>(ownerUrl: string, work: (engine: wasm.SchemaEngine)
   }
 }
 
-/** The SQL that leads from prisma/migrations to prisma/schema, undefined when they agree. Needs the right to create a shadow database. */
+/** The SQL that leads from prisma/migrations to prisma/schema; undefined if they agree. Needs the right to create a shadow database. */
 export const pending = (ownerUrl: string): Promise<string | undefined> =>
   withEngine(ownerUrl, async (engine) => {
     const { exitCode, stdout } = await engine.diff({

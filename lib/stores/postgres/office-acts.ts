@@ -1,18 +1,18 @@
 import type { Kept } from '#lib/kernel/holder.ts'
 import type { Database } from './database.ts'
 
-/** Where a table says which account did something for the installation, and when. Names are ours. */
+/** Where a table stores which account changed something in the installation, and when. The names are constants of ours. */
 interface Office {
   /** `<domain>.<what>` */
   name: string
   what: string
   table: string
-  /** One column or several. */
+  /** One or more columns. */
   by: readonly string[]
   at: string
 }
 
-/** The id of who did something for the installation: an act of office, which stays when the person goes. */
+/** A retained record: the id of the admin who changed something in the installation. It remains after the person is erased. */
 export const officeActs = (db: Database, { name, what, table, by, at }: Office): Kept => ({
   name,
   store: 'postgresql',

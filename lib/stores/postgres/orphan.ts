@@ -10,17 +10,14 @@ function commandLine(pid: number): string {
       ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
       : execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
   } catch {
-    return '' // no such process, or it ended while we looked
+    return '' // no such process, or it ended in the meantime
   }
 }
 
-/** Told by its command line: after a reboot, or in a fresh container, the pid may be anybody's; a zombie has no command line. */
+/** Checks the command line: after a reboot or in a new container, another process may have the pid, and a zombie has no command line. */
 const isServerOf = (pid: number, data: string) => `${commandLine(pid).trim()} `.includes(` -D ${data} `)
 
-/**
- * Stops a server whose supervisor was killed, and clears what it left. Only for the holder of the owner lock.
- * @returns whether one was running
- */
+/** Stops a server whose supervisor was killed and removes its leftover files. Requires the owner lock. @returns whether one was running */
 export async function stopOrphan(data: string, socketFolder: string): Promise<boolean> {
   const pidFile = join(data, 'postmaster.pid')
   if (!existsSync(pidFile)) return false

@@ -10,13 +10,13 @@ export type OwnerLock = { release(): Promise<void> }
 const listen = (path: string): Promise<Server> =>
   new Promise((done, fail) => {
     const server = createServer((caller) => {
-      caller.on('error', () => {}) // the caller may be gone before it has read our pid
+      caller.on('error', () => {}) // the caller may disconnect before it has read our pid
       caller.end(`${process.pid}\n`)
     }).unref()
     server.once('error', fail).listen(path, () => done(server))
   })
 
-/** The holder's pid, `unknown` if it lives but does not answer, undefined if nobody listens. */
+/** The lock owner's pid, `unknown` if it is alive but does not respond, undefined if nobody listens. */
 const holder = (path: string): Promise<string | undefined> =>
   new Promise((done) => {
     let alive = false
@@ -38,7 +38,7 @@ const holder = (path: string): Promise<string | undefined> =>
       .on('close', end)
   })
 
-/** The pid of the process that owns the folder (`unknown` if it does not say), undefined when nobody does. Takes nothing. */
+/** The pid of the process that owns the folder (`unknown` if it does not respond), undefined if there is none. Does not take the lock. */
 export const lockOwner = (folder: string): Promise<string | undefined> => holder(join(folder, 'owner'))
 
 const taken = (pid: string) =>
@@ -48,8 +48,8 @@ const taken = (pid: string) =>
   )
 
 /**
- * A lock that the kernel lets go of when its holder dies, however it dies: a listening socket named `owner`.
- * @throws DatabaseFault ALREADY_RUNNING, naming the holder's pid
+ * Takes a lock that the kernel releases when its owner dies, for any reason: a listening socket named `owner`. @throws DatabaseFault
+ * ALREADY_RUNNING with the owner's pid
  */
 export async function takeOwnerLock(folder: string): Promise<OwnerLock> {
   const path = join(folder, 'owner')
@@ -62,14 +62,14 @@ export async function takeOwnerLock(folder: string): Promise<OwnerLock> {
   try {
     for (;;) {
       try {
-        await link(own, path) // atomic: of several starters only one gets the name
+        await link(own, path) // atomic: only one of several starting processes gets the name
         return { release }
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error
       }
       const pid = await holder(path)
       if (pid !== undefined) throw taken(pid)
-      // Left by a dead holder. Looked at again under a private name, for another starter may just have replaced it.
+      // Left by a dead owner. It is checked again under a private name, because another starting process may just have replaced it.
       const stale = `${own}-stale`
       try {
         await rename(path, stale)

@@ -22,12 +22,12 @@ afterAll(async () => {
 const query = (url: string, sql: string) => withConnection(url, async (client) => (await client.query(sql)).rows)
 
 describe('prepareDatabase', () => {
-  test('a second preparation applies nothing', async () => {
+  test('applies nothing the second time', async () => {
     const { ownerUrl } = await database()
     expect((await prepareDatabase({ ownerUrl, secret })).applied).toEqual([])
   })
 
-  test('of many at once on a new database one applies everything, and all can serve', async () => {
+  test('applies the migrations once when many run concurrently on a new database, and all can serve', async () => {
     const { ownerUrl } = await database()
     const fresh = Object.assign(new URL(ownerUrl), { pathname: `${new URL(ownerUrl).pathname}_fresh` }).href
     databases.push({
@@ -36,7 +36,7 @@ describe('prepareDatabase', () => {
       drop: async () =>
         void (await query(ownerUrl, `DROP DATABASE "${new URL(fresh).pathname.slice(1)}" WITH (FORCE)`)),
     })
-    databases.reverse() // dropped from the other, which has to be there still
+    databases.reverse() // dropped in reverse order, because the template must still exist
     const prepared = await Promise.all(
       Array.from({ length: 5 }, () => prepareDatabase({ ownerUrl: fresh, secret, mayCreateDatabase: true })),
     )
@@ -45,7 +45,7 @@ describe('prepareDatabase', () => {
       expect(await query(appUrl, 'SELECT count(*)::int AS units FROM units')).toEqual([{ units: 0 }])
   })
 
-  test('a schema newer than the code is refused and left as it is', async () => {
+  test('rejects a schema newer than the code and leaves it unchanged', async () => {
     const { ownerUrl } = await database()
     await query(
       ownerUrl,
@@ -57,26 +57,26 @@ describe('prepareDatabase', () => {
     })
   })
 
-  test('a migration that another tool left half done is refused', async () => {
+  test('rejects a migration that another tool left unfinished', async () => {
     const { ownerUrl } = await database()
     await query(ownerUrl, 'UPDATE _prisma_migrations SET finished_at = NULL')
     await expect(prepareDatabase({ ownerUrl, secret })).rejects.toMatchObject({ code: 'MIGRATION_FAILED' })
   })
 
-  test('a migration that was edited after it was applied is refused', async () => {
+  test('rejects a migration that was edited after it was applied', async () => {
     const { ownerUrl } = await database()
     await query(ownerUrl, `UPDATE _prisma_migrations SET checksum = repeat('0', 64)`)
     await expect(prepareDatabase({ ownerUrl, secret })).rejects.toMatchObject({ code: 'MIGRATION_CHANGED' })
   })
 
-  test('a database with tables of somebody else’s is refused and left as it is', async () => {
+  test('rejects a database with tables of another application and leaves it unchanged', async () => {
     const { ownerUrl } = await database()
     await query(ownerUrl, 'DROP TABLE _prisma_migrations')
     await expect(prepareDatabase({ ownerUrl, secret })).rejects.toMatchObject({ code: 'FOREIGN_DATABASE' })
     expect(await query(ownerUrl, `SELECT to_regclass('_prisma_migrations') AS history`)).toEqual([{ history: null }])
   })
 
-  test('a database that is not there is named', async () => {
+  test('names a database that does not exist', async () => {
     const { ownerUrl } = await database()
     const missing = Object.assign(new URL(ownerUrl), { pathname: '/not_there' }).href
     await expect(prepareDatabase({ ownerUrl: missing, secret })).rejects.toMatchObject({ code: 'NO_DATABASE' })
@@ -92,7 +92,7 @@ describe('a failing migration', () => {
   })
   afterAll(() => client.end())
 
-  test('is rolled back whole, and can be repaired and applied', async () => {
+  test('is rolled back completely and applies after it was repaired', async () => {
     const broken = { name: '99990101000000_broken', sql: 'CREATE TABLE half (); SELECT 1/0;' }
     await expect(deploy(client, [...localMigrations(), broken])).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
@@ -104,21 +104,21 @@ describe('a failing migration', () => {
   })
 })
 
-describe('whom the application runs as', () => {
-  test('the role of DATABASE_URL where the owner is another', async () => {
+describe('the application’s role', () => {
+  test('is the role of DATABASE_URL when the owner is another', async () => {
     const { ownerUrl, appUrl } = await database()
     const { warning, ...prepared } = await prepareDatabase({ ownerUrl, appUrl })
     expect(prepared.appUrl).toBe(appUrl)
     expect(warning).toBeUndefined()
   })
 
-  test('a role of DATABASE_URL that does not exist is named', async () => {
+  test('is named in the error when the role of DATABASE_URL does not exist', async () => {
     const { ownerUrl } = await database()
     const appUrl = Object.assign(new URL(ownerUrl), { username: 'nobody_here' }).href
     await expect(prepareDatabase({ ownerUrl, appUrl })).rejects.toMatchObject({ code: 'NO_ROLE' })
   })
 
-  test('the owner itself, with a warning, where the owner may not make roles', async () => {
+  test('is the owner, with a warning, when the owner may not create roles', async () => {
     const { ownerUrl } = await database()
     const name = `plain_${new URL(ownerUrl).pathname.slice(1)}`
     await query(ownerUrl, `CREATE ROLE ${name} LOGIN PASSWORD 'plain'`)
@@ -136,7 +136,7 @@ describe('whom the application runs as', () => {
 })
 
 describe('Prisma’s own engine', () => {
-  test('agrees that the history is whole', async () => {
+  test('accepts the migration history as complete', async () => {
     const { ownerUrl } = await database()
     expect(await diagnose(ownerUrl)).toEqual({
       editedMigrationNames: [],

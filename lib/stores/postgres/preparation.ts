@@ -10,25 +10,28 @@ import type { SettledSecret } from './secret-settling.ts'
 
 export type PreparationOptions = {
   ownerUrl: string
-  /** What the application was given; when absent, or the owner's, a role is made for it. */
+  /** The application's URL. If it is missing or has the owner's user, a role is created. */
   appUrl?: string | undefined
-  /** The installation's secret, from which a made role's password is derived; or how it is decided, once the database is migrated. */
+  /**
+   * The installation's secret, from which the password of a created role is derived; or a function that determines it after the
+   * migrations.
+   */
   secret?: string | undefined | ((owner: ClientBase) => Promise<SettledSecret>)
-  /** Make the database when it is not there: for a server of our own, where no typing error can be the reason. */
+  /** Create the database if it does not exist: only for our own server, where a mistyped name cannot be the reason. */
   mayCreateDatabase?: boolean
 }
 
 export type PreparedDatabase = {
   appUrl: string
   ownerUrl: string
-  /** The migrations that were applied just now. */
+  /** The migrations that this call applied. */
   applied: string[]
-  /** What the operator should change, a line each. */
+  /** What the operator should change, one item per line. */
   warning?: string
 }
 
 const LEAST_VERSION = 15
-export const PREPARATION_LOCK = 0x6b70_0001 // one starter at a time per database
+export const PREPARATION_LOCK = 0x6b70_0001 // one process at a time per database
 
 async function createDatabase(ownerUrl: string) {
   const name = decodeURIComponent(new URL(ownerUrl).pathname.slice(1))
@@ -40,7 +43,7 @@ async function createDatabase(ownerUrl: string) {
     try {
       await client.query(`CREATE DATABASE ${escapeIdentifier(name)}`)
     } catch (error) {
-      if (!['42P04', '23505'].includes(errorCode(error) ?? '')) throw error // else another start made it meanwhile
+      if (!['42P04', '23505'].includes(errorCode(error) ?? '')) throw error // otherwise another start created it in the meantime
     }
   })
 }
@@ -65,9 +68,8 @@ async function checkServer(client: ClientBase) {
 }
 
 /**
- * Makes a database ready to serve: migrations, the job queue's own, LangGraph's own, the application's role and rights. Safe to repeat and to run
- * from several processes at once; when there is nothing to do it takes a few milliseconds.
- * @throws DatabaseFault
+ * Makes a database ready to serve: our migrations, the job queue's, LangGraph's, and the application's role and rights. Safe to repeat
+ * and to run concurrently from several processes. It takes a few milliseconds if there is nothing to do. @throws DatabaseFault
  */
 export async function prepareDatabase(options: PreparationOptions): Promise<PreparedDatabase> {
   const { ownerUrl } = options
@@ -77,7 +79,7 @@ export async function prepareDatabase(options: PreparationOptions): Promise<Prep
     ownerUrl,
     async (owner) => {
       await checkServer(owner)
-      await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // let go with the connection
+      await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // released with the connection
       const applied = await deploy(owner)
       await runMigrations({ connectionString: ownerUrl, maxPoolSize: 1, logger: quiet })
       await prepareCheckpointTables(owner, ownerUrl)

@@ -1,30 +1,30 @@
 import type { ExportPage } from '#lib/kernel/holder.ts'
 import type { Database } from './database.ts'
 
-/** Which rows become records, and how. All of it is SQL of ours; values come as parameters. */
+/** Which rows become records, and how. All SQL here is ours; values are passed as parameters. */
 export interface RecordQuery {
-  /** The table and its alias, joins included. */
+  /** The table and its alias, including joins. */
   from: string
   /** The condition; its values are `$1` … */
   where: string
   values: readonly unknown[]
-  /** What orders the rows, oldest first: a time and what tells rows of one time apart. */
+  /** The sort key, oldest first: a time, and an id that distinguishes rows of the same time. */
   at: string
   id: string
-  /** The columns that the record is made of. */
+  /** The columns of the record. */
   columns: string
   /** A JSON expression over these columns, in the row `c`. */
   record: string
-  /** How many bytes of a row lie compressed in the store, without unpacking them. */
+  /** The compressed size of a row in bytes, read without decompressing it. */
   weight?: string
 }
 
-/** Rows of one page at most, … */
+/** The maximum number of rows per page, … */
 const pageRows = 128
-/** … and bytes of them as they lie in the store: compressed text is three times as much, and never a hundred times. */
+/** … and of compressed bytes. Decompressed text is about three times as large, and never a hundred times. */
 const pageBytes = 256 * 1024
 
-/** SQL: a time as the API writes it. */
+/** SQL for a time in the API's format. */
 export const utc = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 interface PageRow {
@@ -36,13 +36,13 @@ interface PageRow {
 }
 
 /**
- * Records as JSON text, made by PostgreSQL, page by page from a key on: no cursor, no transaction, and no connection between two pages.
- * The next page is only asked for when the last was taken.
+ * Records as JSON text, built by PostgreSQL page by page from a key on. Between two pages it holds no cursor, transaction or connection.
+ * The next page is queried only after the previous one was consumed.
  */
 export async function* recordPages(db: Database, query: RecordQuery): AsyncGenerator<ExportPage> {
   const { from, where, values, at, id, columns, record, weight = '0' } = query
   const key = (offset: number): string => `$${values.length + offset}`
-  // What a page is made of is decided by sizes, before a document is unpacked.
+  // Sizes determine the page before any document is decompressed.
   const text = `WITH candidate AS MATERIALIZED (
       SELECT ${columns}, ${at} AS key_at, ${id} AS key_id, ${weight} AS key_weight FROM ${from}
       WHERE (${where}) AND (${at}, ${id}) > (${key(1)}::timestamptz, ${key(2)}) ORDER BY ${at}, ${id} LIMIT ${pageRows}),
@@ -60,7 +60,7 @@ export async function* recordPages(db: Database, query: RecordQuery): AsyncGener
   }
 }
 
-/** SQL: a JSON object of expressions, in this order. Names are ours. */
+/** SQL for a JSON object of expressions, in this order. Names are ours. */
 export const jsonObject = (members: Record<string, string>): string =>
   `json_build_object(${Object.entries(members)
     .map(([name, expression]) => `'${name}', ${expression}`)

@@ -9,7 +9,7 @@ export interface SealedColumn {
   column: string
   purpose: string
 }
-/** Every column that is sealed with the installation's secret; a test walks the live schema for others. */
+/** Every column that is sealed with the installation's secret. A test searches the live schema for others. */
 export const sealedColumns: readonly SealedColumn[] = [
   { table: 'signing_keys', id: 'kid', column: 'sealed_private', purpose: sealedPurposes.signingKeys },
   { table: 'suppression_keys', id: 'id', column: 'sealed_key', purpose: sealedPurposes.suppressionKeys },
@@ -21,12 +21,12 @@ export const sealedColumns: readonly SealedColumn[] = [
 ]
 
 export interface Resealed {
-  /** What was opened with a former secret and sealed with the present one. */
+  /** How many values were opened with a former secret and sealed with the present one. */
   sealed: number
-  /** What neither opens, by table. */
+  /** How many values neither secret opens, by table. */
   lost: Record<string, number>
 }
-/** A suppression key under the new secret, for the ledger, which has it under the old one. */
+/** Appends a suppression key, sealed with the new secret, to the ledger, which has it under the old one. */
 export type KeptKey = (id: string, sealed: Buffer) => Promise<void>
 
 export async function secretRecord(client: ClientBase): Promise<SecretRecord | undefined> {
@@ -66,7 +66,10 @@ async function resealColumn(
   return { sealed: renewed.length, lost }
 }
 
-/** Requests are found by their subject's hash: it is made anew where the subject is still known, and stays of no use where not. */
+/**
+ * Privacy requests are found by their subject's hash. It is recomputed if the subject is still known; otherwise the old hash remains and
+ * no longer matches.
+ */
 async function rehashSubjects(client: ClientBase, to: string): Promise<void> {
   const { rows } = await client.query<{ id: string; kind: 'account' | 'agent'; subject: string }>(
     `SELECT id, CASE WHEN account_id IS NULL THEN 'agent' ELSE 'account' END AS kind, coalesce(account_id, agent_id) AS subject
@@ -82,8 +85,8 @@ async function rehashSubjects(client: ClientBase, to: string): Promise<void> {
 }
 
 /**
- * Seals with `to` whatever `from` opens, and notes `to` as the present secret: in one transaction, so that a crash leaves the whole
- * of it or nothing. Safe to repeat. `before` runs ahead of the commit.
+ * Seals with `to` everything that a secret of `from` opens, and records `to` as the present secret, in one transaction. Safe to repeat.
+ * `before` runs before the commit.
  */
 export async function reseal(
   client: ClientBase,

@@ -3,14 +3,14 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { secretMark } from '#lib/secret.ts'
 
-/** The row of settings that says which secret the keys are sealed with, and which were before. */
+/** The settings row that identifies the secret with which keys are sealed, and the former secrets. */
 export const secretRecordName = 'installation_secret'
 export const SecretRecord = z.object({ mark: z.string(), former: z.array(z.string()) })
 export type SecretRecord = z.output<typeof SecretRecord>
 
 /**
- * Throws `unavailable` where the database's keys are sealed with another secret than this process has: it was replaced while the
- * process ran. What the process sealed now, no other could open.
+ * Prevents a process with a replaced secret from sealing values that no other process could open. @throws `unavailable` if the secret
+ * was replaced while this process ran
  */
 export async function assertPresentSecret(tx: Transaction, secret: string): Promise<void> {
   const row = await tx.setting.findUnique({ where: { name: secretRecordName } })

@@ -27,7 +27,7 @@ import { rotateInstallationSecret } from './secret-rotation.ts'
 import { type SecretSettings, settleSecret } from './secret-settling.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'kp-rotation-'))
-chmodSync(root, 0o755) // the server's account has to pass
+chmodSync(root, 0o755) // the server's account needs access
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const receipt = {
@@ -44,7 +44,7 @@ const receipt = {
 }
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** Uses every key of an installation, as a process with this secret does. */
+/** Uses every key of an installation like a process with this secret. */
 function user(db: Database, dataDir: string, given?: string) {
   const secret = () => installationSecret(dataDir, given)
   const ledger = fileLedger(join(dataDir, 'erasures'))
@@ -129,7 +129,7 @@ describe('the secret in a file', () => {
       child.once('error', failed).once('close', (_, signal) => done(signal))
     })
 
-  test('a kill at any point of its rotation leaves every key usable, and the next one finishes', async () => {
+  test('rotation keeps every key usable after a kill at any point, and the next rotation finishes', async () => {
     const before = await started(async (one) => {
       await one.keepContact()
       return state(one)
@@ -147,14 +147,14 @@ describe('the secret in a file', () => {
       expect(await started(state), point).toEqual(before)
       expect(file() !== secret, point).toBe(isReplaced)
     }
-    // Nothing is left over that a later rotation would take up: the next one makes a secret of its own.
+    // A later rotation finds no leftovers: it creates a new secret.
     expect(existsSync(join(dataDir, 'secret.next'))).toBe(false)
     const secret = file()
     expect(await killedAt('nowhere')).toBe(null)
     expect(file()).not.toBe(secret)
     expect(statSync(join(dataDir, 'secret')).mode & 0o777).toBe(0o600)
     expect(await started(state)).toEqual(before)
-    // The ledger can give the key back to a database that lost it, with the secret of now.
+    // The ledger can restore the key, sealed with the present secret, to a database that lost it.
     const hashes = await started(async ({ suppression, linesOfLedger }) => {
       const db = await suppression.list()
       expect(db).toHaveLength(1)
@@ -165,7 +165,7 @@ describe('the secret in a file', () => {
     expect(hashes).toHaveLength(1)
   })
 
-  test('it is refused while the installation runs, and where there is none', async () => {
+  test('rotation is rejected while the installation runs and when there is none', async () => {
     const secret = file()
     const { embedded } = await openInstallation(settings)
     try {
@@ -179,7 +179,7 @@ describe('the secret in a file', () => {
     expect(existsSync(nowhere.KP_DATA_DIR)).toBe(false)
   })
 
-  test('it is refused where another folder lies in the place of the ledger', async () => {
+  test('rotation is rejected when another folder replaces the ledger’s', async () => {
     const secret = file()
     const told = async (sql: string) => {
       const { appUrl, embedded } = await openInstallation(settings)
@@ -198,7 +198,7 @@ describe('the secret in a file', () => {
     expect(file()).not.toBe(secret)
   })
 
-  test('a file that was put back is recognised as the former secret', async () => {
+  test('a start rejects the former secret when its file was restored', async () => {
     const former = file()
     await rotateInstallationSecret(settings)
     const present = file()
@@ -232,7 +232,7 @@ describe('the secret in KP_SECRET', () => {
     }
   }
 
-  test('another one takes over what KP_SECRET_PREVIOUS opens, at the start; of many starts at once too', async () => {
+  test('a start reseals what KP_SECRET_PREVIOUS opens, also when many start concurrently', async () => {
     const { database, start, use } = await place()
     const [first, second] = [newSecret(), newSecret()]
     expect(await start(first)).toEqual({ secret: first })
@@ -243,13 +243,13 @@ describe('the secret in KP_SECRET', () => {
     expect(after).toEqual(before)
     expect(await start(second)).toEqual({ secret: second })
     await expect(start(first)).rejects.toMatchObject({ code: 'SECRET_REPLACED' })
-    // Turned back on purpose.
+    // Reverting to the first secret on purpose.
     expect(await start(first, second)).toEqual({ secret: first })
     expect(await use(first, (one) => one.kid())).toBe(before.kid)
     await database.drop()
   })
 
-  test('a process that still has the former one makes no keys that the others could not open', async () => {
+  test('a process with the former secret is prevented from creating keys that the others could not open', async () => {
     const { database, start, use } = await place()
     const [first, second] = [newSecret(), newSecret()]
     await start(first)
@@ -266,7 +266,7 @@ describe('the secret in KP_SECRET', () => {
     await database.drop()
   })
 
-  test('a lost secret is said at the start, a new key signs, and the former one mends it later', async () => {
+  test('a start reports a lost secret, a new key signs, and the former secret repairs it later', async () => {
     const { database, start, use } = await place()
     const [lost, second] = [newSecret(), newSecret()]
     await start(lost)
@@ -281,7 +281,7 @@ describe('the secret in KP_SECRET', () => {
   })
 })
 
-test('no column of bytes is left out of the rotation unless it is known to be a hash', async () => {
+test('rotation covers every bytea column except known hashes', async () => {
   const hashes = new Set([
     'tokens.hash',
     'account_links.code_hash',
@@ -299,11 +299,11 @@ test('no column of bytes is left out of the rotation unless it is known to be a 
     'clade_shares.digest',
     'snapshots.digest',
     'state_bundles.digest',
-    // SHA-256 of a random token, which ends with its link.
+    // SHA-256 of a random token, deleted with its link.
     'snapshot_links.token_hash',
-    // Keyed fingerprints, with a key of their own.
+    // Keyed fingerprints with a separate key.
     'erased_words.fingerprints',
-    // A public key, which is no secret.
+    // A public key, which is not secret.
     'keyrings.public_key',
   ])
   const database = await testDatabase()

@@ -9,16 +9,16 @@ import { PREPARATION_LOCK, prepareDatabase } from './preparation.ts'
 import { type Resealed, reseal } from './resealing.ts'
 import { type SecretSettings, settleSecret, withLedger } from './secret-settling.ts'
 
-/** Where a crash is tried out. */
+/** The points at which tests simulate a crash. */
 export type RotationPoint = 'begun' | 'next' | 'sealed' | 'committed' | 'adopted'
 type Interrupt = (point: RotationPoint) => void
 
 /**
- * Replaces the secret in `<KP_DATA_DIR>/secret`. The new one is on the disk before anything is sealed with it; sealing is one
- * transaction; the file's name changes last. A crash at any point is finished, or forgotten, by {@link settleSecret}.
+ * Replaces the secret in `<KP_DATA_DIR>/secret`. The new secret is on disk before anything is sealed with it; sealing is one
+ * transaction; the file is renamed last. After a crash at any point, {@link settleSecret} finishes or discards the rotation.
  */
 async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: Interrupt): Promise<Resealed> {
-  await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // let go with the connection
+  await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // released with the connection
   const { secret } = await settleSecret(owner, settings)
   interrupt('begun')
   const to = nextSecret(settings.KP_DATA_DIR)
@@ -32,7 +32,7 @@ async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: In
   return made
 }
 
-/** A process that runs has the former secret in its memory: it could open nothing any more, and what it sealed nobody could. */
+/** A running process has the former secret in memory: it could no longer open anything, and nobody could open what it seals. */
 const inUse = (who: string) =>
   new DatabaseFault(
     'IN_USE',
@@ -51,9 +51,8 @@ async function checkUnused(ownerUrl: string): Promise<void> {
 }
 
 /**
- * Rotates the secret of an installation that stands still and keeps its secret in a file; returns what was sealed anew. Everybody is
- * signed out by it.
- * @throws DatabaseFault IN_USE while it runs, NOT_PREPARED where there is none
+ * Rotates the secret of a stopped installation that stores its secret in a file, and signs everybody out. Returns what was resealed.
+ * @throws DatabaseFault IN_USE while it runs, NOT_PREPARED if there is none
  */
 export async function rotateInstallationSecret(
   settings: Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSettings,
@@ -74,7 +73,7 @@ export async function rotateInstallationSecret(
   const { ownerUrl, embedded } = await openInstallation(settings)
   try {
     const made = await withConnection(ownerUrl, (owner) => rotate(owner, settings, interrupt))
-    // The password of the application's role comes from the secret.
+    // The password of the application's role is derived from the secret.
     await prepareDatabase({ ownerUrl, appUrl, secret: (owner) => settleSecret(owner, settings) })
     return made
   } finally {

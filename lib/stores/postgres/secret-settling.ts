@@ -11,12 +11,12 @@ import { type KeptKey, type Resealed, reseal, secretRecord } from './resealing.t
 export type SecretSettings = Pick<Env, 'KP_DATA_DIR' | 'KP_SECRET' | 'KP_SECRET_PREVIOUS' | 'KP_LEDGER_URL'>
 export interface SettledSecret {
   secret: string
-  /** What the operator should know, in one line. */
+  /** A one-line note for the operator. */
   warning?: string
 }
 
 const knownLedgers = `SELECT address FROM known_stores WHERE port = 'ledger' AND retired_at IS NULL`
-/** What is written into another folder than the ledger's would be missing where it is looked for. */
+/** Entries written to another folder than the ledger's would be missing there. */
 async function refuseAnother(owner: ClientBase, folder: string): Promise<void> {
   const { rows } = await owner.query<{ address: string }>(knownLedgers)
   const mark = await markIn(markOf(folder))
@@ -28,7 +28,7 @@ async function refuseAnother(owner: ClientBase, folder: string): Promise<void> {
     )
 }
 
-/** Appends to the installation's ledger, and lets go of it afterwards. Throws {@link DatabaseFault} `LEDGER_AWAY`. */
+/** Opens the installation's ledger for appending and closes it afterwards. @throws DatabaseFault LEDGER_AWAY */
 export async function withLedger<T>(
   owner: ClientBase,
   settings: SecretSettings,
@@ -61,14 +61,14 @@ const warningOf = ({ lost }: Resealed): string | undefined =>
         )} are sealed with. Receipts are signed with a new key; who was erased under a lost suppression key is not recognised. If you have the former secret, start once with it in KP_SECRET_PREVIOUS.`
 
 /**
- * Decides which secret the installation has, before anything uses it: finishes a rotation that a crash cut off, seals anew what
- * KP_SECRET_PREVIOUS opens. The database is migrated; nobody else starts or rotates meanwhile (the caller's lock).
- * @throws DatabaseFault SECRET_REPLACED, LEDGER_AWAY
+ * Determines the installation's secret before anything uses it: finishes a rotation that a crash interrupted, and reseals what
+ * KP_SECRET_PREVIOUS opens. The database must be migrated, and the caller must hold the preparation lock. @throws DatabaseFault
+ * SECRET_REPLACED, LEDGER_AWAY
  */
 export async function settleSecret(owner: ClientBase, settings: SecretSettings): Promise<SettledSecret> {
   const { KP_DATA_DIR, KP_SECRET, KP_SECRET_PREVIOUS: previous } = settings
   const record = await secretRecord(owner)
-  // The database is sealed with the next one: all that is left of the rotation is the file's new name. Otherwise it never happened.
+  // If the database is already sealed with the next secret, only the renaming of the file is missing. Otherwise the rotation had no effect.
   const pending = KP_SECRET === undefined ? pendingSecret(KP_DATA_DIR) : undefined
   if (pending !== undefined && record?.mark === secretMark(pending)) adoptNextSecret(KP_DATA_DIR)
   const secret = installationSecret(KP_DATA_DIR, KP_SECRET)

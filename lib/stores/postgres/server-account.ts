@@ -7,7 +7,7 @@ import { DatabaseFault } from './fault.ts'
 
 const run = promisify(execFile)
 
-/** The user and group to run the server as; undefined means our own. */
+/** The user and group to run the server as; undefined: our own. */
 export type ServerAccount = { uid: number; gid: number } | undefined
 
 export type Binaries = { postgres: string; initdb: string }
@@ -19,7 +19,7 @@ const ids = async () => {
   return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
 }
 
-/** PostgreSQL refuses to run as root: root lends it the system user `postgres`, made when absent. */
+/** PostgreSQL refuses to run as root, so root uses the system user `postgres`, created if missing. */
 export async function serverAccount(): Promise<ServerAccount> {
   if (process.getuid?.() !== 0) return undefined
   try {
@@ -40,7 +40,7 @@ export async function serverAccount(): Promise<ServerAccount> {
   }
 }
 
-/** Can the account enter every folder on the way to `path`? Folders that do not exist yet will be ours to open. */
+/** Whether the account can enter every folder of `path`. Folders that do not exist yet are created accessible. */
 function canReach(account: ServerAccount, path: string): boolean {
   if (!account) return true
   for (let folder = resolve(path); ; folder = dirname(folder)) {
@@ -57,16 +57,16 @@ export type Placement = { home: string; binaries: Binaries; notice?: string }
 
 const locationOf = (dataDir: string): string => join(dataDir, 'pgdata.location')
 
-/** Where the database's files of an installation are, once it has been started; makes nothing. */
+/** The folder of an installation's database files after its first start; creates nothing. */
 export function homeOf(dataDir: string): string {
   const marker = locationOf(dataDir)
   return existsSync(marker) ? readFileSync(marker, 'utf8').trim() : resolve(dataDir)
 }
 
 /**
- * Where data and binaries live: in `dataDir` and node_modules, unless the server's account cannot get there (a checkout in
- * root's home, mode 0700). Then below /var/lib/knowledgepulse; `dataDir` remembers where, so that deleting it still means a
- * fresh start.
+ * The location of data and binaries: `dataDir` and node_modules, unless the server's account cannot access them (such as a checkout in
+ * root's home, mode 0700). In that case, a folder below /var/lib/knowledgepulse. `dataDir` stores its path, so that deleting `dataDir`
+ * still means a fresh start.
  */
 export function placement(dataDir: string, packaged: Binaries, account: ServerAccount): Placement {
   const marker = locationOf(dataDir)
@@ -92,7 +92,7 @@ function copied(packaged: Binaries): Binaries {
       renameSync(unfinished, target)
     } catch (error) {
       rmSync(unfinished, { recursive: true, force: true })
-      if (!existsSync(target)) throw error // else another start was faster
+      if (!existsSync(target)) throw error // otherwise another start was faster
     }
   }
   return { postgres: join(target, 'bin/postgres'), initdb: join(target, 'bin/initdb') }

@@ -1,12 +1,12 @@
 import type { QueryResultRow } from 'pg'
 import { asProblem, type Database } from './database.ts'
 
-/** Statements of one reading transaction. */
+/** Runs statements of one read transaction. */
 export type Ask = <R extends QueryResultRow>(text: string, values: readonly unknown[]) => Promise<R[]>
 
 /**
- * Several questions about one state of the database, with settings of their own; nothing can be written. The settings are ours, never
- * a caller's. Throws `unavailable` when the database is down or the time is over.
+ * Runs several queries on one state of the database, read-only, with these settings. The settings are constants, never a caller's input.
+ * @throws `unavailable` if the database is down or the time limit is exceeded
  */
 export async function snapshot<T>(
   db: Database,
@@ -28,7 +28,7 @@ export async function snapshot<T>(
       })
       throw error
     } finally {
-      // A connection that cannot even roll back is not given to the next.
+      // A connection whose rollback failed is not reused.
       client.release(broken)
     }
   } catch (error) {

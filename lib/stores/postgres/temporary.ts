@@ -18,14 +18,14 @@ async function sweep() {
     try {
       if (!existsSync(join(run, 'owner'))) {
         if (Date.now() - statSync(home).mtimeMs > ABANDONED) rmSync(home, { recursive: true, force: true })
-        continue // else being made just now
+        continue // otherwise it is being created now
       }
       const lock = await takeOwnerLock(run)
       await stopOrphan(join(home, 'pgdata'), run)
       await lock.release()
       rmSync(home, { recursive: true, force: true })
     } catch (error) {
-      // In use by another run, another user's, or just removed by one: not ours to clear.
+      // In use by another run, owned by another user, or just removed by another run: skip it.
       const isTheirs = ['ENOENT', 'ENOTEMPTY', 'EACCES', 'EPERM'].includes(errorCode(error) ?? '')
       if (!(error instanceof DatabaseFault) && !isTheirs) throw error
     }
@@ -33,16 +33,16 @@ async function sweep() {
 }
 
 /**
- * A cluster in the temporary folder, for tests and for shadow databases: fast, without a promise to survive a power cut. `isDurable`
- * makes that promise, with the settings of an installation, for measurements. Gone after `stop`.
+ * A cluster in the temporary folder, for tests and shadow databases: fast, but not safe against power failure. With `isDurable` it is,
+ * with an installation's settings, for measurements. Deleted by `stop`.
  */
 export async function startTemporary({ isDurable = false } = {}): Promise<EmbeddedDatabase> {
   await sweep()
   const home = mkdtempSync(join(tmpdir(), PREFIX))
-  chmodSync(home, 0o755) // the server's account has to pass; what is inside is closed to others
+  chmodSync(home, 0o755) // the server's account needs access; the contents are private
   const remove = () => rmSync(home, { recursive: true, force: true })
   try {
-    // Without autovacuum, plans do not depend on when it gathers statistics, and nothing else is at work in the database.
+    // Without autovacuum, plans do not depend on when it gathers statistics, and no background work disturbs measurements.
     const tune = isDurable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off']
     const database = await startEmbedded(home, { tune })
     return { ...database, stop: () => database.stop().finally(remove) }

@@ -14,7 +14,7 @@ afterAll(async () => {
 })
 
 describe('a statement on the connection of a transaction', () => {
-  it('is part of it: both see each other’s rows, and both are gone when it is rolled back', async () => {
+  it('is part of the transaction: both see each other’s rows, and a rollback removes them', async () => {
     const ids = await db
       .transaction(async (tx) => {
         const [prisma] = await tx.$queryRaw<{ id: bigint }[]>`SELECT pg_current_xact_id()::text::bigint AS id`
@@ -29,7 +29,7 @@ describe('a statement on the connection of a transaction', () => {
     expect(ids[0]).toBe(ids[1])
   })
 
-  it('never strays into another transaction, however many are open at once', async () => {
+  it('never runs in another transaction when many are open', async () => {
     const pairs = await Promise.all(
       Array.from({ length: 12 }, () =>
         db.transaction(async (tx) => {
@@ -42,7 +42,7 @@ describe('a statement on the connection of a transaction', () => {
     for (const [prisma, own] of pairs) expect(own).toBe(prisma)
   })
 
-  it('is refused once the transaction was rolled back for the time it took, also while another has its connection', async () => {
+  it('is rejected after its transaction timed out, also when another transaction uses the connection', async () => {
     const hurried = openDatabase(database.appUrl, { max: 1, longest: 200 })
     try {
       const [hasConnection, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -70,7 +70,7 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
-  it('has the time that it asks for, its statements too, and the next one the usual again', async () => {
+  it('gets the requested time limit, also for its statements, and the next transaction gets the default', async () => {
     const hurried = openDatabase(database.appUrl, { max: 1, longest: 200 })
     try {
       const waits = 'SELECT pg_sleep(0.4)::text, current_setting($1) AS most'
@@ -92,7 +92,7 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
-  it('says that others hold it when it waited for a lock in vain, and not that the database is away', async () => {
+  it('reports that others change the same data when it waited for a lock in vain', async () => {
     const hurried = openDatabase(database.appUrl, { max: 2, longest: 2_000 })
     try {
       const held = Promise.withResolvers<void>()
@@ -117,7 +117,7 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
-  it('is run again when the database gives its transaction up for another', async () => {
+  it('is run again when the database aborts its transaction because of another', async () => {
     await db.query(
       undefined,
       "INSERT INTO settings (name, value, updated_at, updated_by) SELECT 'n' || n, '0', now(), 'test' FROM generate_series(1, 2) AS n",
@@ -136,7 +136,7 @@ describe('a statement on the connection of a transaction', () => {
     ])
   })
 
-  it('is refused outside one', async () => {
+  it('is rejected outside a transaction', async () => {
     await expect(queryWithin(db.prisma, 'outside', 'SELECT 1', [])).rejects.toThrow('outside a transaction')
   })
 })

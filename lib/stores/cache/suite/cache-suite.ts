@@ -22,7 +22,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
     const hour = 3600
     const nothing = { patterns: [], about: [] }
 
-    it('gives back what was set, the last of several, and undefined where there is nothing', async () => {
+    it('get returns the last value set, and undefined for a missing key', async () => {
       const key = newId('key')
       expect(await store.get(key)).toBeUndefined()
       for (const value of ['first', '', '{"said":"ünïcode 😀"}']) {
@@ -33,7 +33,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.get(key)).toBeUndefined()
     })
 
-    it('forgets an entry and its place in the index when its time is over', async () => {
+    it('get and find return nothing after an entry expired', async () => {
       const [key, id] = [newId('key'), newId('msg')]
       await store.set(key, 'soon gone', { ttl: 1, about: [id] })
       expect(await store.find({ patterns: [], about: [id] })).toEqual([own(key)])
@@ -42,15 +42,12 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.search([key, id])).toEqual([])
     })
 
-    it.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])(
-      'refuses to keep anything for %d seconds',
-      async (ttl) => {
-        await expect(store.set('refused', 'x', { ttl, about: [] })).rejects.toThrow(RangeError)
-        expect(await store.get('refused')).toBeUndefined()
-      },
-    )
+    it.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])('set rejects a TTL of %d seconds', async (ttl) => {
+      await expect(store.set('refused', 'x', { ttl, about: [] })).rejects.toThrow(RangeError)
+      expect(await store.get('refused')).toBeUndefined()
+    })
 
-    it('finds by every id that an entry was set about, however the key is called', async () => {
+    it('find returns entries by every id they are about, whatever their key', async () => {
       const [one, two, three] = [newId('msg'), newId('conv'), newId('prj')]
       await store.set('opaque-1', 'x', { ttl: hour, about: [one, two] })
       await store.set('opaque-2', 'x', { ttl: hour, about: [two, three, two] })
@@ -59,7 +56,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.find({ patterns: [], about: [one, three] })).toEqual([own('opaque-1'), own('opaque-2')])
       expect(await store.find({ patterns: [], about: [newId('msg')] })).toEqual([])
       expect(await store.find(nothing)).toEqual([])
-      // What is set anew is about what it was set about last.
+      // Setting an entry again replaces the ids that it is about.
       await store.set('opaque-1', 'y', { ttl: hour, about: [three] })
       expect(await store.find({ patterns: [], about: [one] })).toEqual([])
       expect(await store.find({ patterns: [], about: [two] })).toEqual([own('opaque-2')])
@@ -67,7 +64,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.find({ patterns: [], about: [one, two, three] })).toEqual([])
     })
 
-    it('keeps an index as long as its longest entry', async () => {
+    it('set keeps an index as long as its longest entry', async () => {
       const id = newId('msg')
       await store.set('long', 'x', { ttl: hour, about: [id] })
       await store.set('short', 'x', { ttl: 1, about: [id] })
@@ -76,7 +73,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       await store.drop([own('long')])
     })
 
-    it('forgets an index, and the entries stay', async () => {
+    it('forget deletes an index and keeps the entries', async () => {
       const [id, key] = [newId('msg'), newId('key')]
       await store.set(key, 'x', { ttl: hour, about: [id] })
       await store.forget([id, newId('msg')])
@@ -100,18 +97,18 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       [`*${literally('?')}*`, []],
       ['**abc***:1', ['q:abc:1']],
       ['', []],
-    ])('finds by the pattern %j', async (pattern, expected) => {
+    ])('find returns entries that match the pattern %j', async (pattern, expected) => {
       const keys = ['q:abc:1', 'q:abcd:2', 'q:*:3', 'q:[a]:4', 'q:a\\b:5', 'q:ü:6']
       for (const key of keys) await store.set(key, 'x', { ttl: hour, about: ['somebody'] })
       const found = await store.find({ patterns: [pattern], about: [] })
       expect(found).toEqual(expected.map(own).sort())
-      // The same among many patterns.
+      // The same result with many patterns.
       const many = [pattern, ...Array.from({ length: 20 }, (_, n) => `none-${n}-*`)]
       expect(await store.find({ patterns: many, about: [] })).toEqual(expected.map(own).sort())
       expect(await store.drop(keys.map(own))).toBe(keys.length)
     })
 
-    it('gives the names that are wanted, each once, and asks of none but entries', async () => {
+    it('names returns each wanted entry once and passes only entries to isWanted', async () => {
       const id = newId('msg')
       const keys = [`n:${id}`, `n:${id}:ü *`]
       for (const key of keys) await store.set(key, 'x', { ttl: hour, about: [id] })
@@ -123,7 +120,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.names(isWanted)).toEqual([])
     })
 
-    it('finds by many patterns and ids at once', async () => {
+    it('find matches many patterns and ids at once', async () => {
       const ids = Array.from({ length: 500 }, () => newId('msg'))
       for (const [n, id] of ids.entries())
         await store.set(n % 2 === 0 ? `answer:${id}` : `answer:${n}`, 'x', {
@@ -139,7 +136,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.drop([own(`answer:${other}`)])).toBe(1)
     })
 
-    it('searches names, values and what entries are about, whatever stands around it', async () => {
+    it('search finds strings in names, values and ids, whatever surrounds them', async () => {
       const id = newId('msg')
       const entries: Record<string, [string, string[]]> = {
         [`name-of-${id}x`]: ['nothing', []],
@@ -163,7 +160,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.search([id, 'Testa Person said ü'])).toEqual([])
     })
 
-    it.each([1, 40])('counts a short string only where it stands alone (%i strings)', async (count) => {
+    it.each([1, 40])('search matches a short string only as a separate word (%i strings)', async (count) => {
       const values = { alone: 'of deal-1, no more', longer: 'of deal-10', other: 'of ideal-1', json: '["deal-1"]' }
       for (const [key, value] of Object.entries(values)) await store.set(key, value, { ttl: hour, about: [] })
       const padding = Array.from({ length: count - 1 }, () => newId('msg'))
@@ -171,7 +168,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       await store.drop(Object.keys(values).map(own))
     })
 
-    it('keeps every index right when many set and drop at once', async () => {
+    it('concurrent sets and drops keep every index correct', async () => {
       const id = newId('prj')
       const keys = Array.from({ length: 100 }, (_, n) => `busy-${n}`)
       await Promise.all(
@@ -186,7 +183,7 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.search([id])).toEqual([])
     })
 
-    it('says that it is there', async () => {
+    it('state returns ok', async () => {
       expect(await store.state()).toEqual({ state: 'ok', latency: expect.any(Number) })
     })
   })

@@ -9,7 +9,7 @@ import { type Assistant, approve, assistant, historyOf, messagesOf, say } from '
 
 export interface CheckpointsPlace {
   store: CheckpointStore
-  /** Of the database's owner, who looks at everything. */
+  /** The URL of the database's owner, to inspect everything. */
   url: string
   schema: string
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
@@ -18,7 +18,7 @@ export interface CheckpointsPlace {
 const tables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
 const sentence = 'Erika Musterfrau told us that "her son Max" is ill — since Ostern, grüß Gott.'
 
-/** What every place of checkpoints does, with the library itself as the writer and the reader. */
+/** Tests for every location of checkpoints, with the library itself as writer and reader. */
 export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPlace>): void {
   describe(`checkpoints in ${name}`, () => {
     let place: CheckpointsPlace
@@ -47,7 +47,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
     const residue = (thread: string, wanted: Wanted) => place.store.residue([{ thread, ...wanted }], [])
     const find = (thread: string, wanted: Wanted) => place.transaction((tx) => place.store.find(thread, wanted, tx))
 
-    /** Every row as one text, bytes as text, whatever the columns are. */
+    /** Every row as one text, with all columns, and bytes as text. */
     async function everything(thread?: string): Promise<string[]> {
       const found: string[] = []
       for (const table of tables) {
@@ -67,15 +67,15 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       }
       return found.sort()
     }
-    /** How often a text stands there, however often it is escaped: marks of escaping do not count. */
+    /** How many rows contain a text, ignoring backslashes, so that escaped forms also count. */
     const hits = (rows: readonly string[], text: string): number => {
       const plain = (one: string) => one.replaceAll('\\', '')
       return rows.filter((row) => plain(row).includes(plain(text))).length
     }
-    /** How often an id stands there by itself: as a part of others' ids it is none. */
+    /** How many rows contain an id as a separate id. */
     const naming = (rows: readonly string[], id: string): number =>
       rows.filter((row) => new RegExp(`(?<![\\w-])${id}(?![\\w-])`).test(row)).length
-    /** Keys, versions, parents, and the order of everything: all but the words. */
+    /** Keys, versions, parents and order of all rows: everything except the words. */
     async function skeleton(thread: string): Promise<unknown[]> {
       const own = 'thread_id, checkpoint_ns'
       return [
@@ -95,7 +95,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         ),
       ]
     }
-    /** Two turns, of which the first carries the sentence; the second still waits for its approval. */
+    /** Two turns: the first contains the sentence, the second still waits for its approval. */
     async function talked(): Promise<{ thread: string; first: string; second: string }> {
       const thread = newId('thread')
       const [first, second] = [newId('msg'), newId('msg')]
@@ -105,7 +105,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       return { thread, first, second }
     }
 
-    test('a thread with tools, a subgraph and an interrupt: nothing of the message is left, everything else reads and goes on', async () => {
+    test('rewrite removes a message from a thread with tools, a subgraph and an interrupt, and the rest reads and resumes', async () => {
       const { thread, first, second } = await talked()
       const other = await talked()
       const others = await everything(other.thread)
@@ -136,7 +136,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(left).toContain(second)
       expect(left).toContain(`call-for-${second}`)
       expect(left).not.toContain(first)
-      // It waits where it waited, goes on, and takes another message.
+      // The thread still waits, resumes, and accepts another message.
       expect((await app.getState({ configurable: { thread_id: thread } })).next).toEqual(['answer'])
       await approve(app, thread)
       const third = newId('msg')
@@ -145,7 +145,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(await rewrite(thread, wanted)).toMatchObject({ rows: 0, messages: 0 })
     })
 
-    test('an interrupt whose only human message is erased keeps an empty one, and resumes', async () => {
+    test('rewrite keeps an empty human message for an interrupt that loses its only one, and it resumes', async () => {
       const [thread, only] = [newId('thread'), newId('msg')]
       await say(app, thread, only, sentence)
       await rewrite(thread, { ids: [only], texts: [sentence] })
@@ -158,7 +158,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect((await app.getState({ configurable: { thread_id: thread } })).next).toEqual([])
     })
 
-    test('erasing what a tool said takes its call along, and the other way round', async () => {
+    test('rewrite removes a tool’s result together with its call, and vice versa', async () => {
       for (const which of [(id: string) => `result-tool-of-${id}`, (id: string) => `call-for-${id}`]) {
         const { thread, first, second } = await talked()
         await rewrite(thread, { ids: [which(first)], texts: [] })
@@ -173,7 +173,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       }
     })
 
-    test('an application that gave its messages other ids: found by the text, and by what it called for it', async () => {
+    test('rewrite finds messages by their text when the application gave them other ids', async () => {
       const { thread, first } = await talked()
       const wanted = { ids: ['another-id-altogether'], texts: [sentence] }
       const { messages, standing, isUnreadable } = await find(thread, wanted)
@@ -185,7 +185,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(await residue(thread, wanted)).toBe(0)
     })
 
-    test('a text that too many others say finds nothing; an id that may mean anything is a message’s alone', async () => {
+    test('rewrite ignores texts that are too short, and finds a short id only as a message’s id', async () => {
       const thread = newId('thread')
       await say(app, thread, '1', 'Yes, please.')
       const before = await everything(thread)
@@ -197,7 +197,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(await messagesOf(app, thread)).not.toContain('1')
     })
 
-    test('a late writer puts the message back: it is found, in its thread and in any other, and erased again', async () => {
+    test('residue and naming find a late write of the message, and rewrite removes it again', async () => {
       const { thread, first } = await talked()
       const wanted = { ids: [first], texts: [sentence] }
       await rewrite(thread, wanted)
@@ -213,7 +213,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(await historyOf(app, thread)).not.toHaveLength(0)
     })
 
-    test('the long-term store: what holds an id of ours goes, and what holds the words or another id where it names what they belong to', async () => {
+    test('forget deletes items with an id of ours, and items with the words or another id and a tie', async () => {
       const [id, conversation, chosen] = [newId('msg'), newId('conv'), `their-${newId('id')}`]
       const wanted: Remembered = {
         sure: [id],
@@ -240,8 +240,8 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(left.map(({ key }) => key).sort()).toEqual(others.sort())
     })
 
-    describe('what others wrote', () => {
-      /** A row of the library's table, written past the library. */
+    describe('rows of other writers', () => {
+      /** Inserts a row into the library's table directly. */
       const write = async (thread: string, channel: string, type: string, blob: Buffer, version = '1') =>
         sql(
           `INSERT INTO ${at('checkpoint_blobs')} (thread_id, channel, version, type, blob) VALUES ($1, $2, $3, $4, $5)`,
@@ -261,8 +261,8 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         ['not UTF-8', 'json', Buffer.concat([json('x').subarray(0, 2), Buffer.from([0xff, 0xfe])])],
         ['encrypted', 'json+aes', Buffer.from('0011223344')],
         ['MessagePack of a wrong length', 'msgpack', Buffer.concat([Buffer.from([0xd9, 0x50]), Buffer.from(sentence)])],
-        ['nested past all sense', 'json', Buffer.from(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)],
-      ])('a row that is %s: refused with the thread’s id alone, and nothing is half-written', async (_, type, blob) => {
+        ['nested too deeply', 'json', Buffer.from(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)],
+      ])('rewrite rejects a row that is %s, names only the thread, and changes nothing', async (_, type, blob) => {
         const { thread } = await talked()
         await write(thread, 'foreign', type, blob)
         const before = await everything(thread)
@@ -272,12 +272,12 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         expect(refusal).toMatchObject({ extensions: { thread } })
         expect(String(refusal)).not.toContain('Musterfrau')
         expect(await everything(thread)).toEqual(before)
-        // The way out.
+        // Deleting the thread remains possible.
         expect(await place.transaction((tx) => place.store.drop(thread, tx))).toBe(before.length)
         expect(await everything(thread)).toEqual([])
       })
 
-      test('a row of Python’s that holds nothing of it stays as it is, and so does what is empty', async () => {
+      test('rewrite keeps a row of Python without erased words, and an empty row', async () => {
         const { thread } = await talked()
         const bytes = Buffer.concat([Buffer.from([0xa5]), Buffer.from('other')])
         await write(thread, 'foreign', 'msgpack', bytes)
@@ -291,7 +291,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         expect(hits(await everything(thread), sentence)).toBe(0)
       })
 
-      test('a checkpoint as Python writes it: values inline, versions as strings, writes in the metadata, a summary of before and one of after', async () => {
+      test('rewrite handles Python’s inline values, string versions and metadata, and empties only a later summary', async () => {
         const thread = newId('thread')
         const version = (n: number) => `${String(n).padStart(32, '0')}.0.5`
         const put = (id: string, n: number, summary: string, metadata: unknown) =>
@@ -342,7 +342,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         expect(JSON.parse(blob?.blob.toString() ?? '')).toEqual([{ type: 'human', content: 'before' }])
       })
 
-      test('a class that only the application knows is carried over as it is', async () => {
+      test('rewrite keeps a class that only the application knows', async () => {
         const thread = newId('thread')
         const own = {
           lc: 1,
@@ -361,7 +361,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         })
       })
 
-      test('an empty thread, a thread that is not there, an id with quotes', async () => {
+      test('rewrite and drop return 0 rows for a missing thread, and accept an id with quotes', async () => {
         const odd = `o'neill "x" %_\\ ${newId('thread')}`
         expect(await rewrite(odd, wanted)).toMatchObject({ rows: 0, messages: 0 })
         expect(await place.transaction((tx) => place.store.drop(odd, tx))).toBe(0)
@@ -370,7 +370,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         expect(await rewrite(odd, wanted)).toMatchObject({ rows: 1, messages: 1 })
       })
 
-      test('a thread of 10,000 messages and a blob of 20 MB', async () => {
+      test('rewrite handles a thread of 10,000 messages and a blob of 20 MB', async () => {
         const thread = newId('thread')
         const messages = Array.from({ length: 10_000 }, (_, n) => ({
           ...human,
@@ -398,7 +398,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       })
     })
 
-    test('two that erase different messages of one thread at once: both are gone', async () => {
+    test('concurrent rewrites remove different messages of one thread', async () => {
       const { thread, first, second } = await talked()
       await Promise.all([
         rewrite(thread, { ids: [first], texts: [sentence] }),

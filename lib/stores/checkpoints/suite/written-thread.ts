@@ -26,8 +26,8 @@ const idOf = (message: BaseMessage | undefined) => message?.id ?? 'none'
 const textOf = (message: BaseMessage | undefined) => String(message?.content ?? '')
 
 /**
- * An application as people write them: it calls a tool with what was said, hands the tool's call to a node, lets a subgraph with a
- * state of its own reflect on it, keeps a summary, and asks a person before it answers. No model: what it says is made of what it was told.
+ * A typical application: it calls a tool with the message, sends the tool's call to a node, has a subgraph with its own state reflect on
+ * it, writes a summary, and asks a person before it answers. It uses no model: its outputs are derived from its inputs.
  */
 export function assistant(checkpointer: PostgresSaver) {
   const reflection = new StateGraph(State)
@@ -69,7 +69,7 @@ export function assistant(checkpointer: PostgresSaver) {
         messages: [new ToolMessage({ id: `result-${call.id}`, tool_call_id: call.id, content: `Found: ${said}` })],
       }))
       .addNode('inner', reflection)
-      // Runs beside the node that asks: until the answer comes, what it returns is a pending write.
+      // Runs in parallel to the node that asks: its result is a pending write until the answer arrives.
       .addNode('keepMinutes', ({ messages }: Values) => ({ minutes: [`minutes of ${textOf(messages.at(0))}`] }))
       .addNode('answer', ({ messages }: Values) => {
         const summary = `They said: ${messages.map(textOf).join(' / ')}`
@@ -92,7 +92,7 @@ export function assistant(checkpointer: PostgresSaver) {
 }
 export type Assistant = ReturnType<typeof assistant>
 
-/** Checkpoints hold a snapshot of every third change; the rest is replayed from the writes. */
+/** An application whose checkpoints contain a snapshot of every third change; the rest is replayed from the writes. */
 export function echo(checkpointer: PostgresSaver) {
   type Write = Parameters<typeof messagesDeltaReducer>[1][number]
   const Delta = Annotation.Root({
@@ -110,13 +110,13 @@ export type Echo = ReturnType<typeof echo>
 
 const on = (thread: string) => ({ configurable: { thread_id: thread } })
 
-/** Says something, and lets the application go on until it asks whether it may answer. */
+/** Sends a message and runs the application until it asks for approval. */
 export const say = (app: Assistant | Echo, thread: string, id: string, text: string) =>
   app.invoke({ messages: [new HumanMessage({ id, content: text })] }, on(thread))
-/** Lets it answer. */
+/** Gives the approval. */
 export const approve = (app: Assistant, thread: string) => app.invoke(new Command({ resume: 'yes' }), on(thread))
 
-/** Writes another state beside the oldest one that has messages, and runs on from there. */
+/** Forks the thread at its oldest state with messages, and runs on from there. */
 export async function fork(app: Assistant, thread: string, text: string): Promise<void> {
   const oldest = (await historyOf(app, thread)).findLast(({ values }) => values.messages?.length > 0)
   if (!oldest) throw new Error('The thread has no state with messages.')
@@ -124,7 +124,7 @@ export async function fork(app: Assistant, thread: string, text: string): Promis
   await app.invoke(null, config)
 }
 
-/** What the library reads of the thread: every past state, newest first. */
+/** Every past state of the thread as the library reads it, newest first. */
 export async function historyOf(app: Assistant | Echo, thread: string) {
   const states = []
   for await (const state of app.getStateHistory(on(thread))) states.push(state)

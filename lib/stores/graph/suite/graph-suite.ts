@@ -15,7 +15,7 @@ export interface OpenedGraph {
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
   /** Every column or property of every node and edge of the group, as text. */
   dump(group: string): Promise<string>
-  /** Gives the former outcome when a key comes again; else a repetition finds nothing. */
+  /** Whether it returns the former outcome when a key is used again; otherwise a repetition finds nothing. */
   remembers: boolean
   close(): Promise<void>
 }
@@ -26,7 +26,7 @@ const policy = (more: Partial<Policy> & Partial<Policy['provenance']> = {}): Pol
   provenance: { endedBy: more.endedBy ?? new Map(), goes: more.goes ?? new Set() },
 })
 const by = <T extends { uuid: string }>(list: readonly T[]) => new Map(list.map((one) => [one.uuid, one]))
-/** As the engine does: what found no connection, or was given up for another's sake, is tried again. */
+/** Retries `unavailable`, as the erasure engine does after a failed connection or a conflict. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (;;)
     try {
@@ -37,7 +37,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
 }
 type Standing = PlantedGraph & { embedded: string[] }
 
-/** No link, source, pointer or id leads to what is not there. */
+/** Links, sources, pointers and ids that refer to a missing record. */
 function dangling({ episodes, entities, facts, mentions, communities, sagas, next }: Standing): string[] {
   const all = new Set([...episodes, ...entities, ...communities].map(({ uuid }) => uuid))
   const factIds = new Set(facts.map(({ uuid }) => uuid))
@@ -52,7 +52,7 @@ function dangling({ episodes, entities, facts, mentions, communities, sagas, nex
   ]
 }
 
-/** What every implementation of the graph port does, against the real thing. */
+/** Tests of the graph port for every implementation, against the real store. */
 export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void {
   describe(name, () => {
     let graph: OpenedGraph
@@ -77,11 +77,11 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       return deal
     }
 
-    it('answers how it is', async () => {
+    it('state returns ok', async () => {
       expect(await graph.store.state()).toMatchObject({ state: 'ok', latency: expect.any(Number) })
     })
 
-    it('gives back what was planted', async () => {
+    it('read returns what was planted', async () => {
       const { id, ...deal } = await planted()
       const standing = await graph.planting.standing(group)
       const sorted = <T extends { uuid: string }>(list: T[]) => list.toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
@@ -95,10 +95,10 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
     })
 
     describe.each([
-      ['as an application adds it', false],
-      ['as bulk ingestion leaves it', true],
+      ['added by an application', false],
+      ['added by bulk ingestion', true],
     ])('the erasure of an episode, %s', (_, isBulk) => {
-      it('takes facts and entities by the policy, and counts them', async () => {
+      it('change deletes and changes facts and entities by the policy, and counts them', async () => {
         const { id } = await planted({ isBulk })
         const outcome = await change([id('e1')])
         expect(outcome).toMatchObject({
@@ -117,7 +117,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
         expect(dangling(left)).toEqual([])
       })
 
-      it('leaves nothing of what was said, in any column or property, and nothing that names it', async () => {
+      it('change leaves no column or property with the erased words or with the episode’s id', async () => {
         const { id } = await planted({ isBulk })
         expect(await graph.dump(group)).toContain('quokka')
         await change([id('e1')])
@@ -128,7 +128,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
         expect(await graph.store.residue(group, [id('e1')])).toBe(0)
       })
 
-      it('leaves what is not named as it was, byte by byte', async () => {
+      it('change leaves all other records unchanged, byte for byte', async () => {
         const { id, ...before } = await planted({ isBulk })
         await change([id('e1')])
         const left = await graph.planting.standing(group)
@@ -144,7 +144,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       })
     })
 
-    it('a fact loses its wording with the source that it came from, and keeps it with another', async () => {
+    it('change removes a fact’s wording with the source it came from, and keeps it otherwise', async () => {
       const { id } = await planted()
       await change([id('e1')])
       const { facts, embedded } = await graph.planting.standing(group)
@@ -158,7 +158,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(embedded).toContain(id('f-second'))
     })
 
-    it('summaries, communities and sagas built on it are emptied; those that lose their last member go', async () => {
+    it('change empties derived summaries, communities and sagas, and deletes those without members', async () => {
       const { id } = await planted()
       const { blanked } = await change([id('e1')])
       const left = await graph.planting.standing(group)
@@ -176,7 +176,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(blanked).toBe(7)
     })
 
-    it('the chain of episodes closes over what went, from either end and in the middle', async () => {
+    it('change closes the chain of episodes after deletions at either end and in the middle', async () => {
       const { id } = await planted()
       await change([id('e2'), id('e3')])
       const { next, sagas } = await graph.planting.standing(group)
@@ -191,7 +191,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(by(sagas).get(id('s-theirs'))).toMatchObject({ firstEpisode: id('e4'), lastEpisode: id('e5') })
     })
 
-    it('validity that it ended comes back where its writer says so, and nowhere else', async () => {
+    it('change restores the validity of facts only when their writer reported the end', async () => {
       const { id } = await planted()
       const endedBy = new Map([
         [id('f-ended'), [id('e1')]],
@@ -212,7 +212,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(by(facts).get(id('f-before'))).toMatchObject({ invalidAt: at(2), expiredAt: at(3) })
     })
 
-    it('names of erased people in what stays are listed with their places, and stay unless it is asked otherwise', async () => {
+    it('change lists names of erased people in remaining texts and keeps the texts by default', async () => {
       const { id } = await planted()
       const { mentions } = await change([id('e1')])
       expect(mentions).toHaveLength(2)
@@ -225,7 +225,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await graph.dump(group)).toMatch(/Xanadu/)
     })
 
-    it('redaction takes the names out, and what was made of the text with them', async () => {
+    it('change with redact removes names and the embeddings of the changed texts', async () => {
       const { id } = await planted()
       const { mentions } = await change([id('e1')], policy({ redacts: true }))
       expect(mentions).toHaveLength(2)
@@ -243,7 +243,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       ['Thai', 'สมชาย', 'แล้วสมชายก็กลับมา', 'แล้วสมหมายก็กลับมา'],
       ['Russian', 'Иван Петров', 'Потом ИВАН  ПЕТРОВ вернулся.', 'Потом Иванов вернулся.'],
       ['Greek', 'Νίκος', 'Ο Νίκος γύρισε.', 'Ο Νίκας γύρισε.'],
-    ])('a name in %s is found in what others said', async (_script, name, said, other) => {
+    ])('change finds a name in %s in other authors’ texts', async (_script, name, said, other) => {
       const { id } = await planted()
       await graph.planting.plant({
         ...{ group, facts: [], communities: [], sagas: [], next: [] },
@@ -257,7 +257,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(mentions).toEqual([{ kind: 'episode', id: id('they'), field: 'content' }])
     })
 
-    it('another group is not touched, whatever is asked of it', async () => {
+    it('change leaves other groups unchanged, whatever ids it gets', async () => {
       const { id } = await planted()
       const mine = group
       const others = `${group}-other`
@@ -275,7 +275,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await graph.dump(others)).toBe(before)
     })
 
-    it('an episode is cut: what the rest does not support is judged again, and the rest stays', async () => {
+    it('change cuts an episode, judges unsupported records again and keeps the others', async () => {
       const { id } = await planted()
       const rest = 'Nowhere Works answers Quokka Nobody.'
       const { episodesCut, episodesDeleted, entitiesDeleted } = await change([id('e1')], {
@@ -304,7 +304,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(dangling(left)).toEqual([])
     })
 
-    it('every text of a group is read, each with its place, and no id or embedding', async () => {
+    it('texts yields every text of a group with its field, and no ids or embeddings', async () => {
       const { id } = await planted()
       await graph.planting.plant(dealGraph(`${group}-other`))
       const texts = await graph.transaction(async (tx) => {
@@ -323,7 +323,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(texts.filter(({ text }) => text.includes('0.25') || text === id('e1'))).toEqual([])
     })
 
-    it('returns a text that matters, whatever surrounds it, and no other', async () => {
+    it('texts yields a relevant text whatever surrounds it, and no other', async () => {
       const id = (name: string) => `${group}-${name}`
       const long = 'filler '.repeat(3_000)
       await graph.planting.plant({
@@ -355,7 +355,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       ])
     })
 
-    it('records that contain a phrase are found by the index of words', async () => {
+    it('textsWith finds records that contain a phrase through the word index', async () => {
       const { id } = await planted()
       await graph.planting.plant(dealGraph(`${group}-other`))
       const found = await graph.transaction((tx) => graph.store.textsWith(group, ['hides a quokka', 'no such'], tx))
@@ -365,7 +365,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect([...fields].filter((place) => place.includes('-other'))).toEqual([])
     })
 
-    it('texts are edited with their embeddings, and other texts stay', async () => {
+    it('change edits texts and removes their embeddings, and keeps other texts', async () => {
       const { id, ...before } = await planted()
       const edits = [
         { kind: 'entity', id: id('company'), field: 'summary', text: '' },
@@ -393,12 +393,12 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(by(left.entities).get(id('person'))).toEqual(by(before.entities).get(id('person')))
     })
 
-    it('texts that were generated after an episode are found by both times, up to the context window', async () => {
+    it('exposedTexts returns texts generated after an episode by either time, up to the context window', async () => {
       const ids = Array.from({ length: 15 }, (_, n) => `${group}-x${String(n).padStart(2, '0')}`)
       const who = (n: number) => `${group}-w${String(n).padStart(2, '0')}`
       await graph.planting.plant({
         ...{ group, communities: [], sagas: [], next: [] },
-        // The last one is valid late, and was created right after the first.
+        // The last episode is valid late but was created right after the first.
         episodes: ids.map((uuid, n) => episode(uuid, n, n === 14 ? { createdAt: at(0.5) } : {})),
         entities: ids.map((_, n) => entity(who(n), `Thing ${n}`, ['Company'])),
         facts: [fact(`${group}-f2`, who(2), who(3), [ids[2] ?? ''])],
@@ -410,7 +410,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(found.filter(({ kind, field }) => kind === 'entity' && field === 'name')).toEqual([])
     })
 
-    it('entities without mentions and facts are found', async () => {
+    it('bareEntities returns entities without mentions and facts', async () => {
       const { id } = await planted()
       await graph.planting.plant({
         ...{ group, episodes: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
@@ -421,7 +421,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       ])
     })
 
-    it('a repetition changes nothing', async () => {
+    it('change changes nothing when repeated', async () => {
       const { id } = await planted()
       const key = newId('run')
       const first = await change([id('e1')], policy(), key)
@@ -434,7 +434,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await change([id('e1')], policy(), key)).toMatchObject({ episodesDeleted: 0, entitiesDeleted: 0 })
     })
 
-    it('what is left is found: a link, a source, a pointer, an id in a text', async () => {
+    it('residue counts a remaining link, source, pointer or id in a text', async () => {
       const { id } = await planted()
       expect(await graph.store.residue(group, [id('e1')])).toBeGreaterThan(5)
       await change([id('e1')])
@@ -449,7 +449,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await graph.store.residue(group, [id('e1')])).toBe(1)
     })
 
-    it('ids that may be words are looked for where an episode’s id stands, and nowhere else', async () => {
+    it('residue counts ids that may be words only in properties for episode ids', async () => {
       const { id } = await planted()
       const [word, dangling] = ['the', '0b5a3c1e-4d2f-4a6b-8c7d-9e0f1a2b3c4d']
       await graph.planting.plant({
@@ -476,7 +476,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await left(word, id('e1'))).toBe(0)
     })
 
-    it('what may have come of a message is found by its id or its words, in whatever they stand, and in this group alone', async () => {
+    it('search finds episodes by a message’s id or words in any surroundings, only in this group', async () => {
       await planted()
       const others = `${group}-other`
       const id = newId('msg')
@@ -515,7 +515,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       )
     })
 
-    it('lists everything of each kind once, page by page, without embeddings', async () => {
+    it('list returns every record of each kind once, page by page, without embeddings', async () => {
       const planted = dealGraph(group)
       await graph.planting.plant(planted)
       for (const kind of listedKinds) {
@@ -543,14 +543,14 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       }
     })
 
-    it('episodes come in pages, in the order of their ids', async () => {
+    it('episodes returns pages in the order of ids', async () => {
       const { id } = await planted()
       const page = (after: string) => graph.transaction((tx) => graph.store.episodes(group, after, 2, tx))
       expect((await page('')).map(({ uuid }) => uuid)).toEqual([id('e1'), id('e2')])
       expect((await page(id('e4'))).map(({ uuid }) => uuid)).toEqual([id('e5')])
     })
 
-    it('facts at entities are counted, whoever named them', async () => {
+    it('factsAt counts all facts at entities, whatever episodes they list', async () => {
       const { id } = await planted()
       const at = await graph.transaction((tx) =>
         graph.store.factsAt(group, [id('person'), id('lonely'), id('plain')], tx),
@@ -563,7 +563,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       )
     })
 
-    it('a group goes whole, in portions', async () => {
+    it('dropGroup deletes a whole group in portions', async () => {
       await planted()
       const others = `${group}-other`
       await graph.planting.plant(dealGraph(others))
@@ -577,7 +577,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await graph.dump(others)).toBe(before)
     })
 
-    it('of 50 erasures at once that share entities, the end is that of one after the other, and of all together', async () => {
+    it('50 concurrent erasures with shared entities end like sequential ones and like one of all', async () => {
       const size = { episodes: 60, entities: 25, facts: 120 }
       const own = group
       const ends: string[] = []

@@ -9,15 +9,15 @@ import type { ObjectStore } from '../objects.ts'
 /** An object store with its server, for {@link objectsSuite}. */
 export interface ObjectsBed {
   store: ObjectStore
-  /** Whether its server keeps former versions. */
+  /** Whether its server retains former versions. */
   keepsVersions: boolean
-  /** Whether one key may be the beginning of another: where a server keeps them as files, it may not. */
+  /** Whether one key may be the beginning of another: not on servers that store keys as files. */
   nests: boolean
-  /** Leaves under the key what a process leaves that was killed while it stored; undefined where the server forgets it by itself. */
+  /** Leaves an unfinished upload under the key, like a process that was killed; undefined if the server removes those automatically. */
   leaveUnfinished: ((key: string) => Promise<void>) | undefined
-  /** Removes the key as an application does, so that a server with versions keeps the former ones. */
+  /** Removes the key as an application does: a server with versions retains the former ones. */
   removeNewest: (key: string) => Promise<void>
-  /** One whose server does not answer, opened with the credentials that no message may show. */
+  /** A store whose server does not respond, opened with credentials that no message may contain. */
   down: ObjectStore
   secrets: string[]
   close(): Promise<void>
@@ -50,7 +50,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
     const folder = () => newId('t')
     const under = (prefix: string) => store.list(prefix, '', 100)
 
-    it('gives back what was put, the newest of several, and undefined where there is nothing', async () => {
+    it('get returns the newest version, and undefined for a missing key', async () => {
       const key = `${folder()}/one`
       expect(await store.get(key)).toBeUndefined()
       expect(await store.versions(key)).toEqual([])
@@ -65,7 +65,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       await store.erase([key])
     })
 
-    it('keeps nothing as an empty object', async () => {
+    it('put stores no bytes as an empty object', async () => {
       const key = `${folder()}/empty`
       await store.put(key, saying(), text)
       expect(await read(key)).toBe('')
@@ -73,7 +73,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       expect(await store.get(key)).toBeUndefined()
     })
 
-    it('streams what is larger than one part, byte for byte', async () => {
+    it('put and get stream an object of several parts, byte for byte', async () => {
       const key = `${folder()}/large`
       const sent = createHash('sha256')
       const size = 20 * 1024 * 1024 + 12_345
@@ -103,7 +103,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
     })
 
     it.each([0, 128 * 1024, 20 * 1024 * 1024])(
-      'leaves nothing of a stream that fails after %i bytes, and what was there before stays',
+      'put leaves the previous object when the stream fails after %i bytes',
       async (bytes) => {
         const [fresh, known] = [`${folder()}/broken`, `${folder()}/known`]
         await store.put(known, saying('as it was'), text)
@@ -116,7 +116,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       },
     )
 
-    it('has one of several whole, when they are put at once', async () => {
+    it('concurrent puts store one of the objects completely', async () => {
       const key = `${folder()}/contended`
       const sizes = [10, 1_000, 100_000, 9 * 1024 * 1024]
       await Promise.all(sizes.map((size, n) => store.put(key, saying(Buffer.alloc(size, String(n))), text)))
@@ -127,7 +127,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       expect(await store.versions(key)).toEqual([])
     })
 
-    it('erases every version, markers of deletion among them, and of these keys alone', async () => {
+    it('erase removes every version and delete marker, only of these keys', async () => {
       const [prefix, other] = [folder(), folder()]
       const [gone, near, far] = [`${prefix}/a`, `${prefix}/a2`, `${other}/a`]
       for (const key of [gone, near, far]) for (const said of ['1', '2', '3']) await store.put(key, saying(said), text)
@@ -145,7 +145,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       expect(await store.erase([near, far])).toBe(2)
     })
 
-    it('erases a key that has nothing but former versions', async ({ skip }) => {
+    it('erase removes a key that has only former versions', async ({ skip }) => {
       skip(!bed.keepsVersions)
       const key = `${folder()}/former`
       await store.put(key, saying('said once'), text)
@@ -157,7 +157,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       expect(await under(key)).toEqual([])
     })
 
-    it('finds and erases what a killed process left unfinished', async ({ skip }) => {
+    it('versions and erase include the unfinished upload of a killed process', async ({ skip }) => {
       if (!bed.leaveUnfinished) return skip()
       const prefix = folder()
       const [key, whole] = [`${prefix}/left`, `${prefix}/whole`]
@@ -173,7 +173,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       expect(await store.versions(key)).toEqual([])
     })
 
-    it('erases many at once, and counts those that had any', async () => {
+    it('erase removes many keys at once and counts those that had a version', async () => {
       const prefix = folder()
       const keys = Array.from({ length: 60 }, (_, n) => `${prefix}/${n % 7}/${n}`)
       for (const key of keys) await store.put(key, saying('x'), text)
@@ -181,7 +181,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       expect(await under(prefix)).toEqual([])
     })
 
-    it('lists keys by their beginning, in the order of their bytes, page after page', async () => {
+    it('list returns keys by prefix in byte order, page by page', async () => {
       const prefix = folder()
       const nested = bed.nests ? ['a', 'a/b/c', 'aa/a/a'] : []
       const names = [...nested, 'a-b', 'a.b', 'a/b', 'a/c', 'aa', 'b/z', 'ä', '中/x', '😀', `a/${'long'.repeat(60)}`]
@@ -216,7 +216,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       'UPPER/upper',
       `long/${'0123456789abcdef'.repeat(14)}`,
       `${'deep/'.repeat(40)}end`,
-    ])('takes the key %s', async (odd) => {
+    ])('put accepts the key %s', async (odd) => {
       const key = `${folder()}/${odd}`
       await store.put(key, saying(odd), text)
       expect(await read(key)).toBe(odd)
@@ -241,7 +241,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       'a\nb',
       '\ud800',
       'é'.repeat(513),
-    ])('refuses the key %j, has nothing under it, and erases nothing else by it', async (key) => {
+    ])('put rejects the key %j, and get and erase find nothing under it', async (key) => {
       const near = `${folder()}/b`
       await store.put(near, saying('stays'), text)
       expect(isKey(key)).toBe(false)
@@ -253,7 +253,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       await store.erase([near])
     })
 
-    it('ends a download that its reader leaves', async () => {
+    it('get ends the download when its reader stops', async () => {
       const key = `${folder()}/left`
       await store.put(key, saying(Buffer.alloc(4_000_000, 'x')), text)
       for await (const piece of (await store.get(key)) ?? []) {
@@ -263,12 +263,12 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
       expect(await store.erase([key])).toBe(1)
     })
 
-    it('says that it is there, and how long a round trip takes', async () => {
+    it('state returns ok and the latency of a round trip', async () => {
       expect(await store.state()).toEqual({ state: 'ok', latency: expect.any(Number) })
       expect(await store.lingers()).toBe(0)
     })
 
-    it('says unavailable when its server does not answer, and shows no credentials, address or key', async () => {
+    it('every method rejects as unavailable without credentials, address or key when its server does not respond', async () => {
       const { down } = bed
       const key = 'projects/prj_secret/messages/msg_secret/att_secret'
       const work: (() => Promise<unknown>)[] = [
