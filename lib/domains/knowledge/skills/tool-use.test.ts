@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toolsUsed, undeclaredTools } from './tool-use.ts'
 
-describe('tools that a text tells its reader to use', () => {
+describe('tools that a text asks its reader to use', () => {
   it.each([
     ['Use WebFetch to load the page.', ['WebFetch']],
     ['search with WebSearch, then WebFetch', ['WebFetch', 'WebSearch']],
@@ -37,7 +37,7 @@ describe('tools that a text tells its reader to use', () => {
     'Edit() and Write() are methods.',
   ])('none in %j', (text) => expect(toolsUsed(text)).toEqual([]))
 
-  it('in time that grows with the length', () => {
+  it('are found in linear time', () => {
     const attacks = [
       'use the `',
       'mcp__',
@@ -48,13 +48,13 @@ describe('tools that a text tells its reader to use', () => {
       '[:="\'`Bash',
       `${'run '.repeat(8)}\n\`\`\`sh\n`,
     ]
-    // What grows faster than its text runs into the time of the test.
+    // Superlinear work exceeds the test's timeout.
     for (const attack of attacks) expect(toolsUsed(attack.repeat(1_000_000 / attack.length))).toBeInstanceOf(Array)
   })
 })
 
 describe('a skill that misrepresents itself', () => {
-  it('uses tools that its allowed-tools does not name', () => {
+  it('uses tools missing from its allowed-tools', () => {
     expect(undeclaredTools(['Use Bash to run it, and WebFetch.'], ['Read'])).toEqual(['Bash', 'WebFetch'])
     expect(undeclaredTools(['Use Bash to run it.'], [])).toEqual(['Bash'])
     expect(undeclaredTools(['Nothing.', 'mcp__a__b'], ['mcp__c'])).toEqual(['mcp__a__b'])
@@ -68,13 +68,13 @@ describe('a skill that misrepresents itself', () => {
     ['mcp__github__create_issue and WebFetch', ['*']],
     ['use the `pdftotext` tool', ['Bash']],
     ['use the `pdftotext` tool', ['Bash(pdftotext:*)']],
-  ])('is none that says %j and names %j', (text, allowed) => expect(undeclaredTools([text], allowed)).toEqual([]))
+  ])('is not one with the text %j and allowed-tools %j', (text, allowed) => expect(undeclaredTools([text], allowed)).toEqual([]))
 
-  it('a shell that is bound to commands covers no others', () => {
+  it('may use a shell limited to certain commands that does not cover others', () => {
     expect(undeclaredTools(['use the `curl` tool'], ['Bash(git:*)'])).toEqual(['curl'])
   })
 
-  it('claims something: where allowed-tools is not given, nothing is', () => {
+  it('is never one without allowed-tools', () => {
     expect(undeclaredTools(['Use Bash to run it.'], null)).toEqual([])
   })
 })
