@@ -93,7 +93,7 @@ describe('registering', () => {
     expect(await everything()).toEqual(before)
   })
 
-  test('keeps the name of an agent from earlier versions and issues further tokens to it', async () => {
+  test('lets an agent from an earlier version keep a reserved name and get further tokens', async () => {
     const agent = await app.agent(['read'])
     await rows(
       'INSERT INTO agents (id, organisation_id, lawful_basis, notice_version, created_at) SELECT $2, organisation_id, lawful_basis, notice_version, created_at FROM agents WHERE id = $1',

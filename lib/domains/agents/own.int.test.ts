@@ -109,7 +109,7 @@ describe('creating an agent in the console', () => {
     }
   })
 
-  test('rejects an id in use, whoever has it', async () => {
+  test('rejects an id that any agent uses', async () => {
     const stray = await issuedAgent(app, ['read'])
     expect(refusal(await create(person.cookie, { agent_id: stray.id, consent }))).toEqual([409, 'id_in_use'])
     const others = await signedIn(app)

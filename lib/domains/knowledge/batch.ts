@@ -30,7 +30,7 @@ const tooLarge = (limit: number) =>
 
 /**
  * Prepares one item with the same checks as a single contribution.
- * @throws {Problem | SanitizationError} the same refusals
+ * @throws {Problem | SanitizationError} if a single contribution of the item would be rejected
  */
 function prepared(item: unknown, { author, strict, unitBytes }: Bounds) {
   const mostBytes = refuseUnstorable(item, mostMembers)

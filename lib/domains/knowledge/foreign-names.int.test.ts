@@ -185,7 +185,10 @@ describe('reference decisions of an admin', () => {
   const at = () => `/api/admin/erasures/${receipt.receipt_id}/references`
   const decide = (who: Asker | object, decision: 'rename' | 'restore', records: readonly string[]) =>
     test.fetch('POST', at(), { ...who, body: { decision, records } })
-  /** Erases an agent whose name the records contain and, by the database, mean; the renaming turns out to be wrong. */
+  /**
+   * Prepares a wrong renaming: the agent took the name before the records were written, so its erasure renamed them although they mean
+   * another.
+   */
   beforeEach(async () => {
     known = name()
     const squatter = await registered(known)

@@ -4,7 +4,10 @@ import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
 const inForce = (now: string): string => `(expires_at IS NULL OR expires_at > ${now}::timestamptz)`
 
-/** SQL for ids under active legal holds, by kind. Agents are held directly or through their owner's account. `now` is a placeholder. */
+/**
+ * SQL for ids under active legal holds, by kind. For agents: held agents, agents of held accounts, and the ids of those accounts. `now` is
+ * a placeholder.
+ */
 export const heldIds = (kind: 'unit' | 'skill' | 'agent', now: string): string =>
   kind === 'agent' ? heldAgents(now) : `SELECT target_id FROM holds_in_force WHERE kind = '${kind}' AND ${inForce(now)}`
 

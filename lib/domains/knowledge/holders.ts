@@ -68,7 +68,7 @@ export const unitHolder = (db: Database, { withdrawNaming }: Pick<KnowledgeParts
       await queryWithin(tx, `erase-${table}`, `DELETE FROM ${table} WHERE unit_id = ANY($1::text[])`, [ids])
     await queryWithin(tx, 'erase-units', 'DELETE FROM units WHERE id = ANY($1::text[])', [ids])
     await keepGains(tx, ids, subject.agents)
-    // Withdrawn after the deletion, when no new answers can name the units; this includes answers stored meanwhile.
+    // Withdraw after the deletion, so that responses stored in the meantime are included.
     await withdrawNaming(tx, ids)
     return ids.length
   },

@@ -460,7 +460,7 @@ describe('erasing one unit', () => {
     expect([told.status, told.json.reason]).toEqual([200, 'admin_request'])
   })
 
-  it('another agent’s unit returns 404 and keeps it', async () => {
+  it('of another agent returns 404 and erases nothing', async () => {
     const { json } = await contribute(trace())
     const told = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token: stranger.token })
     expect(told.status).toBe(404)

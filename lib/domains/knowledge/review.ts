@@ -6,7 +6,7 @@ import { award } from './reputation/award.ts'
 import type { KnowledgeParts } from './stored-unit.ts'
 import type { Unit } from './unit.ts'
 
-/** Counts stop here; larger totals are reported as inexact. */
+/** Totals stop counting at this number. */
 const mostCounted = 1_001
 const mostReports = 20
 

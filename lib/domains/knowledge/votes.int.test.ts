@@ -296,7 +296,7 @@ describe('a vote of an unclaimed agent', () => {
     expect((await rowOf(id)).votesAgainst).toBe(1.5)
   })
 
-  it('of an owned agent counts immediately, and of an agent claimed later within the hour; addresses are stored as keyed hashes', async () => {
+  it('of an owned agent counts immediately, of a claimed one within the hour; addresses are stored as keyed hashes', async () => {
     const { id } = await contribute()
     const owned = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
     expect((await vote(id, owned.token, { valid: true }, from('10.2.2.2'))).json.data.weight).toBe(0.5)

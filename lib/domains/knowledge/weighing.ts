@@ -7,8 +7,8 @@ import { bornBefore, isHeardSql, voiceSql } from './voices.ts'
 
 const [voice, counted] = [voiceSql('v', 'v.voter_id', 'a'), voiceSql('k', 'k.voter_id', 'b')]
 /**
- * Uncounted votes `v` of agents `a` that count since $1, unless the same voice already counted on the unit. Votes of erased agents are
- * excluded.
+ * Uncounted votes `v` of agents `a` that count by now ($1 is {@link bornBefore}), unless the same voice already counted on the unit. Votes
+ * of erased agents are excluded.
  */
 const due = `unit_votes v JOIN agent_owners a ON a.id = v.voter_id
   WHERE v.weight = 0 AND ${isHeardSql('v.voter_id', 'a', '$1')} AND NOT EXISTS (

@@ -85,7 +85,7 @@ test('findings, credentials and numbers of trades are masked for the analyzer wi
   expect(asked.join('\n')).toContain('Bought ETH from Ada Beispiel at 0000')
 })
 
-test('a long text is sent in concurrent parts, split between sentences; parts beyond the limit or without an answer are missing', async () => {
+test('a long text is sent in concurrent parts split between sentences; excess or unanswered parts are missing', async () => {
   const long = 'Some words, and Ada Beispiel too. '.repeat(3_000)
   const all = analyzer()
   const { findings, missing } = await withNames(all.recognise, [long, 'Ada Beispiel'], [[], []])

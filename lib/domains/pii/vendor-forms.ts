@@ -1,11 +1,10 @@
 /**
  * Formats of vendors' keys. `collected` and `collectedByName` are the rules of Betterleaks (the successor of Gitleaks, MIT) as distributed
  * by Kingfisher 2.14.0 (Apache-2.0), in JavaScript syntax: without rules for identifiers and hosts, which are not secrets, and with bounded
- * repetitions. `documented` and `documentedByName` are ours, from the vendors' documentation.
+ * repetitions. `documented` and `documentedByName` are ours, from the vendors' documentation. ADR 0069 describes the update.
  * - `keywords`: lower-case texts, one of which must occur near the key
  * - `form`: the key
  * - `lead`: how far before the keyword the key may begin
- * - ADR 0069 describes the update.
  */
 export type VendorForm = readonly [keywords: string, form: RegExp, lead?: number]
 

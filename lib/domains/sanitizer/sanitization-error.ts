@@ -10,13 +10,13 @@ export type Finding = { offset: number; rule: string }
 const BRAND = Symbol.for('knowledgepulse.SanitizationError')
 
 /**
- * The content sanitizer rejected a text. Nothing was changed and nothing may be stored.
+ * The content sanitizer rejected a text. Nothing was changed and nothing may be stored. No field and no message contains content; keys in
+ * `path` passed the sanitizer themselves.
  * - `stage`: the stage that rejected it; for an object's key also a stage that would have changed it
  * - `rule`: the rule (`instruction-override`) or the character (`U+200B`)
  * - `place`: UTF-16 offset in the **original** text; `line` and `column` start at 1, the column in UTF-16 units
  * - `path`: position of the text in a JSON value (empty for a plain text); `key` means that the finding is in the name of a key of the
  * object at `path`, which is not repeated here
- * - No field and no message contains content. Keys in `path` passed the sanitizer themselves.
  */
 export class SanitizationError extends Error {
   override readonly name = 'SanitizationError'

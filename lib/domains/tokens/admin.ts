@@ -36,7 +36,7 @@ export interface TokenAdminPorts {
   inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
 }
 
-/** Counts stop here; larger totals are reported as inexact. */
+/** Totals stop counting at this number. */
 const mostCounted = 1_001
 const mostTokens = 100
 const week = 7 * 86_400_000

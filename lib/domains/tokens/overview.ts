@@ -67,7 +67,7 @@ export const tokenView = (row: TokenRow, now: Date) => ({
   issued_by_admin: row.issued_by_admin,
   state: stateOf({ expiresAt: row.expires_at, revokedAt: row.revoked_at, revokedReason: row.revoked_reason }, now),
 })
-/** A person uses a browser, so only the limits of the tier apply. */
+/** Limits of a tier; an enterprise agent's own limits take precedence. */
 const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?: number | null) => {
   const limits = tierLimits[tier]
   return {

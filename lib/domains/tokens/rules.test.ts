@@ -99,7 +99,7 @@ describe('grantable permissions', () => {
     [null, at(1), true],
     [at(2), at(1), true],
     [at(1), at(1), false],
-  ])('outlives(%s, %s) returns %s', (wanted, own, longer) =>
+  ])('an expiry at %s is later than an expiry at %s: %s', (wanted, own, longer) =>
     expect(outlives(wanted, own)).toBe(longer),
   )
 
@@ -133,7 +133,7 @@ describe('lifetime of a token', () => {
     [4, 60_000, true],
     [5, 60_000, true],
     [6, 60_000, false],
-  ])('with %i active tokens of the free tier, a rotation with an overlap of %i ms is allowed: %s', (inUse, overlap, may) =>
+  ])('with %i active free-tier tokens, a rotation with an overlap of %i ms is allowed: %s', (inUse, overlap, may) =>
     expect(mayRotate(inUse, 'free', overlap)).toBe(may),
   )
 

@@ -35,7 +35,7 @@ const limited = async (reads: number): Promise<Issued> => {
 const another = () => createApp({ env: app.app.env, clock: app.clock })
 
 describe('counting', () => {
-  test('counts reads, writes and rate limit refusals, and writes them later', async () => {
+  test('reads, writes and rate limit refusals are counted in memory until the next write', async () => {
     const agent = await limited(2)
     const read = () => app.fetch('GET', '/v1/auth/me', { token: agent.token })
     for (const status of [200, 200, 429]) expect((await read()).status).toBe(status)
@@ -207,7 +207,7 @@ describe('erasure and retention', () => {
   })
 })
 
-test('an agent’s export contains usage as derived data, and a portability export omits it', async () => {
+test('an agent’s export contains usage as derived data, and an export with scope=provided omits it', async () => {
   const agent = await issuedAgent(app, ['read'])
   count(agent.tokenId, 'writes')
   await flush()

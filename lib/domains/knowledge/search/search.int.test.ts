@@ -199,7 +199,7 @@ describe('typing errors', () => {
     expect(await found('petrichor')).toEqual([id])
   })
 
-  it('never corrects to a word that only occurs in hidden units (private, other organisation, quarantined, restricted author)', async () => {
+  it('never corrects to a word that only occurs in hidden units (private, of another organisation, quarantined, restricted)', async () => {
     const restricted = await agent()
     await contribute('abracadabrant', { visibility: 'private' })
     await contribute('hocuspocusly', { visibility: 'org' })

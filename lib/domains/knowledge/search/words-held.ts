@@ -37,7 +37,7 @@ async function planned(scope: Scope, tx: Transaction, now: Date): Promise<Planne
 /**
  * Data source of the word table. An item is the id of a row whose words are deleted, or an agent's private scope; plans are stored in
  * ledgers, so they never contain words. Every word in the table names its bearer, and the database deletes it with the bearer. The index of
- * bearers therefore shows residue at once in any process, however many words exist.
+ * bearers therefore shows residue immediately in any process, however many words exist.
  */
 export const wordsHolder = (db: Database): DataHolder => ({
   name: 'knowledge.words',

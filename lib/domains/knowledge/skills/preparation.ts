@@ -163,7 +163,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   }
 }
 
-/** Reports faults with their lines in the sent text; faults that only sanitizing caused say so. */
+/** Reports faults with their lines in the sent text, and marks faults that only sanitizing caused. */
 function readable(document: string, sent: string): ParsedSkillMd {
   const parsed = parseSkillMd(document)
   if (parsed.faults.length === 0 || document === sent) return parsed

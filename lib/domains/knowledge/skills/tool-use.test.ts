@@ -53,8 +53,8 @@ describe('tools that a text asks its reader to use', () => {
   })
 })
 
-describe('a skill that misrepresents itself', () => {
-  it('uses tools missing from its allowed-tools', () => {
+describe('undeclaredTools', () => {
+  it('returns used tools that are missing from allowed-tools', () => {
     expect(undeclaredTools(['Use Bash to run it, and WebFetch.'], ['Read'])).toEqual(['Bash', 'WebFetch'])
     expect(undeclaredTools(['Use Bash to run it.'], [])).toEqual(['Bash'])
     expect(undeclaredTools(['Nothing.', 'mcp__a__b'], ['mcp__c'])).toEqual(['mcp__a__b'])
@@ -68,13 +68,13 @@ describe('a skill that misrepresents itself', () => {
     ['mcp__github__create_issue and WebFetch', ['*']],
     ['use the `pdftotext` tool', ['Bash']],
     ['use the `pdftotext` tool', ['Bash(pdftotext:*)']],
-  ])('is not one with the text %j and allowed-tools %j', (text, allowed) => expect(undeclaredTools([text], allowed)).toEqual([]))
+  ])('returns none for %j with %j', (text, allowed) => expect(undeclaredTools([text], allowed)).toEqual([]))
 
-  it('may use a shell limited to certain commands that does not cover others', () => {
+  it('returns tools that a shell limited to certain commands does not cover', () => {
     expect(undeclaredTools(['use the `curl` tool'], ['Bash(git:*)'])).toEqual(['curl'])
   })
 
-  it('is never one without allowed-tools', () => {
+  it('returns none without allowed-tools', () => {
     expect(undeclaredTools(['Use Bash to run it.'], null)).toEqual([])
   })
 })
