@@ -151,7 +151,7 @@ describe('a batch', () => {
 })
 
 describe('batches rejected as a whole', () => {
-  it('pro tier: 101 units are rejected and 100 are accepted', async () => {
+  it('a pro batch of 101 units is rejected and one of 100 is accepted', async () => {
     const { id, token } = await pro()
     const over = await send(
       token,
@@ -165,7 +165,7 @@ describe('batches rejected as a whole', () => {
     expect([told.status, told.json.stored, await unitsOf(id)]).toEqual([200, 100, 100])
   })
 
-  it('more units than the tier allows', async () => {
+  it('a batch larger than the tier allows returns 413', async () => {
     for (const [tier, most] of [
       ['free', 10],
       ['enterprise', 1_000],
@@ -185,13 +185,13 @@ describe('batches rejected as a whole', () => {
     ['no body', '', 422, 'invalid'],
     ['depth', `{"units":[${'['.repeat(100_000)}${']'.repeat(100_000)}]}`, 400, 'malformed_json'],
     ['width', `{"units":[[${'0,'.repeat(200_000)}0]]}`, 413, 'too_large'],
-  ])('%s', async (_name, body, status, code) => {
+  ])('%s is rejected', async (_name, body, status, code) => {
     const { token } = await test.agent()
     const told = await test.fetch('POST', '/v1/knowledge/batch', { token, body })
     expect([told.status, told.json.code]).toEqual([status, code])
   })
 
-  it('read-only token, person, broken token, unknown query parameter', async () => {
+  it('a read-only token, a person, a broken token and an unknown query parameter are rejected', async () => {
     const reader = await test.agent(['read'])
     expect((await send(reader.token, [trace()])).json.code).toBe('scope_too_small')
     const { cookie } = await signedIn(test)

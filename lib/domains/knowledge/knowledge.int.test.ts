@@ -120,7 +120,7 @@ describe('rejected contributions', () => {
       {},
     ],
     ['a zero-width space', JSON.stringify(trace({ task: { objective: 'a\u200bb' } })), 422, 'content_rejected', {}],
-  ])('%s', async (_name, body, status, code, headers) => {
+  ])('%s is rejected', async (_name, body, status, code, headers) => {
     const { id, token } = await test.agent()
     const told = await test.fetch('POST', '/v1/knowledge', { token, body, headers })
     expect([told.status, told.json.code]).toEqual([status, code])
@@ -128,7 +128,7 @@ describe('rejected contributions', () => {
     expect(await unitsOf(id)).toBe(0)
   })
 
-  it('report unknown fields, and a rejected field with stage and position but without its content', async () => {
+  it('a rejection names unknown fields, or the field with stage and position but without its content', async () => {
     const { token } = await test.agent()
     const unknown = await contribute({ ...trace(), surprise: 'x' }, token)
     expect(unknown.json.issues).toEqual([{ path: ['surprise'], message: 'This field is not known' }])
@@ -215,7 +215,7 @@ describe('rejected contributions', () => {
     expect(await unitsOf(id)).toBe(0)
   })
 
-  it('a token in the wrong header, missing, broken or without the scope', async () => {
+  it('a token in the wrong header, a broken one and one without the scope are rejected', async () => {
     const body = trace()
     const wrongHeader = await test.fetch('POST', '/v1/knowledge', { body, headers: { 'X-Api-Key': author.token } })
     expect([wrongHeader.status, wrongHeader.json.code]).toEqual([401, 'token_missing'])
@@ -268,7 +268,7 @@ describe('unusual but well-formed input', () => {
     ],
     ['more steps than anybody reads', trace({ steps: Array(1_001).fill({ step_id: 1, type: 'thought' }) }), 422],
     ['more members than anybody writes', trace({ steps: Array(100_000).fill(0) }), 413],
-  ])('%s', async (_name, body, status) => {
+  ])('%s returns the expected status', async (_name, body, status) => {
     const { token } = await test.agent()
     const asked = performance.now()
     expect((await contribute(body, token)).status).toBe(status)

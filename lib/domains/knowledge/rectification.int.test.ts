@@ -177,8 +177,8 @@ describe('a restricted agent (GDPR art. 18)', () => {
   })
 })
 
-describe('rejected corrections', () => {
-  it('exceed the tier’s size limit; one that makes a larger unit smaller is accepted', async () => {
+describe('rectification errors', () => {
+  it('a correction beyond the tier’s size limit returns 413; one that makes a larger unit smaller is accepted', async () => {
     const own = await test.agent()
     const made = await test.fetch('POST', '/v1/knowledge', { token: own.token, body: trace() })
     const { id, unit } = made.json.data
@@ -212,14 +212,14 @@ describe('rejected corrections', () => {
     ['an unknown field', { surprise: 1 }, ['unit', 'surprise']],
     ['a member that is needed', { task: null }, ['unit', 'task']],
     ['metadata that is a list', { metadata: [] }, ['unit', 'metadata']],
-  ])('%s, with the path', async (_name, unit, path) => {
+  ])('%s returns 422 with the path', async (_name, unit, path) => {
     const id = await contribute()
     const told = await correct(id, { unit })
     expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', path])
     expect((await test.db.prisma.unit.findUniqueOrThrow({ where: { id } })).version).toBe(1)
   })
 
-  it('contain an injection, which is counted although nothing is stored', async () => {
+  it('an injection returns 422 and is counted although nothing is stored', async () => {
     const own = await test.agent()
     const made = await test.fetch('POST', '/v1/knowledge', { token: own.token, body: trace() })
     const told = await correct(
@@ -231,7 +231,7 @@ describe('rejected corrections', () => {
     expect(await test.db.prisma.contentRejection.count({ where: { agentId: own.id } })).toBe(1)
   })
 
-  it('have a stale If-Match; of many concurrent ones with the same ETag one succeeds', async () => {
+  it('a stale If-Match returns 412; of many concurrent corrections with one ETag one succeeds', async () => {
     const id = await contribute()
     const etag = (await test.fetch('GET', `/v1/knowledge/${id}`, { token: author.token })).headers.get('etag') ?? ''
     const told = await Promise.all(
@@ -244,7 +244,7 @@ describe('rejected corrections', () => {
     expect((await correct(id, {}, author, { 'If-Match': etag })).status).toBe(412)
   })
 
-  it('come from a stranger, without a token, or from an admin for a private unit', async () => {
+  it('a stranger gets 404, an anonymous request 401, and an admin 404 for a private unit', async () => {
     const id = await contribute()
     const stranger = await test.agent()
     const body = { unit: { task: { objective: 'mine now' } } }
@@ -256,7 +256,7 @@ describe('rejected corrections', () => {
     expect((await correct(id, {}, { cookie })).status).toBe(404)
   })
 
-  it('come from another person; the owner’s is accepted', async () => {
+  it('another person gets 404; the owner can correct the unit', async () => {
     const owner = await signedIn(test)
     const own = await issuedAgent(test, ['read', 'write'], { owner })
     const made = await test.fetch('POST', '/v1/knowledge', {
@@ -268,7 +268,7 @@ describe('rejected corrections', () => {
     expect((await correct(made.json.data.id, body, { cookie: owner.cookie })).status).toBe(200)
   })
 
-  it('concern an erased unit', async () => {
+  it('an erased unit returns 410', async () => {
     const id = await contribute()
     await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })
     expect((await correct(id, {})).status).toBe(410)

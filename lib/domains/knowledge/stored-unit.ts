@@ -26,9 +26,9 @@ export interface KnowledgeParts {
   db: Database
   erasures: Erasures
   strict: boolean
-  /** Deletes stored idempotent responses that contain the resources' former content, so that retries do not return it. */
+  /** Withdraws stored idempotent responses that contain the resources' former content, so that retries do not return it. */
   withdrawAnswers(tx: Transaction, ...resourceIds: string[]): Promise<unknown>
-  /** Deletes stored idempotent responses that name erased units or skills. */
+  /** Withdraws stored idempotent responses that name erased units or skills. */
   withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
   /** Key for hashes of reporters' networks. */
   networkKey: () => Uint8Array

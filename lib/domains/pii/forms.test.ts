@@ -132,7 +132,7 @@ describe('numbers in rows', () => {
     ['Jo,602-272-9781,x', 'phone 602-272-9781'],
     ['8,81.2.69.142,x', 'ip 81.2.69.142'],
     ['a\t81.2.69.142', 'ip 81.2.69.142'],
-  ])('%s', (text, expected) => {
+  ])('finds one value in %s', (text, expected) => {
     expect(told(text)).toEqual([expected])
   })
   test.each(['1,234,567 rows', '0.4111111111111111', 'a total of 12,345,678.90', '2,192.168 points'])(

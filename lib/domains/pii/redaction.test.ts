@@ -14,7 +14,7 @@ describe('redaction', () => {
     ['(212) 555-2368, +1 212 555 2368', '‹phone:1›, ‹phone:1›'],
     ['nothing to see', 'nothing to see'],
     ['', ''],
-  ])('%s', (text, expected) => {
+  ])('redacts %s', (text, expected) => {
     expect(redact(text).text).toBe(expected)
   })
   it('leaves nothing to find and keeps the rest unchanged', () => {
@@ -66,7 +66,7 @@ describe('hostile text', () => {
   const work = (text: string) => processorTime(() => scan(text, { strategy: true }))
   // Four times the text takes four times the work if it is linear, and sixteen times if it is quadratic.
   test.each(worstScans)(
-    '$name',
+    'is scanned in linear time: $name',
     ({ make }) => {
       const growth = () => work(make(64 * 1024)) / Math.max(work(make(16 * 1024)), 2_000)
       // Garbage collection only adds time, so the minimum of several attempts counts.

@@ -49,7 +49,7 @@ describe('published test vectors', () => {
     'legal winner thank year wave sausage worth useful legal winner thank yellow',
     'ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic',
     'test test test test test test test test test test test junk',
-  ])('%s', (phrase) => {
+  ])('finds the phrase: %s', (phrase) => {
     expect(scan(phrase)).toEqual([{ kind: 'seed_phrase', start: 0, end: phrase.length, score: 0.97, action: 'block' }])
   })
 
@@ -156,7 +156,7 @@ describe('values that are not secrets', () => {
     Array.from({ length: 40 }, (_, at) => `Pass ${at}`).join('\n'),
     'ready pass fail '.repeat(20),
     'sk-learn, sk-your-api-key-goes-here, ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
-  ])('%s', (text) => {
+  ])('finds nothing in %s', (text) => {
     expect(scan(text)).toEqual([])
   })
   test.each([
@@ -232,7 +232,7 @@ describe('strategy details in prose', () => {
     ['均价64120', '‹›'],
     ['以2310买入ETH，平仓于2480', '‹›ETH，‹›'],
     ['买入了3.5个BTC', '‹›BTC'],
-  ])('%s', (text, expected) => {
+  ])('redacts strategy details in: %s', (text, expected) => {
     const { text: left } = redact(text, scan(text, { strategy: true }))
     expect(left.replace(/‹strategy_detail:\d+›/g, '‹›')).toBe(expected)
   })
@@ -294,7 +294,7 @@ describe('a corpus with noise, line breaks, markup and near misses', () => {
     ['another third', 1_001, corpus],
     ['a third with other prose, markup and near misses, which nothing was tuned on', 9_001, heldOut],
   ] as const)(
-    '%s',
+    'is found with sufficient recall and precision: %s',
     (_, from, make) => {
       const { hits, recall, precision } = measured(seeds(from), make)
       expect(hits).toBeGreaterThan(350)

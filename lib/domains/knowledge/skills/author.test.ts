@@ -16,7 +16,7 @@ describe('withAuthor replaces only the author of a stored SKILL.md', () => {
     ['a literal block', 'author: |\n  somebody', `author: ${name}`],
     ['on several lines', 'author: some\n  body', `author: ${name}`],
     ['a quoted key', '"author": somebody', `"author": ${name}`],
-  ])('%s', (_how, before, after) => {
+  ])('supports the form: %s', (_how, before, after) => {
     const changed = withAuthor(document(before), name)
     expect(changed).toBe(document(after))
     expect(parseSkillMd(changed).frontMatter).toMatchObject({

@@ -106,7 +106,7 @@ describe('faults with their lines', () => {
     ['a list', '- a\n- b', 2, 'key: value'],
     ['a mere text', 'hello', 2, 'key: value'],
     ['nothing', '# a comment', 2, 'key: value'],
-  ])('%s', (_what, front, line, part) => {
+  ])('%s is reported', (_what, front, line, part) => {
     const [first] = faultsOf(front)
     expect(first?.[0]).toBe(line)
     expect(first?.[2]).toContain(part)
@@ -126,7 +126,7 @@ describe('faults with their lines', () => {
     ['nothing', ' ', 'begins with'],
     ['front matter after a blank line', `\n${skillMd(needed)}`, 'begins with'],
     ['front matter without an end', `---\n${needed}\n`, 'does not end'],
-  ])('%s', (_what, text, part) => {
+  ])('%s is reported', (_what, text, part) => {
     expect(parseSkillMd(text).faults).toEqual([
       expect.objectContaining({ line: 1, message: expect.stringContaining(part) }),
     ])
@@ -150,7 +150,7 @@ describe('front matter crafted to be slow', () => {
     ['steps to the right', Array.from({ length: 240 }, (_, n) => `${' '.repeat(n)}a:`).join('\n')],
     ['a list of thousands', `tags: [${'a, '.repeat(10_000)}]`],
     ['brackets of tools', `allowed-tools: "${'('.repeat(30_000)}"`],
-  ])('%s', (_what, front) => {
+  ])('%s is rejected quickly', (_what, front) => {
     const { faults, frontMatter } = read(front)
     expect(frontMatter).toBeUndefined()
     expect(faults.length).toBeGreaterThan(0)

@@ -34,5 +34,5 @@ describe('quality of a skill', () => {
       { bodyLength: 0, files: 0, misrepresents: false },
       0.06,
     ],
-  ])('%s', (_what, frontMatter, facts, quality) => expect(skillQuality(frontMatter, facts)).toBe(quality))
+  ])('for: %s', (_what, frontMatter, facts, quality) => expect(skillQuality(frontMatter, facts)).toBe(quality))
 })

@@ -211,7 +211,7 @@ describe('rejected skills', () => {
       'content_rejected',
     ],
     ['too much', { skill_md: ok, files: [{ path: 'a', content: 'x'.repeat(300_000) }] }, 413, 'too_large'],
-  ])('%s', async (_what, body, status, code) => {
+  ])('%s is rejected', async (_what, body, status, code) => {
     const { id, token } = await test.agent()
     const told = await post(body, token)
     expect([told.status, told.json.code]).toEqual([status, code])
@@ -221,7 +221,7 @@ describe('rejected skills', () => {
     )
   })
 
-  it('are reported with file, line and stage, without repeating the rejected text', async () => {
+  it('a rejection reports file, line and stage without repeating the text', async () => {
     const { token } = await test.agent()
     const traversal = await post(file('../../x'), token)
     expect(traversal.json.issues).toEqual([
@@ -263,7 +263,7 @@ describe('rejected skills', () => {
     expect((await test.fetch('GET', `/v1/reputation/${id}`, { token })).json.data.score).toBe(0.1)
   })
 
-  it('from a read-only token, a person, a restricted agent, a revoked token and anonymously', async () => {
+  it('a read-only token, a person, a restricted agent, a revoked token and an anonymous request are rejected', async () => {
     const body = { skill_md: skillMd(fresh()) }
     const reader = await test.agent(['read'])
     expect((await post(body, reader.token)).json.code).toBe('scope_too_small')

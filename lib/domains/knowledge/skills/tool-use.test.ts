@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toolsUsed, undeclaredTools } from './tool-use.ts'
 
-describe('tools that a text asks its reader to use', () => {
+describe('toolsUsed', () => {
   it.each([
     ['Use WebFetch to load the page.', ['WebFetch']],
     ['search with WebSearch, then WebFetch', ['WebFetch', 'WebSearch']],
@@ -17,7 +17,7 @@ describe('tools that a text asks its reader to use', () => {
     ['Call mcp__github__create_issue.', ['mcp__github__create_issue']],
     ['use the `create_issue` tool', ['create_issue']],
     ['Run these:\n\n```bash\ncurl example.org\n```\n', ['Bash']],
-  ])('%j', (text, tools) => expect(toolsUsed(text).sort()).toEqual(tools))
+  ])('finds the tools in %j', (text, tools) => expect(toolsUsed(text).sort()).toEqual(tools))
 
   it.each([
     'Read the instructions, then write a report and edit it.',
@@ -35,9 +35,9 @@ describe('tools that a text asks its reader to use', () => {
     'Do not run this:\n\n```bash\nrm -rf /\n```\n',
     'Run it:\n\n```python\nprint()\n```\n',
     'Edit() and Write() are methods.',
-  ])('none in %j', (text) => expect(toolsUsed(text)).toEqual([]))
+  ])('finds no tools in %j', (text) => expect(toolsUsed(text)).toEqual([]))
 
-  it('are found in linear time', () => {
+  it('takes linear time', () => {
     const attacks = [
       'use the `',
       'mcp__',
