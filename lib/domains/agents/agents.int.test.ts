@@ -41,7 +41,7 @@ const runJob = async (name: string): Promise<void> => {
 const everything = async () => [await count('agents'), await count('tokens'), await count('organisations')]
 
 describe('registering', () => {
-  test('needs nothing at all, and gives a token that works', async () => {
+  test('works without any fields and returns an active token', async () => {
     const made = await registered()
     expect(made).toMatchObject({ tier: 'free', scopes: ['read'], expires_at: null, notice: { version: noticeVersion } })
     expect(made.agent_id).toMatch(/^agent_/)
@@ -51,7 +51,7 @@ describe('registering', () => {
     expect(me.json.data).toMatchObject({ agent_id: made.agent_id, owner_claimed: false })
   })
 
-  test('is exempt from limits, and is audited without the key', async () => {
+  test('has no rate limit and is audited without the key', async () => {
     const made = await registered({ agent_id: 'careful-one', name: 'Careful' })
     const entries = await rows(`SELECT * FROM audit_entries WHERE resource_id = 'careful-one'`)
     const [token] = await rows(`SELECT id FROM tokens WHERE agent_id = 'careful-one'`)
@@ -61,7 +61,7 @@ describe('registering', () => {
     expect(JSON.stringify(entries)).not.toContain(made.api_key.slice(11))
   })
 
-  test('gives nobody the name of something else: of a job, a holder, an id or a pseudonym of ours', async () => {
+  test('rejects reserved names: jobs, data sources, our ids and pseudonyms', async () => {
     const names = [
       ...app.app.jobs.map(({ name }) => name),
       ...app.app.holders.map(({ name }) => name),
@@ -93,7 +93,7 @@ describe('registering', () => {
     expect(await everything()).toEqual(before)
   })
 
-  test('leaves one of former days its name, and gives it further tokens', async () => {
+  test('lets an agent from an earlier version keep a reserved name and get further tokens', async () => {
     const agent = await app.agent(['read'])
     await rows(
       'INSERT INTO agents (id, organisation_id, lawful_basis, notice_version, created_at) SELECT $2, organisation_id, lawful_basis, notice_version, created_at FROM agents WHERE id = $1',
@@ -106,14 +106,14 @@ describe('registering', () => {
     expect((await app.fetch('GET', '/v1/export/plan-b', { token: agent.token })).status).toBe(200)
   })
 
-  test('stores neither the key nor anything that it follows from', async () => {
+  test('stores neither the key nor anything that reveals it', async () => {
     const made = await registered({}, { headers: { 'Idempotency-Key': newId('key') } })
     const stored = await rows('SELECT t::text FROM tokens t UNION ALL SELECT r::text FROM idempotency_records r')
     expect(stored.length).toBeGreaterThan(1)
     expect(JSON.stringify(stored)).not.toContain(made.api_key.slice(11))
   })
 
-  test('records the ground of processing: basis, version, time and way', async () => {
+  test('records the lawful basis: basis, version, time and form', async () => {
     const silent = await registered()
     expect(await agentRow(silent.agent_id)).toMatchObject({
       lawful_basis: 'consent',
@@ -125,13 +125,13 @@ describe('registering', () => {
     expect(await agentRow(explicit.agent_id)).toMatchObject({ consent_via: 'explicit' })
   })
 
-  test('refuses consent to another version of the notice', async () => {
+  test('rejects consent to another version of the notice', async () => {
     const told = await register({ consent: { policy_version: 'another' } })
     expect(told.status).toBe(422)
     expect(told.json.issues).toMatchObject([{ path: ['consent', 'policy_version'] }])
   })
 
-  test('leaves each agent alone in an organisation of its own', async () => {
+  test('creates a separate organisation for each agent', async () => {
     const one = await registered()
     const other = await registered()
     expect(one.organisation_id).not.toBe(other.organisation_id)
@@ -139,7 +139,7 @@ describe('registering', () => {
   })
 
   test.each([{ scopes: ['admin'] }, { scopes: ['read', 'admin'] }, { tier: 'pro' }, { tier: 'enterprise' }])(
-    'nobody makes themself %j',
+    'without admin rights is rejected with %j',
     async (body) => {
       const before = await everything()
       const told = await register(body)
@@ -151,7 +151,7 @@ describe('registering', () => {
     },
   )
 
-  test('an admin gives scope and tier, by token and by session', async () => {
+  test('lets an admin set scopes and tier, by token and by session', async () => {
     const made = await registered({ scopes: ['read'], tier: 'enterprise' }, { token: admin.token })
     expect(made).toMatchObject({ scopes: ['read'], tier: 'enterprise' })
     const { cookie } = await signedIn(app, 'admin')
@@ -174,7 +174,7 @@ describe('registering', () => {
     [{ name: 'x'.repeat(101) }, 'name'],
     [{ is_admin: true }, 'is_admin'],
     [{ consent: { policy_version: noticeVersion, more: 1 } }, 'consent'],
-  ])('%j is a 422 that names %s', async (body, field) => {
+  ])('%j returns 422 naming %s', async (body, field) => {
     const before = await everything()
     const told = await register(body)
     expect([told.status, told.json.code]).toEqual([422, 'invalid'])
@@ -189,15 +189,15 @@ describe('registering', () => {
     [Buffer.from([0x7b, 0xff, 0x7d]), 400],
     ['{"name":"a\\u0000b"}', 422],
     [`{"name":"${'x'.repeat(70_000)}"}`, 413],
-  ])('the body %j is a %i', async (body, status) => expect((await register(body)).status).toBe(status))
+  ])('the body %j returns %i', async (body, status) => expect((await register(body)).status).toBe(status))
 
-  test('a token that is given and not good is a 401, never anonymous', async () => {
+  test('an invalid token returns 401 and is never treated as anonymous', async () => {
     for (const token of ['nonsense', makeKey()]) expect((await register({}, { token })).status).toBe(401)
   })
 })
 
 describe('an agent_id in use', () => {
-  test('is nobody else’s', async () => {
+  test('is rejected for everyone else', async () => {
     const owner = await app.agent(['read', 'write'])
     const stranger = await app.agent(['read', 'write'])
     for (const ask of [{}, { token: stranger.token }, { token: admin.token }, { cookie: person.cookie }]) {
@@ -207,7 +207,7 @@ describe('an agent_id in use', () => {
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', owner.id)).toHaveLength(1)
   })
 
-  test('gets one more token with a token of its own, and nothing else changes', async () => {
+  test('gets one more token with its own token, and nothing else changes', async () => {
     const owner = await app.agent(['read', 'write'])
     const before = await agentRow(owner.id)
     const more = await registered({ agent_id: owner.id, scopes: ['write'], name: 'second' }, { token: owner.token })
@@ -217,7 +217,7 @@ describe('an agent_id in use', () => {
       { name: null },
     ])
     expect(await agentRow(owner.id)).toEqual({ ...before, first_used_at: app.clock.now() })
-    // No agent was made, and the log does not say so.
+    // No agent was created, and the audit log does not claim so.
     const [token] = await rows(`SELECT id FROM tokens WHERE agent_id = $1 AND name = 'second'`, owner.id)
     expect(await rows(`SELECT * FROM audit_entries WHERE agent_id = $1 AND action = 'create'`, owner.id)).toMatchObject(
       [{ resource_type: 'token', resource_id: token?.id, details: { agent_id: owner.id, is_new: false } }],
@@ -225,14 +225,14 @@ describe('an agent_id in use', () => {
     expect((await app.fetch('GET', '/v1/auth/me', { token: more.api_key })).status).toBe(200)
   })
 
-  test('does not get more than that token has', async () => {
+  test("cannot get more than that token's scopes", async () => {
     const reader = await app.agent(['read'])
     const told = await register({ agent_id: reader.id, scopes: ['read', 'write'] }, { token: reader.token })
     expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
     expect((await register({ agent_id: reader.id, tier: 'pro' }, { token: reader.token })).status).toBe(403)
   })
 
-  test('gets no more tokens than its tier allows', async () => {
+  test('cannot get more tokens than its tier allows', async () => {
     const owner = await app.agent(['read'])
     const told = await Promise.all(
       Array.from({ length: 12 }, () => register({ agent_id: owner.id }, { token: owner.token })),
@@ -242,7 +242,7 @@ describe('an agent_id in use', () => {
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', owner.id)).toHaveLength(5)
   })
 
-  test('goes to exactly one of those who want it at once', async () => {
+  test('is assigned to exactly one of many concurrent requests', async () => {
     const id = newId('wanted')
     const organisations = await count('organisations')
     const told = await Promise.all(Array.from({ length: 16 }, () => register({ agent_id: id })))
@@ -253,7 +253,7 @@ describe('an agent_id in use', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  test('shows the agent again, and never its key', async () => {
+  test('returns the agent again without its key', async () => {
     const headers = { 'Idempotency-Key': newId('key') }
     const body = { agent_id: newId('twice') }
     const first = await register(body, { headers })
@@ -265,7 +265,7 @@ describe('an Idempotency-Key', () => {
     expect(again.text).not.toContain(shownOnce(api_key))
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', body.agent_id)).toHaveLength(1)
   })
-  test('of one body says nothing about another', async () => {
+  test('used with another body has no effect on it', async () => {
     const headers = { 'Idempotency-Key': newId('key') }
     const [one, other] = [newId('one'), newId('other')]
     expect((await registered({ agent_id: one }, { headers })).agent_id).toBe(one)
@@ -273,7 +273,7 @@ describe('an Idempotency-Key', () => {
   })
 })
 
-describe('who may register', () => {
+describe('registration modes', () => {
   const modes: TestApp[] = []
   const inMode = async (settings: Record<string, string>) => {
     const mode = await testApp(settings)
@@ -282,7 +282,7 @@ describe('who may register', () => {
   }
   afterAll(() => Promise.all(modes.map((mode) => mode.close())))
 
-  test('nobody but admins when it is closed; agents still get further tokens', async () => {
+  test('closed: only admins can register agents; existing agents still get tokens', async () => {
     const closed = await inMode({ KP_REGISTRATION: 'closed' })
     const told = await closed.fetch('POST', '/v1/auth/register', { body: {} })
     expect([told.status, told.json.code]).toEqual([403, 'registration_closed'])
@@ -294,7 +294,7 @@ describe('who may register', () => {
     expect(more.status).toBe(201)
   })
 
-  test('whoever has an invitation, once, with what it gives', async () => {
+  test('invite: an invitation works once, with its scopes and tier', async () => {
     const mode = await inMode({ KP_REGISTRATION: 'invite' })
     const ask = (body: unknown, token?: string) => mode.fetch('POST', '/v1/auth/register', { body, token })
     const { token } = await issuedAgent(mode, ['admin'])
@@ -309,7 +309,7 @@ describe('who may register', () => {
     }
 
     const code = await invite({ tier: 'pro', scopes: ['write', 'read'] })
-    // What is refused uses nothing up.
+    // Refused requests do not consume the invitation.
     expect((await ask({ invite: code, scopes: ['admin'] })).status).toBe(403)
     expect((await ask({ invite: code, tier: 'enterprise' })).status).toBe(403)
     const told = await Promise.all(Array.from({ length: 8 }, () => ask({ invite: code })))
@@ -331,7 +331,7 @@ describe('who may register', () => {
     expect((await mode.db.pool.query('SELECT 1 FROM invites')).rowCount).toBe(0)
   })
 
-  test('only who consents, where that is asked for', async () => {
+  test('explicit consent: registering without it is rejected', async () => {
     const asks = await inMode({ KP_EXPLICIT_CONSENT: 'true', KP_LAWFUL_BASIS: 'contract' })
     const told = await asks.fetch('POST', '/v1/auth/register', { body: {} })
     expect(told.status).toBe(422)
@@ -342,7 +342,7 @@ describe('who may register', () => {
     expect(stored).toEqual([{ lawful_basis: 'contract', consent_via: 'explicit' }])
   })
 
-  test('invitations are an admin’s to give', async () => {
+  test('only admins can create invitations', async () => {
     const agent = await app.agent(['read', 'write'])
     expect((await app.fetch('POST', '/v1/invites', {})).status).toBe(401)
     expect((await app.fetch('POST', '/v1/invites', { token: agent.token })).status).toBe(403)
@@ -355,7 +355,7 @@ describe('who may register', () => {
 describe('withdrawing consent', () => {
   const withdraw = (ask: Ask) => app.fetch('DELETE', '/v1/auth/consent', ask)
 
-  test('restricts the agent, offers erasure, and is undone by consenting again', async () => {
+  test('restricts the agent, offers erasure, and is reversed by new consent', async () => {
     const agent = await app.agent(['read', 'write'])
     const unit = await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const told = await withdraw({ token: agent.token })
@@ -392,7 +392,7 @@ describe('withdrawing consent', () => {
     expect(audited).toEqual(Array(3).fill({ action: 'update', resource_type: 'agent', agent_id: agent.id }))
   })
 
-  test('leaves a restriction of another origin in place', async () => {
+  test('keeps a restriction with another reason', async () => {
     const agent = await app.agent(['read'])
     await rows(
       `UPDATE agents SET restricted_at = $2, restricted_for = '{objection}' WHERE id = $1`,
@@ -405,7 +405,7 @@ describe('withdrawing consent', () => {
     expect(giveConsent.output.parse(given.json).data.restricted_at).toBe('2026-01-01T00:00:00.000Z')
   })
 
-  test('is for the agent and its owner', async () => {
+  test('is limited to the agent and its owner', async () => {
     const stranger = await app.agent(['read', 'write'])
     const mine = await issuedAgent(app, ['read'], { owner: await signedIn(app) })
     expect((await withdraw({})).status).toBe(401)
@@ -429,7 +429,7 @@ describe('tiers and limits', () => {
   const edit = (id: string, body: unknown, ask: Ask = { token: admin.token }) =>
     app.fetch('PATCH', `/v1/agents/${id}`, { body, ...ask })
 
-  test('are an admin’s to change, and count from the next request on', async () => {
+  test('can be changed by an admin and apply from the next request', async () => {
     const agent = await app.agent(['read'])
     const window = async () =>
       (await app.fetch('GET', '/v1/auth/me', { token: agent.token })).headers.get('x-ratelimit-limit')
@@ -447,7 +447,7 @@ describe('tiers and limits', () => {
     expect(await agentRow(agent.id)).toMatchObject({ reads_per_minute: null, writes_per_minute: null })
   })
 
-  test('of its own are for enterprise', async () => {
+  test('individual limits require the enterprise tier', async () => {
     const agent = await app.agent(['read'])
     const told = await edit(agent.id, { limits: { reads_per_minute: 5 } })
     expect(told.status).toBe(422)
@@ -460,12 +460,12 @@ describe('tiers and limits', () => {
     [{ limits: { reads_per_minute: 1e9 } }, 422],
     [{ limits: { reads_per_minute: 1.5 } }, 422],
     [{ owner_id: 'me' }, 422],
-  ])('%j is a %i', async (body, status) => {
+  ])('editing with %j returns %i', async (body, status) => {
     const agent = await app.agent(['read'])
     expect((await edit(agent.id, body)).status).toBe(status)
   })
 
-  test('are nobody else’s to change', async () => {
+  test('cannot be changed by anyone else', async () => {
     const agent = await app.agent(['read', 'write'])
     expect((await edit(agent.id, { tier: 'pro' }, {})).status).toBe(401)
     expect((await edit(agent.id, { tier: 'pro' }, { token: agent.token })).status).toBe(403)
@@ -479,7 +479,7 @@ describe('claiming', () => {
   const claim = (token: string, cookie = person.cookie) =>
     app.fetch('POST', '/api/agents/claim', { cookie, body: { token } })
 
-  test('moves the agent, what it contributed and nothing else', async () => {
+  test('moves only the agent and its contributions', async () => {
     const agent = await app.agent(['read', 'write'])
     const unit = await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     expect(unit.status, unit.text).toBe(201)
@@ -500,14 +500,14 @@ describe('claiming', () => {
     const stored = await rows('SELECT e::text FROM audit_entries e UNION ALL SELECT r::text FROM idempotency_records r')
     expect(JSON.stringify(stored)).not.toContain(agent.token)
 
-    // Once more is fine; for another person it is taken.
+    // Repeating it succeeds; another person is rejected.
     expect((await claim(agent.token)).status).toBe(200)
     const another = await signedIn(app)
     expect((await claim(agent.token, another.cookie)).status).toBe(409)
     expect((await agentRow(agent.id))?.owner_id).toBe(person.accountId)
   })
 
-  test('by several at once is granted to one', async () => {
+  test('by several people concurrently succeeds for one', async () => {
     const agent = await app.agent(['read'])
     const people = await Promise.all(Array.from({ length: 4 }, () => signedIn(app)))
     const told = await Promise.all(people.map(({ cookie }) => claim(agent.token, cookie)))
@@ -519,7 +519,7 @@ describe('claiming', () => {
     })
   })
 
-  test('tells nothing about a token that does not work', async () => {
+  test('reveals nothing about an invalid token', async () => {
     const revoked = await app.agent(['read'])
     await rows('UPDATE tokens SET revoked_at = $2 WHERE agent_id = $1', revoked.id, app.clock.now())
     const expired = await app.agent(['read'])
@@ -530,21 +530,21 @@ describe('claiming', () => {
     expect(new Set(said.map((one) => JSON.stringify(one))).size).toBe(1)
   })
 
-  test('takes a token with all that the agent’s tokens may', async () => {
+  test("requires a token with all scopes of the agent's tokens", async () => {
     const agent = await app.agent(['read', 'write'])
     const reader = await registered({ agent_id: agent.id, scopes: ['read'] }, { token: agent.token })
     expect((await claim(reader.api_key)).status).toBe(403)
     expect((await claim(agent.token)).status).toBe(200)
   })
 
-  test('is for people', async () => {
+  test('is limited to people', async () => {
     const agent = await app.agent(['read', 'write'])
     const body = { token: agent.token }
     expect((await app.fetch('POST', '/api/agents/claim', { body })).status).toBe(401)
     expect((await app.fetch('POST', '/api/agents/claim', { body, token: agent.token })).status).toBe(403)
   })
 
-  test('shows in the list of one’s own, page by page, and in nobody else’s', async () => {
+  test("adds the agent to its owner's list only, by page", async () => {
     const owner = await signedIn(app)
     const mine: string[] = []
     for (let n = 0; n < 5; n++) {
@@ -569,7 +569,7 @@ describe('claiming', () => {
   })
 })
 
-test('agents that never used a token go after a day, with their tokens and organisations; all others stay', async () => {
+test('agents that never used a token are deleted after a day with their tokens and organisations; others stay', async () => {
   const unused = await registered()
   const used = await app.agent(['read'])
   await app.fetch('GET', '/v1/auth/me', { token: used.token })
@@ -591,12 +591,12 @@ test('agents that never used a token go after a day, with their tokens and organ
   expect(await count('deletion_audit_log')).toBe(Number(deletions) + 1)
   const [entry] = await rows(`SELECT details FROM audit_entries WHERE agent_id = 'system:agents.purge-unused'`)
   expect(entry?.details).toMatchObject({ count: expect.any(Number) })
-  // A second run finds nothing and says nothing.
+  // A second run finds nothing and writes no audit entry.
   await runJob('agents.purge-unused')
   expect(await count('deletion_audit_log')).toBe(Number(deletions) + 1)
 })
 
-test('a purge of more than one batch leaves nothing behind', async () => {
+test('the purge deletes more than one batch completely', async () => {
   await rows(
     `WITH o AS (INSERT INTO organisations (id, name, created_at) SELECT 'org_bulk_' || n, 'x', $1 FROM generate_series(1, 2100) n RETURNING id)
      INSERT INTO agents (id, organisation_id, lawful_basis, notice_version, created_at) SELECT replace(id, 'org', 'agent'), id, 'consent', '1', $1 FROM o`,

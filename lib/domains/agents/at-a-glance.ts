@@ -3,11 +3,11 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 export interface AgentsAtAGlance {
   total: number
   restricted: number
-  /** An erasure of theirs waits. */
+  /** Agents with a pending erasure. */
   suspended: number
 }
 
-/** How a person's agents stand. */
+/** Counts a person's agents by status. */
 export async function agentsAtAGlance(db: Database, agents: readonly string[]): Promise<AgentsAtAGlance> {
   const [row] = await db.query<AgentsAtAGlance>(
     'agents-at-a-glance',

@@ -6,7 +6,7 @@ import type { AgentPorts } from './ports.ts'
 import { type AgentRow, agentOf } from './rows.ts'
 import { givenAgain, type Notice, withdrawn } from './rules.ts'
 
-/** Consent is to what was read: another version than the current one is a 422. */
+/** Rejects consent to any version but the current one (422): consent only covers the text that was read. */
 export function refuseOtherNotice(version: string, notice: Notice, path: string[]): void {
   if (version !== notice.version)
     throw new Problem('invalid', {
@@ -15,14 +15,14 @@ export function refuseOtherNotice(version: string, notice: Notice, path: string[
     })
 }
 
-/** Records consent that was sent. Gives the agent as it stands then. */
+/** Records explicit consent and returns the updated agent. */
 export const recordConsent = (tx: Transaction, agent: AgentRow, notice: Notice, now: Date): Promise<AgentRow> =>
   tx.agent.update({
     where: { id: agent.id },
     data: { ...givenAgain(agent), noticeVersion: notice.version, consentAt: now, consentVia: 'explicit' },
   })
 
-/** The agent that the actor speaks for, locked: itself, or one that the person owns. Another's looks like none. */
+/** Returns the agent that the actor represents, locked: itself, or one that the person owns. Agents of others look nonexistent. */
 async function spokenFor({ actor, tx }: MutationContext, named: string | undefined): Promise<AgentRow> {
   const id = named ?? (actor.agents.length === 1 ? actor.agents[0] : undefined)
   if (id === undefined) throw invalid(['agent_id'], 'says for which of your agents')

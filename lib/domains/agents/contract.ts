@@ -4,7 +4,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { birthFields } from './life/contract.ts'
 import { agentIdForm } from './rules.ts'
 
-/** What others call an agent by. Colons are left to `user:` and `system:` in the audit log. */
+/** Public id of an agent. Colons are reserved for `user:` and `system:` in the audit log. */
 export const AgentId = z
   .string()
   .regex(agentIdForm, 'takes 3 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit')

@@ -8,7 +8,7 @@ import type { AgentPorts } from './ports.ts'
 import type { agentRegistration } from './registration.ts'
 import { mostUnusedAgents } from './rules.ts'
 
-/** Two requests of one person are counted one after the other. */
+/** The advisory lock serializes concurrent requests of one person, so that the count is exact. */
 async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext(${accountId}))) AS l`
   const unused = await tx.agent.count({ where: { ownerId: accountId, firstUsedAt: null } })
@@ -19,7 +19,7 @@ async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
     )
 }
 
-/** Agents that a person makes: theirs from the start, with consent that was asked for. */
+/** Creates agents that a person owns from the start, with explicit consent. */
 export function agentCreation(
   { registration, tokens, accounts, joinClade }: Pick<AgentPorts, 'registration' | 'tokens' | 'accounts' | 'joinClade'>,
   { issueAgent }: Pick<ReturnType<typeof agentRegistration>, 'issueAgent'>,

@@ -3,7 +3,10 @@ import type { LawfulBasis } from './rules.ts'
 
 const bases = ['consent', 'contract', 'legitimate_interest'] as const satisfies readonly LawfulBasis[]
 
-/** Lawful basis (GDPR art. 6, 7): each agent is on record with one, with consent where that is it; who withdrew it is restricted. */
+/**
+ * Lawful basis (GDPR art. 6, 7): each agent has one on record, with consent where the basis is consent. Agents that withdrew it are
+ * restricted.
+ */
 export const agentsEvidence = (configured: LawfulBasis): Check[] => [
   {
     line: 'lawful_basis',

@@ -2,7 +2,7 @@ import type { Exporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** The agent's own row: what it said of itself, what it agreed to, and what was set for it. */
+/** Exports the agent's own row: its name, consent and settings. */
 export const agentExporters = (db: Database): Exporter[] => [
   {
     part: 'agent',

@@ -3,12 +3,12 @@ import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 export interface AgentHolderPorts {
-  /** Those of the agents that wrote something which a hold in force covers, with the hold: without its author's row no record stays. */
+  /** Maps those agents that authored records under an active legal hold to the hold. Records cannot exist without their author's row. */
   heldAuthors(tx: Transaction, agents: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
 }
 
-/** The rows of agents themselves: what they said of themselves, what they agreed to, what was set for them. */
+/** Rows of the agents themselves: name, consent, tier and limits. */
 export const agentHolder = (db: Database, { heldAuthors, dropOrganisationIfEmpty }: AgentHolderPorts): DataHolder => ({
   name: 'agents',
   store: 'postgresql',
@@ -40,7 +40,7 @@ export const agentHolder = (db: Database, { heldAuthors, dropOrganisationIfEmpty
   async erase(_scope, items, tx) {
     const ids = [...items]
     await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
-    // One with a record that stayed stays too, for whatever reason that was; the record's holder counts it.
+    // Keep an agent that still has a retained record, for whatever reason; the record's data source reports it.
     const gone = await tx.$queryRaw<{ organisation_id: string }[]>`
       DELETE FROM agents a WHERE a.id = ANY(${ids}::text[]) AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = a.id)
       RETURNING organisation_id`
@@ -48,7 +48,7 @@ export const agentHolder = (db: Database, { heldAuthors, dropOrganisationIfEmpty
       await dropOrganisationIfEmpty(tx, id)
     return gone.length
   },
-  /** Agents without a record, by the view that other domains read, and organisations that were made for one and are empty. */
+  /** Counts agents without records in the view that other domains read, and empty organisations that were created for one agent. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const [row] = await db.query<{ n: number }>(

@@ -4,7 +4,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { europeanAgent, issuedAgent } from '#lib/testing/people.ts'
 import { capturingPostHog } from '#lib/testing/posthog.ts'
 
-/** A Presidio that finds nothing, and counts. */
+/** A Presidio mock that finds nothing and counts requests. */
 let asked = 0
 const analyzer = createServer((_request, response) => {
   asked += 1
@@ -13,7 +13,7 @@ const analyzer = createServer((_request, response) => {
 let posthog: Awaited<ReturnType<typeof capturingPostHog>>
 let presidioUrl: string
 const opened: TestApp[] = []
-/** With both connected; nobody says where they are, unless told. */
+/** An app with PostHog and Presidio, whose regions are unknown unless set. */
 async function connected(more: Record<string, string> = {}): Promise<TestApp> {
   const app = await testApp({
     KP_POSTHOG_HOST: posthog.url,
@@ -44,7 +44,7 @@ const searched = async (app: TestApp, token: string) => {
 const keysOf = (app: TestApp, id: string) => app.db.prisma.telemetryKey.count({ where: { id } })
 const exchange = { messages: [{ role: 'user', content: 'Ask Ada Beispiel.' }] }
 
-test('of an agent of the EU nothing goes to a PostHog or a Presidio that is not known to be there', async () => {
+test('data of an EU agent is not sent to a PostHog or Presidio outside of known EEA regions', async () => {
   const app = await connected()
   const european = await europeanAgent(app)
   const other = await issuedAgent(app, ['read', 'write'])
@@ -65,7 +65,7 @@ test('of an agent of the EU nothing goes to a PostHog or a Presidio that is not 
   expect([told.status, told.json.data.degraded, asked], told.text).toEqual([201, undefined, 1])
 })
 
-test('to those in the EEA everything goes', async () => {
+test('data of an EU agent is sent to PostHog and Presidio in the EEA', async () => {
   const app = await connected({ KP_REGIONS: 'presidio=de@own,posthog=de@own' })
   const before = asked
   const european = await europeanAgent(app)

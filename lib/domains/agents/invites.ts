@@ -7,7 +7,9 @@ import { createInvite } from './contract.ts'
 import { inviteId } from './invite-id.ts'
 import type { Grant } from './rules.ts'
 
-/** Uses up an invitation, with the transaction: of two at once one gets it. Undefined when it does not work. */
+/**
+ * Consumes an invitation within the transaction: of two concurrent requests only one succeeds. Returns undefined if the code is not valid.
+ */
 export async function spendInvite(
   { tx, now }: MutationContext,
   code: string,

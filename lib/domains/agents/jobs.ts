@@ -14,13 +14,13 @@ export interface AgentJobPorts {
   recordDeletion: RecordDeletion
 }
 
-/** Clean-ups: registering is exempt from limits, so what nobody uses must not stay. */
+/** Clean-up jobs. Registration has no rate limit, so unused agents must be deleted. */
 export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJobPorts) {
-  /** Removes a batch of agents that never used a token and belong to nobody; their tokens go with them. */
+  /** Deletes a batch of unowned agents that never used a token, together with their tokens. */
   async function removeUnused(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - unusedAfter)
-    // One that is being used or claimed at this moment is locked, and passed over. One with a record lost its owner to an erasure, and a
-    // hold keeps the record.
+    // Agents in use or being claimed are locked, so they are skipped. An unowned agent with a record lost its owner to an erasure, and a
+    // legal hold retains the record.
     await lockHolds(tx)
     const gone = await queryWithin<{ id: string; organisation_id: string }>(
       tx,

@@ -2,7 +2,7 @@ import type { Kept } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 
-/** Who made an invitation. */
+/** Retained records: who created an invitation. */
 export const agentsKept = (db: Database): Kept[] => [
   officeActs(db, {
     name: 'agents.invites',

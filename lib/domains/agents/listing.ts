@@ -2,7 +2,7 @@ import type { TierName } from '#lib/domains/tokens/rules.ts'
 import type { Place } from '#lib/kernel/pages.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** An agent as an admin finds it among all. */
+/** An agent in the admin list. */
 export interface ListedAgent {
   id: string
   name: string | null
@@ -17,13 +17,13 @@ export interface ListedAgent {
   createdAt: Date
 }
 export interface AgentFilter {
-  /** The beginning of an id or a name, in letters of either case. */
+  /** Prefix of an id or a name, case-insensitive. */
   beginning?: string | undefined
   tier?: TierName | undefined
 }
 export interface AgentListing {
   page(filter: AgentFilter, after: Place | undefined, limit: number): Promise<ListedAgent[]>
-  /** How many match; it stops counting at `most`. */
+  /** Counts matching agents, up to `most`. */
   count(filter: AgentFilter, most: number): Promise<number>
   one(id: string): Promise<ListedAgent | undefined>
   total(): Promise<number>

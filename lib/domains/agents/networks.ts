@@ -2,8 +2,8 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { registrationsPerHour, registrationWindow } from './rules.ts'
 
 /**
- * Notes a registration from a network; true from the 61st within an hour on. Of two at once from one network, the second waits for the first, so that
- * the count is exact. It does not depend on agents that exist: erasing them frees no windows.
+ * Records a registration from a network; returns true from the 61st within an hour on. Concurrent registrations from one network are
+ * serialized, so the count is exact. It does not depend on existing agents: erasing them does not reset the limit.
  */
 export async function noteRegistration(tx: Transaction, network: Uint8Array<ArrayBuffer>, now: Date): Promise<boolean> {
   const since = new Date(now.getTime() - registrationWindow)
@@ -15,6 +15,6 @@ export async function noteRegistration(tx: Transaction, network: Uint8Array<Arra
   return (row?.n ?? 0) > registrationsPerHour
 }
 
-/** Deletes networks whose registrations count no more. */
+/** Deletes networks whose registrations no longer count. */
 export const forgetNetworks = (tx: Transaction, now: Date): Promise<number> =>
   tx.$executeRaw`DELETE FROM registration_networks WHERE last_at <= ${new Date(now.getTime() - registrationWindow)}`

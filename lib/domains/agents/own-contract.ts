@@ -10,7 +10,7 @@ import { agentStates, countedTo, mostUnusedAgents } from './rules.ts'
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
 
-/** An agent as its owner sees it in a list. */
+/** An agent in its owner's list. */
 export const OwnAgent = z
   .strictObject({
     agent_id: z.string(),

@@ -29,8 +29,8 @@ const owned = (by: Person) => app.db.prisma.agent.count({ where: { ownerId: by.a
 const entriesOf = (id: string) => app.db.prisma.auditEntry.findMany({ where: { resourceId: id } })
 const refusal = ({ status, json }: Awaited<ReturnType<typeof create>>) => [status, json?.code]
 
-describe('creating an agent from the console', () => {
-  test('makes it the person’s own, in their organisation, with explicit consent and one token that works', async () => {
+describe('creating an agent in the console', () => {
+  test('creates an agent of the person, in their organisation, with explicit consent and one active token', async () => {
     const made = await created(person.cookie, { name: 'Night shift', consent })
     expect(made).toMatchObject({
       name: 'Night shift',
@@ -49,7 +49,7 @@ describe('creating an agent from the console', () => {
     })
     const contributed = await app.fetch('POST', '/v1/knowledge', { token: made.api_key, body: trace() })
     expect(contributed.status, contributed.text).toBe(201)
-    // Nobody but its owner claims it.
+    // Nobody but its owner can claim it.
     const stranger = await signedIn(app)
     const claim = await app.fetch('POST', '/api/agents/claim', {
       cookie: stranger.cookie,
@@ -58,7 +58,7 @@ describe('creating an agent from the console', () => {
     expect(refusal(claim)).toEqual([409, 'conflict'])
   })
 
-  test('shows the key once: a repetition shows the agent without it, and makes no second', async () => {
+  test('returns the key once: an idempotent retry omits it and creates no second agent', async () => {
     const before = await owned(person)
     const ask = { headers: { 'Idempotency-Key': 'one-click' } }
     const body = { agent_id: 'clicked-twice', consent }
@@ -75,7 +75,7 @@ describe('creating an agent from the console', () => {
     expect(JSON.stringify(stored.rows)).not.toContain(keys[0].slice(11))
   })
 
-  test('is audited by ids, without its name', async () => {
+  test('is audited with ids, without the name', async () => {
     const made = await created(person.cookie, { name: 'Tell nobody my name', consent })
     const entries = await entriesOf(made.agent_id)
     expect(entries).toMatchObject([
@@ -94,7 +94,7 @@ describe('creating an agent from the console', () => {
     ['agent_id', { consent, agent_id: '../etc' }],
     ['tier', { consent, tier: 'enterprise' }],
     ['scopes', { consent, scopes: ['admin'] }],
-  ])('refuses what is wrong with %s, and makes nothing', async (field, body) => {
+  ])('rejects an invalid %s and creates nothing', async (field, body) => {
     const before = await owned(person)
     const told = await create(person.cookie, body)
     expect(refusal(told)).toEqual([422, 'invalid'])
@@ -102,14 +102,14 @@ describe('creating an agent from the console', () => {
     expect(await owned(person)).toBe(before)
   })
 
-  test('keeps HTML and right-to-left text of a name as the text that it is', async () => {
+  test('keeps HTML and right-to-left text in a name unchanged', async () => {
     for (const name of ['<img src=x onerror=alert(1)>', 'وكيل الليل', '夜班 🌙']) {
       const made = await created(person.cookie, { name, consent })
       expect((await listed(person.cookie)).data.find(({ agent_id }) => agent_id === made.agent_id)?.name).toBe(name)
     }
   })
 
-  test('takes no id that is in use, whoever has it', async () => {
+  test('rejects an id that any agent uses', async () => {
     const stray = await issuedAgent(app, ['read'])
     expect(refusal(await create(person.cookie, { agent_id: stray.id, consent }))).toEqual([409, 'id_in_use'])
     const others = await signedIn(app)
@@ -117,7 +117,7 @@ describe('creating an agent from the console', () => {
     expect(refusal(await create(person.cookie, { agent_id: theirs.agent_id, consent }))).toEqual([409, 'id_in_use'])
   })
 
-  test('is for people alone: strangers, agents and ended sessions are refused', async () => {
+  test('is limited to people: strangers, agents and ended sessions are rejected', async () => {
     expect((await create(undefined)).status).toBe(401)
     const agent = await issuedAgent(app, ['read', 'write', 'admin'])
     expect(refusal(await create(undefined, { consent }, { token: agent.token }))).toEqual([403, 'forbidden'])
@@ -131,20 +131,20 @@ describe('creating an agent from the console', () => {
     expect(await owned(gone)).toBe(0)
   })
 
-  test('stops a flood exactly, also of requests at once', async () => {
+  test('enforces the limit of unused agents exactly for concurrent requests', async () => {
     const eager = await signedIn(app)
     const told = await Promise.all(Array.from({ length: mostUnusedAgents + 10 }, () => create(eager.cookie)))
     const made = told.filter(({ status }) => status === 201)
     expect(made).toHaveLength(mostUnusedAgents)
     expect(await owned(eager)).toBe(mostUnusedAgents)
     for (const one of told.filter(({ status }) => status !== 201)) expect(refusal(one)).toEqual([409, 'conflict'])
-    // Each that is used makes room for another.
+    // Each used agent makes room for another.
     const used = await app.fetch('GET', '/v1/auth/me', { token: made[0]?.json.data.api_key })
     expect(used.status).toBe(200)
     await expect.poll(async () => (await create(eager.cookie)).status, { timeout: 120_000, interval: 300 }).toBe(201)
   })
 
-  test('follows the pause of all of a person’s agents, and waits while their erasure does', async () => {
+  test('applies a restriction of all agents, and is rejected during a pending erasure', async () => {
     const paused = await signedIn(app)
     await app.fetch('POST', '/api/privacy/restriction', { cookie: paused.cookie, body: { restricted: true } })
     const made = await created(paused.cookie)
@@ -160,7 +160,7 @@ describe('creating an agent from the console', () => {
     expect(await owned(paused)).toBe(1)
   })
 
-  test('makes nothing for who is being erased', async () => {
+  test('creates nothing for a person who is being erased', async () => {
     const going = await signedIn(app)
     await app.db.prisma.writeFence.create({
       data: { kind: 'account', id: going.accountId, runId: 'run_of_this_test', raisedAt: app.clock.now() },
@@ -169,7 +169,7 @@ describe('creating an agent from the console', () => {
     expect(await owned(going)).toBe(0)
   })
 
-  test('where registration is closed only admins create agents', async () => {
+  test('is limited to admins when registration is closed', async () => {
     const closed = await testApp({ KP_REGISTRATION: 'closed' })
     try {
       const [one, admin] = [await signedIn(closed), await signedIn(closed, 'admin')]
@@ -182,8 +182,8 @@ describe('creating an agent from the console', () => {
   })
 })
 
-describe('a person’s agents', () => {
-  test('are listed with what each holds and how it stands', async () => {
+describe("list of a person's agents", () => {
+  test('returns the contents and state of each agent', async () => {
     const owner = await signedIn(app)
     const busy = await issuedAgent(app, ['read', 'write'], { owner })
     const idle = await issuedAgent(app, ['read'], { owner })
@@ -209,7 +209,7 @@ describe('a person’s agents', () => {
     })
   })
 
-  test('say the gravest state, and whether a pause is of all', async () => {
+  test('returns the most serious state, and whether a restriction covers all agents', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     const stateOf = async () => readOwnAgent.output.parse((await read(agent.id, owner.cookie)).json).data
@@ -229,7 +229,7 @@ describe('a person’s agents', () => {
     expect((await stateOf()).state).toBe('erasing')
   })
 
-  test('of others look like none: 404, also within one organisation and for admins', async () => {
+  test('returns 404 for agents of others, also within an organisation and for admins', async () => {
     const [owner, admin] = [await signedIn(app), await signedIn(app, 'admin')]
     const colleague = await signedIn(app, 'manager', owner.organisationId)
     const agent = await issuedAgent(app, ['read'], { owner })

@@ -44,7 +44,7 @@ const selectOne = `SELECT ${ownColumns}, a.lawful_basis, a.notice_version, a.con
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
-/** The agents of a person, with what each holds. */
+/** A person's agents with the number of their tokens and contributions. */
 export function ownAgents(
   db: Database,
   {

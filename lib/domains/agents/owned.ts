@@ -1,6 +1,6 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** The agents that a person owns and that nobody erases, oldest first. */
+/** Ids of the agents that a person owns, oldest first, without agents that are being erased. */
 export const ownedAgents =
   (db: Database) =>
   async (accountId: string): Promise<string[]> =>
@@ -13,7 +13,7 @@ export const ownedAgents =
       )
     ).map(({ id }) => id)
 
-/** Those of the agents that run and remember elsewhere, sorted. */
+/** Returns those of the agents that are self-hosted, sorted. */
 export const selfHostedAmong =
   (db: Database) =>
   async (agents: readonly string[]): Promise<string[]> =>
@@ -25,7 +25,7 @@ export const selfHostedAmong =
       )
     ).map(({ id }) => id)
 
-/** On what the agents were registered, each ground once. */
+/** Returns the distinct lawful bases on which the agents were registered. */
 export const lawfulBases =
   (db: Database) =>
   async (agents: readonly string[]): Promise<string[]> =>

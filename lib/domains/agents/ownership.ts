@@ -5,7 +5,7 @@ import type { AgentPorts } from './ports.ts'
 import { agentOf } from './rows.ts'
 import { sharedStanding } from './standing.ts'
 
-/** Agents that become a person's own by a token of theirs. */
+/** Claiming: a person becomes the owner of an agent by presenting its token. */
 export function agentOwnership({
   tokens,
   ownerFound,
@@ -18,7 +18,7 @@ export function agentOwnership({
       if (accountId === undefined || organisationId === undefined) throw new Problem('sign_in_needed')
       const bearer = await tokens.bearerOf(tx, body.token, now)
       const agent = bearer && (await agentOf(tx, bearer.agentId, { lock: true }))
-      // Unknown, mistyped, expired, revoked, suspended: all the same, so that nothing is told about a token to who only guesses.
+      // Unknown, mistyped, expired, revoked and suspended tokens get the same answer, so that guessing reveals nothing.
       if (!agent || agent.suspendedAt)
         throw new Problem('not_found', 'No agent is known by this token. Check that it is whole, and still works.')
       const done = (changed: boolean) => ({
@@ -34,7 +34,7 @@ export function agentOwnership({
           'forbidden',
           `Another token of this agent has the scope "${lacking}", which this one lacks. Claim it with that one.`,
         )
-      // What the agent contributed follows by its foreign key.
+      // The agent's contributions follow by their foreign key.
       await tx.agent.update({
         where: { id: agent.id },
         data: {

@@ -19,59 +19,65 @@ export interface TokenSpec {
   name: string | null
 }
 
-/** What the domain asks others for; lib/services.ts connects it. */
+/** Dependencies on other domains; `lib/services.ts` provides them. */
 export interface AgentPorts {
   registration: { mode: RegistrationMode; explicitConsent: boolean; lawfulBasis: LawfulBasis; notice: Notice }
   tokens: {
-    /** Asks nobody for permission; at most as many as the tier allows. */
+    /** Issues a token within the tier's limit without checking permissions. */
     issue(tx: Transaction, spec: TokenSpec & { expiresAt: Date | null; now: Date }): Promise<IssuedToken>
-    /** Issues within what the actor has itself. */
+    /** Issues a token within the actor's own scopes and lifetime. */
     grant(ctx: MutationContext, spec: TokenSpec): Promise<IssuedToken>
-    /** When a new token with scope `admin` ends. Throws `forbidden` and `step_up_required` for who may not give it. */
+    /**
+     * Expiry of a new token with scope `admin`.
+     * @throws {Problem} `forbidden` or `step_up_required` if the actor may not grant it
+     */
     endOfAdminToken(ctx: MutationContext): Date
-    /** Whose key it is, when it works now. */
+    /** Returns the agent and scopes of an active key. */
     bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null>
     scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]>
-    /** How many of each agent's tokens work now, by its id; none: not named. */
+    /** Number of active tokens per agent id; agents without any are omitted. */
     inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
   }
-  /** What others keep of the agent counts as its owner's from now on; within the claim's transaction. */
+  /** Assigns the agent's data in other domains to its new owner, within the claim's transaction. */
   ownerFound(tx: Transaction, agentId: string, ownerId: string, now: Date): Promise<unknown>
-  /** What each agent contributed, by its id, counted up to a bound; none: not named. */
+  /** Contributions per agent id, counted up to `bound`; agents without any are omitted. */
   contributedBy(
     agents: readonly string[],
     bound: number,
   ): Promise<ReadonlyMap<string, { units: number; skills: number; reputation: number }>>
-  /** What of a person their agents share. */
+  /** Parts of a person's account that affect all their agents. */
   accounts: {
-    /** Held as it is until the transaction ends; undefined without such an account. */
+    /** Locks the account until the transaction ends; undefined if it does not exist. */
     standingOf(tx: Transaction, accountId: string): Promise<(Restriction & { suspendedAt: Date | null }) | undefined>
     restrict(tx: Transaction, accountId: string, reason: RestrictionReason, now: Date): Promise<boolean>
     free(tx: Transaction, accountId: string, reason: RestrictionReason, now: Date): Promise<boolean>
     suspend(tx: Transaction, accountId: string, now: Date): Promise<boolean>
     unsuspend(tx: Transaction, accountId: string): Promise<boolean>
   }
-  /** Whether tokens stop while the grace of an erasure runs. */
+  /** Whether tokens stop working during the grace period of an erasure. */
   graceTokens: 'stop' | 'keep'
-  /** Those of the ids that somebody erased here had: nobody takes them again. */
+  /** Returns those ids that belonged to an erased agent; they cannot be reused. */
   isSuppressed(tx: Transaction, kind: 'agent', values: readonly string[]): Promise<string[]>
-  /** Whether text is judged strictly. */
+  /** Whether the sanitizer runs in strict mode. */
   strict: boolean
-  /** What others do when an agent dies, within the transaction; its row is locked. */
+  /** Handlers that run within the transaction when an agent is retired; its row is locked. */
   onDeath: LifePorts['onDeath']
-  /** What others do when agents that were free are restricted by law, within the transaction; their rows are locked. */
+  /** Handlers that run within the transaction when agents become restricted by law; their rows are locked. */
   onRestriction: readonly ((
     tx: Transaction,
     restricted: { agentIds: readonly string[]; now: Date },
   ) => Promise<unknown>)[]
-  /** The new agent becomes a sibling of its ancestor's. Throws `invalid` for one that is no living agent of the owner's. */
+  /**
+   * Makes the new agent a sibling of its ancestor.
+   * @throws {Problem} `invalid` unless the ancestor is an agent of the owner that is not retired
+   */
   joinClade(
     tx: Transaction,
     joining: { agentId: string; ancestorId: string; ownerId: string; now: Date },
   ): Promise<unknown>
-  /** Places outside the region that would get what an agent leaves here. */
+  /** Names of stores and services outside the region that would receive the agent's data. */
   hindering(region: AgentRegion): readonly string[]
-  /** Keyed hash of the network that an address belongs to. */
+  /** Keyed hash of the network that contains the address. */
   networkMark(address: string): Uint8Array<ArrayBuffer>
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>

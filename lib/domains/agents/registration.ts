@@ -22,17 +22,20 @@ export interface NewAgent {
   ownerId: string | null
   organisationId: string
   tier: TierName
-  /** Whether consent was sent, rather than given by registering. */
+  /** Whether consent was sent explicitly rather than implied by registering. */
   isConsentExplicit: boolean
   region?: AgentRegion | undefined
   selfHosted?: boolean | undefined
-  /** Of one that registers itself: see {@link noteRegistration}. */
+  /** Only for an agent that registers itself; see {@link noteRegistration}. */
   network?: Uint8Array<ArrayBuffer>
   sharesWindow?: boolean
   now: Date
 }
 
-/** Throws `outside_region` where a store or a service would take what the agent leaves here out of its region. */
+/**
+ * Rejects a region if a store or service would receive the agent's data outside of it.
+ * @throws {Problem} `outside_region`
+ */
 function refuseOutside({ hindering }: Pick<AgentPorts, 'hindering'>, region: AgentRegion | undefined): void {
   const names = region === undefined ? [] : hindering(region)
   if (names.length > 0)
@@ -42,20 +45,20 @@ function refuseOutside({ hindering }: Pick<AgentPorts, 'hindering'>, region: Age
     )
 }
 
-/** Registering, and making an agent by the operator's own hand. */
+/** Registration of agents, and their creation by the operator. */
 export function agentRegistration(ports: AgentPorts) {
   const { registration, tokens } = ports
   const { notice } = registration
 
-  /** Whose id it is nobody learns: an erased one, and one that is being erased, look like any that is taken. */
+  /** Erased ids and ids being erased look like ids in use, so that nobody learns of the erasure. */
   async function isErasedOrBeing(tx: Transaction, agentId: string): Promise<boolean> {
     const fenced = await tx.$queryRaw<unknown[]>`SELECT 1 FROM fenced WHERE kind = 'agent' AND id = ${agentId}`
     return fenced.length > 0 || (await ports.isSuppressed(tx, 'agent', [agentId])).length > 0
   }
 
   /**
-   * Makes an agent; it asks nobody for permission. Of two that want the same id at once, one gets it: the other throws `id_in_use`. An id
-   * that is kept for the registry is refused (`invalid`), and a region that something here is outside of (`outside_region`).
+   * Creates an agent without checking permissions. Of two concurrent requests for one id, one succeeds and the other throws `id_in_use`.
+   * @throws {Problem} `id_in_use`; `invalid` for a reserved id; `outside_region`
    */
   async function issueAgent(
     tx: Transaction,
@@ -130,7 +133,7 @@ export function agentRegistration(ports: AgentPorts) {
     message: `Keep the key: it is shown this once and cannot be read again. ${message}`,
   })
 
-  /** The agent asks for itself, by a token that it has: one more of them, and nothing about the agent changes by it. */
+  /** The agent requests a further token for itself; nothing else about the agent changes. */
   async function furtherToken(ctx: MutationContext, body: Body, id: string) {
     const agent = await agentOf(ctx.tx, id, { lock: true })
     if (!agent) throw new Problem('token_invalid', 'No such token.')
@@ -155,7 +158,7 @@ export function agentRegistration(ports: AgentPorts) {
     issueAgent,
     register: mutation(registerAgent, async (ctx, { body }) => {
       if (body.consent) refuseOtherNotice(body.consent.policy_version, notice, ['consent', 'policy_version'])
-      // Registering is open to everybody, so nothing before this asks it.
+      // Registration is open to everyone, so the pipeline does not check the status.
       if (ctx.actor.status === 'paused')
         throw new Problem(
           'paused',

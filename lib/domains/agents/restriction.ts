@@ -10,14 +10,14 @@ import { agentOf } from './rows.ts'
 import { withdrawn } from './rules.ts'
 import { type agentStanding, changeStandings, type StandingChange, standingsOf } from './standing.ts'
 
-/** Who asks, with everything that is theirs: a person with their agents, or the agent. */
+/** The data subject of the request: a person with all their agents, or a single agent. */
 function selfOf({ kind, id, accountId }: Actor): Subject {
   if (kind === 'agent') return { account: null, agents: [id] }
   if (accountId === undefined) throw new Problem('sign_in_needed')
   return { account: accountId, agents: [] }
 }
 
-/** What changes an agent's standing is no reading. */
+/** A read-only token cannot change an agent's restriction or consent. */
 function refuseReaders({ kind, scopes }: Actor): void {
   if (kind === 'agent' && !scopes.some((scope) => scope === 'write' || scope === 'admin'))
     throw new Problem('scope_too_small', 'It needs the scope "write".')
@@ -27,7 +27,7 @@ const entriesOf = ({ account, agents }: StandingChange, details: Record<string, 
   ...(account === null ? [] : [{ resourceType: 'account', resourceId: account, details }]),
   ...agents.map((resourceId) => ({ resourceId, details })),
 ]
-/** One entry for each that changed; for a repetition one that says so. */
+/** Creates one audit entry per changed account and agent; a repeated request gets one entry with `changed: false`. */
 const audited = (change: StandingChange, asked: string, details: Record<string, unknown>) => {
   const entries = entriesOf(change, details)
   return {
@@ -41,7 +41,7 @@ interface Found extends Restriction {
   restricted: number
   withdrawn: number
 }
-// Of a person the account's own standing, of an agent its own; nothing is locked by looking.
+// Reads the restriction of the account for a person and of the agent for an agent, without locking.
 const selectStanding = `
   SELECT s.restricted_at AS "restrictedAt", s.restricted_for AS "restrictedFor", c.agents, c.restricted, c.withdrawn
   FROM (
@@ -50,13 +50,13 @@ const selectStanding = `
   (SELECT count(*)::int AS agents, count(restricted_at)::int AS restricted, count(consent_withdrawn_at)::int AS withdrawn
     FROM agents WHERE id = $2 OR ($2::text IS NULL AND owner_id = $1)) AS c`
 
-/** Restriction, and withdrawal of consent for all, by whom they are about. */
+/** Restriction of processing and withdrawal of consent by the data subject, for one agent or for all. */
 export function agentRestriction(
   db: Database,
   { accounts, onRestriction }: Pick<AgentPorts, 'accounts' | 'onRestriction'>,
   { restrict, unrestrict }: Pick<ReturnType<typeof agentStanding>, 'restrict' | 'unrestrict'>,
 ) {
-  /** The agent that is named or that asks. Another's looks like none. */
+  /** Returns the named agent, locked, if the actor is it or owns it. Agents of others look nonexistent. */
   async function ownAgent({ actor, tx }: MutationContext, id: string) {
     const agent = await agentOf(tx, id, { lock: true })
     const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
@@ -64,7 +64,7 @@ export function agentRestriction(
     return agent
   }
 
-  /** A leaked token must not undo what a person set, nor one agent's call what all of a person's share. */
+  /** A leaked token must not lift a person's restriction, and a request for one agent must not lift a restriction of all. */
   async function refuseLifting(ctx: MutationContext, ownerId: string | null): Promise<void> {
     if (ownerId === null) return
     if (ctx.actor.kind === 'agent')
@@ -96,7 +96,7 @@ export function agentRestriction(
   return {
     readRestriction: read(readRestriction, async ({ actor }, { query: { agent_id: named } }) => {
       const agent = named ?? (actor.kind === 'agent' ? actor.id : null)
-      // Another's agent looks like none.
+      // Agents of others look nonexistent.
       const isOwn = agent === null || actor.agents.includes(agent)
       const [found] = isOwn
         ? await db.query<Found>('agent-standing-own', selectStanding, [actor.accountId ?? null, agent])

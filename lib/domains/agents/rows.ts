@@ -2,7 +2,7 @@ import type { TierName } from '#lib/domains/tokens/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** What others may know of an agent. */
+/** Properties of an agent that other domains may read. */
 export interface AgentRow {
   id: string
   name: string | null
@@ -22,10 +22,7 @@ export interface AgentRow {
   createdAt: Date
 }
 
-/**
- * The agent as it stands. With `lock` its row stays as it is until the transaction ends, and whoever else locks it waits; what refers
- * to it can still be written.
- */
+/** Reads the agent. `lock` locks its row until the transaction ends: other locks wait, but rows that refer to it can still be written. */
 export async function agentOf(tx: Transaction, agentId: string, { lock = false } = {}): Promise<AgentRow | null> {
   if (lock) await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ${agentId} FOR NO KEY UPDATE`
   return tx.agent.findUnique({ where: { id: agentId } })
@@ -38,7 +35,7 @@ const selectProfile = `SELECT id, name, tier, owner_id AS "ownerId", organisatio
     restricted_for AS "restrictedFor", suspended_at AS "suspendedAt", created_at AS "createdAt"
   FROM agents WHERE id = $1`
 
-/** The agent as it stands, outside any transaction. */
+/** Reads the agent outside of any transaction. */
 export const profileOf =
   (db: Database) =>
   async (agentId: string): Promise<AgentRow | null> =>

@@ -10,8 +10,8 @@ const now = new Date('2026-03-01T12:00:00.000Z')
 const earlier = new Date('2026-02-01T12:00:00.000Z')
 const notice = { version: '7', url: 'https://registry.example/privacy' }
 
-describe('an agent_id', () => {
-  test.each(['abc', 'Agent-7', '0x1', 'a.b_c-d', 'a'.repeat(64)])('%s is one', (id) =>
+describe('agent_id', () => {
+  test.each(['abc', 'Agent-7', '0x1', 'a.b_c-d', 'a'.repeat(64)])('accepts %s', (id) =>
     expect(AgentId.safeParse(id).success).toBe(true),
   )
   test.each([
@@ -26,8 +26,8 @@ describe('an agent_id', () => {
     'abc\n',
     'abc/../def',
     'агент',
-  ])('%j is none', (id) => expect(AgentId.safeParse(id).success).toBe(false))
-  // What stands elsewhere in an agent's place, begins as other ids do, or is how jobs and holders are called.
+  ])('rejects %j', (id) => expect(AgentId.safeParse(id).success).toBe(false))
+  // Placeholders for ids, prefixes of other ids, and names of jobs and data sources.
   test.each([
     'anonymous',
     'Anonymous',
@@ -45,14 +45,14 @@ describe('an agent_id', () => {
     'snap_0123456789abcdefghijkl',
     'grimoire.entries',
     'llm-log.entries',
-  ])('%j is nobody’s to take', (id) => expect(isReserved(id)).toBe(true))
+  ])('%j is reserved', (id) => expect(isReserved(id)).toBe(true))
   test.each(['abc', 'agent_0123456789abcdefABCDEF', 'planner', 'userland', 'my.exports', 'erasurehead', 'first-agent'])(
-    '%j is anybody’s',
+    '%j is not reserved',
     (id) => expect(isReserved(id)).toBe(false),
   )
 })
 
-describe('what a registration gets', () => {
+describe('grants of a registration', () => {
   const invite = { scopes: ['read' as const, 'write' as const], tier: 'pro' as const }
   const readInvite = { scopes: ['read' as const], tier: 'free' as const }
   test.each([
@@ -79,7 +79,7 @@ describe('what a registration gets', () => {
     else expect(verdict).toHaveProperty('refused')
   })
 
-  test('nobody but an admin gets admin, or a tier that was not offered', () => {
+  test('only an admin can grant admin or a tier that was not offered', () => {
     const scope = fc.constantFrom('read' as const, 'write' as const, 'admin' as const)
     const tier = fc.constantFrom('free' as const, 'pro' as const, 'enterprise' as const)
     const offer = fc.option(
@@ -93,7 +93,7 @@ describe('what a registration gets', () => {
         if ('refused' in verdict) return
         expect(verdict.granted.scopes).not.toContain('admin')
         expect(['free', offered?.tier]).toContain(verdict.granted.tier)
-        // Never silently less than was asked for.
+        // Never less than requested without an error.
         if (asked.scopes) expect(verdict.granted.scopes).toEqual(asked.scopes)
         if (asked.tier) expect(verdict.granted.tier).toBe(asked.tier)
       }),
@@ -107,7 +107,7 @@ describe('consent', () => {
     ['consent' as const, true, { consentAt: now, consentVia: 'explicit' }],
     ['contract' as const, false, { consentAt: null, consentVia: null }],
     ['legitimate_interest' as const, true, { consentAt: now, consentVia: 'explicit' }],
-  ])('on the basis %s, sent: %s', (basis, isExplicit, recorded) =>
+  ])('is recorded for the basis %s, sent explicitly: %s', (basis, isExplicit, recorded) =>
     expect(consentRecord(basis, notice, isExplicit, now)).toEqual({
       lawfulBasis: basis,
       noticeVersion: '7',
@@ -116,13 +116,13 @@ describe('consent', () => {
   )
 
   const free = { consentWithdrawnAt: null, restrictedAt: null, restrictedFor: [] }
-  test('withdrawing restricts at the same instant, and once', () => {
+  test('withdrawing it restricts immediately and once', () => {
     const first = withdrawn(free, earlier)
     expect(first).toEqual({ consentWithdrawnAt: earlier, restrictedAt: earlier, restrictedFor: ['consent'] })
     expect(withdrawn(first, now)).toEqual(first)
   })
   test('giving it again lifts that restriction', () => expect(givenAgain(withdrawn(free, now))).toEqual(free))
-  test.each(['request', 'objection'])('and not one for another reason, "%s", whichever came first', (reason) => {
+  test.each(['request', 'objection'])('keeps a restriction with the reason "%s", whichever came first', (reason) => {
     const before = { consentWithdrawnAt: null, restrictedAt: earlier, restrictedFor: [reason] }
     const both = withdrawn(before, now)
     expect(both).toEqual({
@@ -131,16 +131,16 @@ describe('consent', () => {
       restrictedFor: ['consent', reason],
     })
     expect(givenAgain(both)).toEqual(before)
-    // At the very same instant too: reasons are told apart by name, and not by time.
+    // Also at the same instant: reasons are identified by name, not by time.
     expect(givenAgain(withdrawn({ ...before, restrictedAt: now }, now))).toEqual({ ...before, restrictedAt: now })
   })
-  test('nor one that nothing was withdrawn for', () =>
+  test('keeps a restriction that no withdrawal caused', () =>
     expect(givenAgain({ consentWithdrawnAt: null, restrictedAt: earlier, restrictedFor: ['request'] })).toEqual({
       consentWithdrawnAt: null,
       restrictedAt: earlier,
       restrictedFor: ['request'],
     }))
-  test('restricted is who has a reason, since the first of those without a gap', () => {
+  test('restriction lasts while any reason exists, since the first of them', () => {
     const reason = fc.constantFrom(...restrictionReasons)
     const step = fc.record({ reason, isAdded: fc.boolean(), at: fc.date({ noInvalidDate: true }) })
     fc.assert(
@@ -160,7 +160,7 @@ describe('consent', () => {
   })
 })
 
-describe('limits of its own', () => {
+describe('individual limits', () => {
   const free = { tier: 'free' as const, readsPerMinute: null, writesPerMinute: null }
   const custom = { tier: 'enterprise' as const, readsPerMinute: 5, writesPerMinute: 6 }
   test.each([
@@ -180,7 +180,7 @@ describe('limits of its own', () => {
   ])('%j edited by %j: %j', (before, edit, after) => expect(edited(before, edit)).toEqual(after))
 })
 
-test('an invitation’s name in the audit log does not lead to its code', () => {
+test('the id of an invitation in the audit log does not reveal its code', () => {
   const hash = hashOf('kpi_0123456789abcdefghijkl')
   expect(inviteId(hash)).toMatch(/^invite_[0-9a-f]{16}$/)
   expect(inviteId(hash)).not.toContain('0123456789abcdefghijkl')

@@ -1,23 +1,23 @@
 import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
 import { freedOf, type Restriction, restrictedBy } from '#lib/kernel/restriction.ts'
 
-/** 3 to 64 characters; no colon, which `user:<id>` and `system:<job>` have. */
+/** 3 to 64 characters. No colon: `user:<id>` and `system:<job>` use it. */
 export const agentIdForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{2,63}$/
-/** Actors that are no agents, what stands beside agents' ids in a path of the API, and what stands in place of an id elsewhere. */
+/** Actors that are not agents, path segments next to agent ids in the API, and placeholders that other data uses instead of an id. */
 const reservedWords = new Set(
   'anonymous leaderboard system user subject nobody erased admin bulk list query service ended jwks validate'.split(
     ' ',
   ),
 )
-/** As ids of ours begin, pseudonyms of the erased among them; agents that the registry names itself are `agent_…`. */
+/** Prefixes of our own ids, including pseudonyms of erased names. Agents that the registry names itself are called `agent_…`. */
 const reservedForms =
   /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|prj|conv|msg|doc|att|prov|edit|store|adoc|chain|ent|shr|cld|key|snap|llm|erased|system|user)[_-]/
-/** As jobs and holders are called: `<domain>.<word>`, and three domains by themselves. */
+/** Names of jobs and data sources (`<domain>.<word>`), and three domain names. */
 const reservedNames =
   /^((accounts|agents|audit|cache|checkpoints|clades|erasure|exports|graph|grimoire|holds|idempotency|installation|knowledge|llm-log|mail|objects|privacy|projects|queue|quotas|reputation|residency|retention|settings|skills|snapshots|sops|stores|telemetry|tokens|units)\..*|accounts|agents|tokens)$/
 /**
- * Whether nobody may register under this id, so that no agent is called what something else is called. Agents of former days may have
- * such an id: nothing may rely on it.
+ * Whether the id is reserved, so that no agent has the name of something else. Agents registered with earlier versions may have such an id,
+ * so nothing may rely on it.
  */
 export function isReserved(id: string): boolean {
   const small = id.toLowerCase()
@@ -27,12 +27,12 @@ export function isReserved(id: string): boolean {
 export const registrationModes = ['open', 'invite', 'closed'] as const
 export type RegistrationMode = (typeof registrationModes)[number]
 export type LawfulBasis = 'consent' | 'contract' | 'legitimate_interest'
-/** The privacy notice that is in force. */
+/** The current privacy notice. */
 export interface Notice {
   version: string
   url: string
 }
-/** Changes whenever the notice says something else; consent names it. */
+/** Changes with every change of the notice's text; consent refers to it. */
 export const noticeVersion = '2026-11-22.2'
 
 export interface Grant {
@@ -48,8 +48,8 @@ export type Verdict = { granted: Grant } | { refused: string }
 const anybody: Grant = { scopes: ['read', 'write'], tier: 'free' }
 
 /**
- * What a registration gets: what it asks for, or a refusal; never less than it asked for, and never more than is its giver's to give.
- * Anybody has read, write and the tier free; an invitation gives its own scopes and tier instead; an admin gives everything.
+ * Grants exactly what a registration asks for, or refuses it. Anyone may get `read`, `write` and the free tier; an invitation allows its
+ * own scopes and tier instead; an admin may grant everything.
  */
 export function judgeRegistration(wanted: Wanted, invite: Grant | undefined, isAdmin: boolean): Verdict {
   const offered = invite ?? anybody
@@ -70,7 +70,7 @@ export function judgeRegistration(wanted: Wanted, invite: Grant | undefined, isA
   return { granted }
 }
 
-/** What is recorded about the ground of processing (GDPR art. 6, 7(1)): basis, version, time and way. */
+/** Record of the lawful basis (GDPR art. 6, 7(1)): basis, notice version, time and form of consent. */
 export function consentRecord(basis: LawfulBasis, notice: Notice, isExplicit: boolean, now: Date) {
   const isGiven = isExplicit || basis === 'consent'
   return {
@@ -84,12 +84,12 @@ export function consentRecord(basis: LawfulBasis, notice: Notice, isExplicit: bo
 export interface ConsentState extends Restriction {
   consentWithdrawnAt: Date | null
 }
-/** Withdrawing restricts in the same instant; who was restricted before stays so since then. */
+/** Withdrawing consent restricts processing immediately; an existing restriction keeps its start time. */
 export const withdrawn = (state: ConsentState, now: Date): ConsentState => ({
   consentWithdrawnAt: state.consentWithdrawnAt ?? now,
   ...restrictedBy(state, 'consent', now),
 })
-/** Fresh consent lifts the restriction that the withdrawal brought, and no other. */
+/** New consent lifts only the restriction that the withdrawal caused. */
 export const givenAgain = (state: ConsentState): ConsentState => ({
   consentWithdrawnAt: null,
   ...freedOf(state, 'consent'),
@@ -103,7 +103,7 @@ interface LimitsEdit {
   tier?: TierName | undefined
   limits?: { reads_per_minute?: number | undefined; writes_per_minute?: number | undefined } | null | undefined
 }
-/** Tier and limits after an edit; undefined when limits of its own are asked for outside enterprise. */
+/** Tier and limits after an edit; undefined when individual limits are requested for a tier other than enterprise. */
 export function edited(
   now: OwnLimits & { tier: TierName },
   edit: LimitsEdit,
@@ -119,26 +119,26 @@ export function edited(
   }
 }
 
-/** How an agent stands, for its owner. */
+/** State of an agent in its owner's view. */
 export const agentStates = ['active', 'paused', 'suspended', 'erasing'] as const
 export type AgentState = (typeof agentStates)[number]
-/** The gravest that holds: what is being erased is also suspended, and may have been paused before. */
+/** Returns the most serious state that applies: an agent being erased is also suspended, and may also be paused. */
 export function stateOf(agent: { restrictedAt: Date | null; suspendedAt: Date | null; isFenced: boolean }): AgentState {
   if (agent.isFenced) return 'erasing'
   if (agent.suspendedAt) return 'suspended'
   return agent.restrictedAt ? 'paused' : 'active'
 }
 
-/** How far an owner's list counts what an agent holds. */
+/** Counts in an owner's list stop here. */
 export const countedTo = 10_001
-/** Agents of one owner that may be there without a single use: nobody fills the registry from a browser. */
+/** Maximum number of never used agents per owner, so that nobody can fill the registry from a browser. */
 export const mostUnusedAgents = 20
 
 const hour = 3_600_000
-/** Registrations from one network within an hour, above which further agents share one rate-limit window. */
+/** Registrations per network and hour; further agents share one rate limit window. */
 export const registrationsPerHour = 60
 export const registrationWindow = hour
-/** Milliseconds after which an agent that never used its token is removed. */
+/** Milliseconds after which an agent that never used its token is deleted. */
 export const unusedAfter = 24 * hour
-/** Milliseconds that a used or expired invitation is kept. */
+/** Retention of used or expired invitations, in milliseconds. */
 export const invitesKept = 7 * 24 * hour

@@ -2,8 +2,8 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 
 /**
- * Locks the subject's agents against everybody: what refers to them is waited for, also what is only being written, and their tokens
- * work no more. With `andOwned` those that the account owns come with the named ones. Returns all of them, sorted, stored or not.
+ * Locks the subject's agents exclusively: waits for pending writes that refer to them, and their tokens stop working. `andOwned` adds the
+ * agents that the account owns. Returns all ids sorted, including named agents that are not stored.
  */
 export async function seizeAgents(
   tx: Transaction,
@@ -18,13 +18,13 @@ export async function seizeAgents(
   return ids
 }
 
-/** When the newest of the agents came; null where none is stored. */
+/** Creation time of the newest of these agents; null if none is stored. */
 export async function newestAgent(tx: Transaction, ids: readonly string[]): Promise<Date | null> {
   const { _max: newest } = await tx.agent.aggregate({ where: { id: { in: [...ids] } }, _max: { createdAt: true } })
   return newest.createdAt
 }
 
-/** The agents that are stored, by whether they were at that time. */
+/** Splits the stored agents by whether they already existed at that time. */
 export async function agentsSince(
   tx: Transaction,
   ids: readonly string[],

@@ -15,7 +15,7 @@ import { agentOf } from './rows.ts'
 import { edited } from './rules.ts'
 import { agentStanding } from './standing.ts'
 
-/** Agents: how they come, whose they are, what they agreed to, and what they may. */
+/** Agents: registration, ownership, consent, restriction and limits. */
 export function agentsService(db: Database, ports: AgentPorts) {
   const standing = agentStanding(ports)
   const registration = agentRegistration(ports)

@@ -30,12 +30,12 @@ async function owner(): Promise<{ person: Person; one: Issued; other: Issued; as
   ]
   return { person, one, other, ask: { cookie: person.cookie } }
 }
-/** An answer but for the id of its request. */
+/** A response without its request id. */
 const plain = ({ json: { instance: _, ...told } }: { json: Record<string, unknown> }) => told
 const code = ({ status, json }: { status: number; json: { code?: string } }) => [status, json?.code]
 
 describe('restricting oneself', () => {
-  test('pauses all of a person’s agents and nobody else’s; reading, erasing and exporting go on', async () => {
+  test("pauses all of a person's agents and no others; reading, erasing and exporting still work", async () => {
     const { person, one, other, ask } = await owner()
     const stranger = await app.agent(['read', 'write'])
     const { id } = contributeUnit.output.parse((await write(one.token)).json).data
@@ -67,7 +67,7 @@ describe('restricting oneself', () => {
     expect(entries.every((entry) => JSON.stringify(entry.details).includes('restricted_at'))).toBe(true)
   })
 
-  test('is lifted by the same call, and a repetition changes nothing', async () => {
+  test('is lifted by the same operation, and repeating it changes nothing', async () => {
     const { one, ask } = await owner()
     await restrict({ restricted: true }, ask)
     const since = (await agentRow(one.id))?.restricted_at
@@ -82,7 +82,7 @@ describe('restricting oneself', () => {
     expect(setRestriction.output.parse((await restrict({ restricted: false }, ask)).json).data.changed).toBe(0)
   })
 
-  test('lifts no other restriction: a withdrawn consent and an objection keep theirs', async () => {
+  test('lifting it keeps restrictions by withdrawn consent and by objection', async () => {
     const { person, one, other, ask } = await owner()
     const subject = { account: person.accountId, agents: [] }
     const now = app.clock.now()
@@ -100,13 +100,13 @@ describe('restricting oneself', () => {
     expect(change).toEqual({ account: person.accountId, agents: [one.id, other.id].sort() })
     expect((await write(other.token)).status).toBe(201)
     expect(await agentRow(one.id)).toMatchObject({ restricted_for: ['consent'] })
-    // And the other way round: consent that is given again leaves the request in force.
+    // Conversely: new consent keeps the requested restriction.
     await restrict({ restricted: true, agent_id: one.id }, ask)
     await app.fetch('POST', '/v1/auth/consent', { body: { policy_version: noticeVersion, agent_id: one.id }, ...ask })
     expect(await reasonsOf(one.id)).toEqual(['request'])
   })
 
-  test('of one agent leaves the others, and an own one is lifted alone; not out of the restriction of all', async () => {
+  test('of one agent affects only that agent, which cannot leave a restriction of all', async () => {
     const { one, other, ask } = await owner()
     const told = setRestriction.output.parse((await restrict({ restricted: true, agent_id: one.id }, ask)).json)
     expect(told.data).toMatchObject({ agent_id: one.id, restricted: true, agents: 1, changed: 1 })
@@ -117,7 +117,7 @@ describe('restricting oneself', () => {
     expect(await reasonsOf(one.id)).toEqual(['request'])
   })
 
-  test('holds for agents that come later: claimed, and made for the person', async () => {
+  test('applies to agents claimed or created later', async () => {
     const person = await signedIn(app)
     await restrict({ restricted: true }, { cookie: person.cookie })
     const stray = await app.agent(['read', 'write'])
@@ -130,7 +130,7 @@ describe('restricting oneself', () => {
     expect((await write(stray.token)).status).toBe(201)
   })
 
-  test('is an agent’s own too, with the scope write; what its owner set it does not lift', async () => {
+  test("works for an agent with scope write, which cannot lift its owner's restriction", async () => {
     const agent = await app.agent(['read', 'write'])
     expect((await restrict({ restricted: true }, { token: agent.token })).status).toBe(200)
     expect(code(await write(agent.token))).toEqual([403, 'restricted'])
@@ -144,7 +144,7 @@ describe('restricting oneself', () => {
     expect(await reasonsOf(one.id)).toEqual(['request'])
   })
 
-  test('is nobody else’s: strangers, other tenants, admins and agents that are not there look alike', async () => {
+  test('returns the same 404 to strangers, other tenants and admins as for missing agents', async () => {
     const { one } = await owner()
     const stranger = await app.agent(['read', 'write'])
     const admin = await issuedAgent(app, ['read', 'write', 'admin'])
@@ -167,7 +167,7 @@ describe('restricting oneself', () => {
       expect((await restrict(body, { cookie: other.cookie })).status).toBe(422)
   })
 
-  test('is not set again by an old answer that is asked for once more, nor by a token that is over', async () => {
+  test('is not repeated by an idempotent retry or by a revoked token', async () => {
     const agent = await issuedAgent(app, ['read', 'write'])
     const headers = { 'Idempotency-Key': 'pause-once' }
     const first = await restrict({ restricted: true }, { token: agent.token, headers })
@@ -185,7 +185,7 @@ describe('restricting oneself', () => {
     expect(await agentRow(agent.id)).toMatchObject({ restricted_for: [], consent_withdrawn_at: null })
   })
 
-  test('from many sides at once ends in one state, and loses no reason', async () => {
+  test('from several concurrent requests ends in one state with all reasons', async () => {
     const { person, one, ask } = await owner()
     const subject = { account: person.accountId, agents: [] }
     const strays = await Promise.all(Array.from({ length: 4 }, () => app.agent(['read', 'write'])))
@@ -205,10 +205,10 @@ describe('restricting oneself', () => {
   })
 })
 
-describe('withdrawing consent for all', () => {
+describe('withdrawing consent for all agents', () => {
   const withdraw = (ask: Ask) => app.fetch('DELETE', '/api/privacy/consent', ask)
 
-  test('takes a token that writes: one that reads is refused, and nothing is withdrawn', async () => {
+  test('requires a token that can write; a read-only token is rejected', async () => {
     const reader = await issuedAgent(app, ['read'])
     expect(code(await withdraw({ token: reader.token }))).toEqual([403, 'scope_too_small'])
     expect(await agentRow(reader.id)).toMatchObject({ restricted_for: [], consent_withdrawn_at: null })
@@ -216,7 +216,7 @@ describe('withdrawing consent for all', () => {
     expect((await withdraw({ token: writer.token })).status).toBe(200)
   })
 
-  test('is one call, restricts every own agent and no other, and offers erasure', async () => {
+  test('restricts all own agents and no others in one request, and offers erasure', async () => {
     const { one, other, ask } = await owner()
     const stranger = await app.agent(['read', 'write'])
     const told = await withdraw(ask)
@@ -240,7 +240,7 @@ describe('withdrawing consent for all', () => {
     expect(code(await write(other.token))).toEqual([403, 'restricted'])
   })
 
-  test('works for an agent, for a person without agents, and for nobody else', async () => {
+  test('works for an agent and for a person without agents, and is rejected otherwise', async () => {
     const reader = await app.agent(['read'])
     expect(code(await withdraw({ token: reader.token }))).toEqual([403, 'scope_too_small'])
     const agent = await app.agent(['read', 'write'])
@@ -258,7 +258,7 @@ describe('suspending', () => {
   const unsuspend = (subject: { account: string | null; agents: string[] }) =>
     app.db.transaction((tx) => app.app.agents.unsuspend(tx, subject, app.clock.now()))
 
-  test('refuses every token of the subject from the next request on, and says how to cancel; undone, they work again', async () => {
+  test('rejects every token of the subject immediately and explains how to cancel; tokens work again afterwards', async () => {
     const { person, one, other, ask } = await owner()
     const stranger = await app.agent(['read'])
     expect((await me(one.token)).status).toBe(200)
@@ -281,11 +281,11 @@ describe('suspending', () => {
       expect(code(await app.fetch(method, path, { token: one.token, body })), path).toEqual([401, 'token_suspended'])
     }
     expect((await me(stranger.token)).status).toBe(200)
-    // A token that the person makes meanwhile is suspended like all.
+    // A token created meanwhile is suspended as well.
     const made = await app.fetch('POST', '/v1/auth/tokens', { body: { agent_id: one.id }, ...ask })
     expect(made.status, made.text).toBe(201)
     expect(code(await me(made.json.data.api_key))).toEqual([401, 'token_suspended'])
-    // Signing in stays.
+    // Sign-in still works.
     expect((await app.fetch('GET', '/api/account', ask)).status).toBe(200)
 
     expect(await suspend(own(person))).toEqual({ account: null, agents: [] })
@@ -296,7 +296,7 @@ describe('suspending', () => {
     )
   })
 
-  test('of one agent leaves its siblings; revoked and expired tokens say what they are', async () => {
+  test('of one agent does not affect others; revoked and expired tokens are reported as such', async () => {
     const { one, other } = await owner()
     const subject = { account: null, agents: [one.id] }
     await suspend(subject)
@@ -306,7 +306,7 @@ describe('suspending', () => {
     expect(code(await me(one.token))).toEqual([401, 'token_revoked'])
   })
 
-  test('lets an agent look at its own privacy requests, or it could not cancel', async () => {
+  test('lets an agent read its own privacy requests, which it needs for cancelling', async () => {
     const agent = await app.agent(['read', 'write'])
     const { token } = agent
     await suspend({ account: null, agents: [agent.id] })
@@ -317,7 +317,7 @@ describe('suspending', () => {
     expect(code(await me(token))).toEqual([401, 'token_suspended'])
   })
 
-  test('lets it begin nothing, nor see what is held: its owner’s grace is no time for a leaked token', async () => {
+  test('blocks other privacy operations, so that a leaked token cannot use the grace period', async () => {
     const { person, one } = await owner()
     await suspend(own(person))
     for (const [method, path, body] of [
@@ -332,7 +332,7 @@ describe('suspending', () => {
       expect(code(await app.fetch(method, path, { token: one.token, body })), path).toEqual([401, 'token_suspended'])
   })
 
-  test('holds for agents that are claimed meanwhile; a suspended one is claimed by nobody', async () => {
+  test('applies to agents claimed meanwhile; a suspended agent cannot be claimed', async () => {
     const person = await signedIn(app)
     await suspend(own(person))
     const stray = await app.agent(['read'])
@@ -346,7 +346,7 @@ describe('suspending', () => {
   })
 })
 
-test('an installation that keeps tokens during a grace suspends the account alone', async () => {
+test('with KP_GRACE_TOKENS=keep only the account is suspended', async () => {
   const keeping = await testApp({ KP_GRACE_TOKENS: 'keep' })
   try {
     const person = await signedIn(keeping)
@@ -378,7 +378,7 @@ describe('a fenced subject', () => {
       return seized
     })
 
-  test('is seized whole: agents of that moment, address, sessions and tokens', async () => {
+  test('is locked completely: current agents, address, sessions and tokens', async () => {
     const { person, one, other, ask } = await owner()
     const seized = await fence(person)
     expect(seized.agents).toEqual([one.id, other.id].sort())
@@ -387,7 +387,7 @@ describe('a fenced subject', () => {
     expect(code(await app.fetch('GET', '/v1/auth/me', { token: one.token }))).toEqual([401, 'token_suspended'])
   })
 
-  test('claims nothing and gets no token; the refusal is a 409 and nothing was kept', async () => {
+  test('cannot claim agents or get tokens; the 409 stores nothing', async () => {
     const person = await signedIn(app)
     const { person: another } = await owner()
     const stray = await app.agent(['read'])
@@ -403,7 +403,7 @@ describe('a fenced subject', () => {
     expect((await agentRow(late.id))?.owner_id).toBeNull()
   })
 
-  test('and a claim at the same moment: either the agent belongs to the erasure too, or it was not claimed', async () => {
+  test('with a concurrent claim: the agent is either included in the erasure or not claimed', async () => {
     for (let round = 0; round < 12; round++) {
       const person = await signedIn(app)
       const strays = await Promise.all(Array.from({ length: 2 }, () => app.agent(['read'])))
@@ -424,7 +424,7 @@ describe('a fenced subject', () => {
 })
 
 describe('registering again', () => {
-  test('is refused for an id that was erased, in the words for any id in use', async () => {
+  test('is rejected for an erased id with the message for any id in use', async () => {
     const taken = await app.agent(['read'], { agent_id: 'here-already' })
     await app.db.transaction(async (tx) => {
       const { hash, keyId } = await app.app.suppressionKeys.current('agent', 'once-erased', tx)
@@ -450,12 +450,12 @@ describe('registering again', () => {
   })
 })
 
-describe('looking at a restriction', () => {
+describe('reading a restriction', () => {
   const look = async (ask: Ask, agent?: string) =>
     app.fetch('GET', `/api/privacy/restriction${agent === undefined ? '' : `?agent_id=${agent}`}`, ask)
   const seen = async (ask: Ask, agent?: string) => readRestriction.output.parse((await look(ask, agent)).json).data
 
-  test('says how oneself stands, and how many of one’s agents; one agent by itself; and changes nothing', async () => {
+  test('returns the restriction of the person, of their agents and of a single agent, and changes nothing', async () => {
     const { person, one, other, ask } = await owner()
     const free = { restricted: false, restricted_at: null, restricted_for: [] }
     const none = { ...free, agent_id: null, agents: 2, restricted_agents: 0, withdrawn_agents: 0 }
@@ -478,7 +478,7 @@ describe('looking at a restriction', () => {
     expect(entries.map((entry) => entry.resource_id)).toContain(one.id)
   })
 
-  test('is nobody else’s: nobody, strangers, other tenants and admins see nothing', async () => {
+  test('is rejected for anonymous requests, strangers, other tenants and admins', async () => {
     const { one, ask } = await owner()
     const { one: foreign, ask: others } = await owner()
     const admin = await signedIn(app, 'admin')

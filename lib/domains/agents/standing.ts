@@ -11,17 +11,17 @@ import {
 import type { AgentPorts } from './ports.ts'
 import type { ConsentState } from './rules.ts'
 
-/** An agent, and how it stands. */
+/** Consent and restriction of an agent. */
 export interface Standing extends ConsentState {
   id: string
 }
-/** What changed, by ids, for the audit log: the account when it did, and every agent that did. */
+/** Ids of what changed, for the audit log: the account if it changed, and every agent that did. */
 export interface StandingChange {
   account: string | null
   agents: string[]
 }
 
-/** The subject's agents, locked: those that are named, and those that the person owns now. Sorted, as everybody locks them. */
+/** Locks and returns the subject's agents: those named and those that the person owns now. Sorted by id, the lock order used everywhere. */
 export const standingsOf = (tx: Transaction, { account, agents }: Subject): Promise<Standing[]> =>
   tx.$queryRaw<Standing[]>`
     SELECT id, consent_withdrawn_at AS "consentWithdrawnAt", restricted_at AS "restrictedAt", restricted_for AS "restrictedFor"
@@ -32,7 +32,10 @@ const isSame = (one: ConsentState, other: ConsentState): boolean =>
   one.restrictedAt?.getTime() === other.restrictedAt?.getTime() &&
   one.restrictedFor.join() === other.restrictedFor.join()
 
-/** Sets each agent's consent and restriction as `next` says, in one statement; gives the ids of those that changed. Others hear who is restricted by it. */
+/**
+ * Updates consent and restriction of each agent with `next` in one statement; returns the ids that changed. Calls `onRestriction` for newly
+ * restricted agents.
+ */
 export async function changeStandings(
   tx: Transaction,
   standings: readonly Standing[],
@@ -56,8 +59,8 @@ export async function changeStandings(
 }
 
 /**
- * How an agent stands once it is that person's: restricted for their reasons too, and suspended where they are. Their standing holds
- * until the transaction ends, so that none of their agents escapes.
+ * Restriction and suspension of an agent after a person claims it: the person's are added to its own. The account stays locked until the
+ * transaction ends, so that no agent escapes a concurrent change.
  */
 export async function sharedStanding(
   tx: Transaction,
@@ -76,7 +79,7 @@ export async function sharedStanding(
   return { restrictedAt, restrictedFor, ...(owner.suspendedAt && graceTokens === 'stop' && { suspendedAt: now }) }
 }
 
-/** Restricting, suspending and their opposites, for a person with all their agents, those that they claim later included, or for agents alone. */
+/** Restricts, suspends and reverts both, for a person with all their agents (including agents claimed later) or for single agents. */
 export function agentStanding({
   accounts,
   graceTokens,
@@ -89,7 +92,7 @@ export function agentStanding({
     next: (standing: Restriction) => Restriction,
     now: Date,
   ): Promise<StandingChange> {
-    // The account first: a claim that is under way is waited for, and its agent is among those found then.
+    // Lock the account first: this waits for a concurrent claim, whose agent is then included.
     const changed = subject.account !== null && (await onAccount(subject.account))
     return {
       account: changed ? subject.account : null,
@@ -98,7 +101,7 @@ export function agentStanding({
   }
 
   return {
-    /** Adds a reason. Repeating it changes nothing. */
+    /** Adds a restriction reason. Idempotent. */
     restrict: (tx: Transaction, subject: Subject, reason: RestrictionReason, now: Date): Promise<StandingChange> =>
       apply(
         tx,
@@ -108,7 +111,7 @@ export function agentStanding({
         now,
       ),
 
-    /** Takes a reason away; what is restricted for another stays so. */
+    /** Removes a restriction reason; other reasons remain in force. */
     unrestrict: (tx: Transaction, subject: Subject, reason: RestrictionReason, now: Date): Promise<StandingChange> =>
       apply(
         tx,
@@ -118,7 +121,7 @@ export function agentStanding({
         now,
       ),
 
-    /** The grace of an erasure begins: no token works from the next request on, unless the installation keeps them (`KP_GRACE_TOKENS`). */
+    /** Starts the grace period of an erasure: tokens stop working immediately unless `KP_GRACE_TOKENS` keeps them. */
     async suspend(tx: Transaction, subject: Subject, now: Date): Promise<StandingChange> {
       const { account } = subject
       const changed = account !== null && (await accounts.suspend(tx, account, now))
@@ -132,14 +135,14 @@ export function agentStanding({
     },
 
     /**
-     * Tokens and sign-in work again, but for agents that an erasure has fenced. Of agents for which another one waits, ask
-     * {@link suspend} again in the same transaction.
+     * Reactivates tokens and sign-in, except for agents that an erasure has fenced. If another erasure is pending for some of the agents,
+     * call {@link suspend} again in the same transaction.
      */
     async unsuspend(tx: Transaction, subject: Subject, _now: Date): Promise<StandingChange> {
       const { account } = subject
       const changed = account !== null && (await accounts.unsuspend(tx, account))
       const ids = (await standingsOf(tx, subject)).map(({ id }) => id)
-      // After the lock: whoever raises a fence holds the agents' rows while they do.
+      // Read after locking: an erasure locks the agents' rows while it raises a fence.
       const fenced = await tx.$queryRaw<{ id: string }[]>`
         SELECT id FROM fenced WHERE kind = 'agent' AND id = ANY(${ids}::text[])`
       const gone = new Set(fenced.map(({ id }) => id))
@@ -151,7 +154,7 @@ export function agentStanding({
       return { account: changed ? account : null, agents: freed.map(({ id }) => id).sort() }
     },
 
-    /** The agents that the account owns now, sorted. */
+    /** Ids of the agents that the account owns now, sorted. */
     async agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]> {
       const owned = await tx.agent.findMany({
         where: { ownerId: accountId },
@@ -161,7 +164,7 @@ export function agentStanding({
       return owned.map(({ id }) => id)
     },
 
-    /** The names of those of the agents that have one. */
+    /** Names by agent id; agents without a name are omitted. */
     async namesOf(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>> {
       const found = await tx.agent.findMany({
         where: { id: { in: [...agentIds] }, name: { not: null } },
@@ -170,7 +173,7 @@ export function agentStanding({
       return new Map(found.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])))
     },
 
-    /** The account that owns the agent; null for one that nobody claimed, undefined for none. */
+    /** The account that owns the agent; null if unclaimed, undefined if the agent does not exist. */
     async ownerOf(tx: Transaction, agentId: string): Promise<string | null | undefined> {
       const found = await tx.agent.findUnique({ where: { id: agentId }, select: { ownerId: true } })
       return found?.ownerId

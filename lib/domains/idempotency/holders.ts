@@ -8,21 +8,30 @@ const erasedOf = (scope: Scope): string | undefined =>
   'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
 
 const accountsOf = ({ account }: Subject): string[] => (account === null ? [] : [account])
-/** An answer about an agent says so: its id alone could be a word that other answers have in its place, for agents choose their ids. */
+/**
+ * Whether the response is about an agent. The id is not enough: agents choose their ids, so it could match an ordinary word in other
+ * responses.
+ */
 const isAboutAgent = "r.body->'data'->>'agent_id' = r.resource_id"
-/** What the subject asked itself: with a token of its agents ($1), or signed in ($2); and what made one of its agents, whoever asked. */
+/**
+ * Responses to the subject's own requests: with a token of its agents ($1), or signed in ($2); and responses that created one of its
+ * agents, by any requester.
+ */
 const isOwn = `(r.scope = ANY(ARRAY(SELECT 'token:' || b.id FROM token_bearers b WHERE b.agent_id = ANY($1::text[])))
   OR r.scope = ANY(ARRAY(SELECT 'account:' || a FROM unnest($2::text[]) AS a)) 
   OR (r.resource_id = ANY($1::text[]) AND ${isAboutAgent})
   OR (r.resource_id = ANY($2::text[]) AND (${isAboutAgent}) IS NOT TRUE))`
-/** Then what others asked about its units and skills, from the answers' side: there is a day of them, however many units. */
+/**
+ * Also responses to others' requests about the subject's units and skills. Starts from the responses, which cover one day, however many
+ * units exist.
+ */
 const planned = `WITH mine AS MATERIALIZED (SELECT id FROM agent_records WHERE agent_id = ANY($1::text[]))
   SELECT r.scope || ':' || r.key AS id FROM idempotency_records r WHERE ${isOwn}
   UNION SELECT r.scope || ':' || r.key FROM idempotency_records r CROSS JOIN LATERAL unnest(r.ids) AS named(id) JOIN mine m ON m.id = named.id
     WHERE r.status <> ${erasedStatus}
   UNION SELECT r.scope || ':' || r.key FROM idempotency_records r JOIN mine m ON m.id = r.resource_id WHERE r.status <> ${erasedStatus}`
 
-/** Scopes and keys of items. A key is a hash and has no colon. */
+/** Scopes and keys of items. A key is a hash and contains no colon. */
 const pairsOf = (items: readonly ItemId[]): [string[], string[]] => {
   const cuts = items.map((item) => item.lastIndexOf(':'))
   return [
@@ -32,7 +41,10 @@ const pairsOf = (items: readonly ItemId[]): [string[], string[]] => {
 }
 const picked = `unnest($1::text[], $2::text[]) AS i(scope, key)`
 
-/** The subject's own answers go; others keep that there was one, so that a late repetition makes nothing twice. */
+/**
+ * Deletes the subject's own responses. Others' responses lose their content but stay as markers, so that a late retry does not repeat the
+ * operation.
+ */
 async function eraseOf(subject: Subject, items: readonly ItemId[], tx: Transaction): Promise<number> {
   const [scopes, keys] = pairsOf(items)
   const own = isOwn.replaceAll('$1', '$3').replaceAll('$2', '$4')
@@ -55,7 +67,7 @@ async function eraseOf(subject: Subject, items: readonly ItemId[], tx: Transacti
   return gone.length + withdrawn.length
 }
 
-/** Of what a plan named: what still says something. And what the subject asked that no plan named, by whom it was asked. */
+/** Counts planned items that still have content, and responses to the subject's requests that no plan listed. */
 const countOfItems = `SELECT count(*)::int AS n FROM ${picked} CROSS JOIN LATERAL (
   SELECT body, headers, ids FROM idempotency_records r WHERE r.scope = i.scope AND r.key = i.key LIMIT 1) AS r
   WHERE r.body IS NOT NULL OR r.ids <> '{}' OR r.headers <> '{}'`
@@ -69,8 +81,8 @@ const residueOf = (db: Database, subject: Subject, items: readonly ItemId[]): Pr
   })
 
 /**
- * Stored answers hold what was answered: a contributed unit or skill stands in the answer to its POST, and an id in many. No answer that
- * names what was erased is kept.
+ * Stored responses contain response content, such as a contributed unit or skill, and ids. A response that names erased data is not
+ * retained.
  */
 export const idempotencyHolder = (db: Database): DataHolder => ({
   name: 'idempotency.answers',
@@ -92,7 +104,7 @@ export const idempotencyHolder = (db: Database): DataHolder => ({
   async plan(scope, tx) {
     if ('subject' in scope) {
       const { agents } = scope.subject
-      // A holder before may have asked for indexes alone.
+      // An earlier data source may have disabled sequential scans.
       await queryWithin(tx, 'all-answers', "SELECT set_config('enable_seqscan', 'on', true)", [])
       const rows = await queryWithin<{ id: string }>(tx, 'plan-answers', planned, [agents, accountsOf(scope.subject)])
       return { items: rows.map(({ id }) => id).sort(), held: {} }
@@ -106,8 +118,8 @@ export const idempotencyHolder = (db: Database): DataHolder => ({
     return { items: found.map(({ scope: whose, key }) => `${whose}:${key}`).sort(), held: {} }
   },
   /**
-   * The answers go; that there were some stays for their 24 hours, so that a late repetition does not bring the content back. Who asked
-   * about something else, and named this, is not told that it was erased.
+   * Deletes content but keeps a marker for the 24 hours, so that a late retry does not store the content again. A requester of something
+   * else whose response named the record is not told of its erasure.
    */
   async erase(scope, plan, tx) {
     if ('subject' in scope) return eraseOf(scope.subject, plan, tx)
@@ -115,7 +127,7 @@ export const idempotencyHolder = (db: Database): DataHolder => ({
     if (id === undefined) return 0
     return withdrawNaming(tx, [id])
   },
-  /** By what stands in the answers themselves, wherever in them, and not by the columns that erase went by. */
+  /** Searches the content of responses, not the columns that erase uses. */
   async residue(scope, plan) {
     if ('subject' in scope) return residueOf(db, scope.subject, plan)
     const id = erasedOf(scope)
@@ -129,7 +141,7 @@ export const idempotencyHolder = (db: Database): DataHolder => ({
   },
 })
 
-/** Id by id: the index answers one at once, and many together by comparing each with each. */
+/** One lookup per id: the index is fast for a single id, but compares each with each for an array. */
 const withdrawing = `UPDATE idempotency_records r
   SET status = CASE WHEN r.resource_id = ANY($1::text[]) THEN ${erasedStatus} ELSE ${withdrawnStatus} END, body = NULL, headers = '{}', ids = '{}'
   FROM (SELECT DISTINCT found.scope, found.key FROM unnest($1::text[]) AS i(id) CROSS JOIN LATERAL (
@@ -137,6 +149,6 @@ const withdrawing = `UPDATE idempotency_records r
       UNION ALL SELECT a.scope, a.key FROM idempotency_records a WHERE a.resource_id = i.id) AS found) AS f
   WHERE r.scope = f.scope AND r.key = f.key AND r.status <> ${erasedStatus} RETURNING 1`
 
-/** Takes the answers that name units or skills out of use, once these are erased. Returns how many that were. */
+/** Withdraws responses that name units or skills after their erasure. Returns the number of responses. */
 export const withdrawNaming = async (tx: Transaction, ids: readonly string[]): Promise<number> =>
   (await queryWithin(tx, 'withdraw-naming', withdrawing, [ids])).length

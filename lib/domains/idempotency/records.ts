@@ -2,21 +2,21 @@ import type { GatePorts, StoredReply, Transaction } from '#lib/kernel/context.ts
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, Prisma as PrismaValues } from '../../../generated/prisma/client.ts'
 
-/** How long an answer is kept, in milliseconds. */
+/** Retention of a response, in milliseconds. */
 export const keptFor = 24 * 3_600_000
 
-/** How long work in several transactions keeps its key without an answer: its process ended in the middle, milliseconds. */
+/** Milliseconds after which a key without a response is free again: its process ended during work in several transactions. */
 const abandonedAfter = 3_600_000
 
-/** The status of an answer whose resource was erased. */
+/** Status of a response whose resource was erased. */
 export const erasedStatus = 410
-/** The status of an answer that is not kept any more: what it held or named was corrected or erased since. */
+/** Status of a response that was withdrawn, because its content was corrected or erased since. */
 export const withdrawnStatus = 409
 
-/** An answer that names more than this many units and skills is not kept. */
+/** A response that names more units and skills is not stored. */
 const mostIds = 2_000
 const idForm = /(?=(kp:(?:trace|pattern|sop|skill):[A-Za-z0-9_-]{1,64}))/g
-/** The ids of units and skills that stand anywhere in a text; one may lie within another. */
+/** Ids of units and skills anywhere in a text; one may be contained in another. */
 function idsIn(text: string): string[] {
   const ids = new Set<string>()
   for (const [, id] of text.matchAll(idForm)) if (id !== undefined && ids.add(id).size > mostIds) break
@@ -25,10 +25,10 @@ function idsIn(text: string): string[] {
 
 const json = (value: unknown): Prisma.InputJsonValue => JSON.parse(JSON.stringify(value))
 
-/** The answers to POSTs that carried an Idempotency-Key. They commit with the work that they answer for. */
+/** Responses to POST requests with an Idempotency-Key. They are committed together with the work. */
 export const idempotencyRecords: GatePorts['idempotency'] = {
   async claim(tx, { scope, key, requestHash }, now) {
-    // The insert waits while another transaction holds the same key, and then sees what that one decided.
+    // The insert waits for a concurrent transaction with the same key and then sees its result.
     const inserted = await tx.$executeRaw`INSERT INTO idempotency_records (scope, key, request_hash, created_at)
       VALUES (${scope}, ${key}, ${requestHash}, ${now})
       ON CONFLICT (scope, key) DO UPDATE SET request_hash = excluded.request_hash, created_at = excluded.created_at, status = 0, body = NULL, headers = '{}', ids = '{}', resource_id = NULL
@@ -51,7 +51,7 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
         'conflict',
         'This was carried out, and what its answer told of was corrected or erased since: read it as it is now. Nothing was made twice.',
       )
-    // Committed without an answer: work in several transactions, and it is not done.
+    // Committed without a response: the work spans several transactions and is not complete.
     if (record.status === 0)
       throw new Problem('idempotency_in_progress', {
         detail: 'A request with this Idempotency-Key is being carried out; ask again when it is done.',
@@ -80,8 +80,8 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
 }
 
 /**
- * Takes the answers that show a resource out of use once its content was corrected (GDPR art. 16): their text goes, and that there was
- * one stays, so that a late repetition makes nothing twice. Answers about it that do not show it stay.
+ * Withdraws stored responses that show a resource after its content was corrected (GDPR art. 16): the content is deleted, but a marker
+ * stays, so that a late retry does not repeat the operation. Responses that do not show the content stay.
  */
 export const withdrawAnswers = (tx: Transaction, ...resourceIds: string[]): Promise<number> =>
   tx.$executeRaw`UPDATE idempotency_records SET status = ${withdrawnStatus}, body = NULL, headers = '{}', ids = '{}'

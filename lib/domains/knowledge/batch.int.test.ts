@@ -31,7 +31,7 @@ interface Result {
 const codes = (results: Result[]) => results.map(({ status, problem }) => problem?.code ?? status)
 
 describe('a batch', () => {
-  it('stores every unit, in the order given, each with its quality, its audit entry, and an SOP with its first wording', async () => {
+  it('stores all units in the given order with quality and audit entry, and an SOP with its first version', async () => {
     const { id, token } = await pro()
     const told = await send(token, [trace(), pattern({ id: 'kp:pattern:batch-1' }), sop()])
     expect([told.status, told.json.stored, told.json.failed]).toEqual([200, 3, 0])
@@ -55,7 +55,7 @@ describe('a batch', () => {
     expect((await test.db.prisma.reputation.findUnique({ where: { agentId: id } }))?.score).toBeCloseTo(0.55)
   })
 
-  it('names what is wrong with each bad item and stores the rest', async () => {
+  it('reports each invalid item and stores the others', async () => {
     const { id, token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
     const other = await test.agent()
     const theirs = await test.fetch('POST', '/v1/knowledge', { token: other.token, body: trace() })
@@ -106,7 +106,7 @@ describe('a batch', () => {
     expect(await test.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(1)
   })
 
-  it('with atomic=true stores none where one is bad, says so item by item, and still counts the rejection', async () => {
+  it('with atomic=true stores nothing if an item is invalid, reports each item, and counts the rejection', async () => {
     const { id, token } = await pro()
     const told = await send(token, [trace(), injection, trace()], { atomic: true })
     expect([told.status, told.json.code]).toEqual([422, 'batch_rejected'])
@@ -121,7 +121,7 @@ describe('a batch', () => {
     expect(await unitsOf(id)).toBe(1)
   })
 
-  it('counts three rejections and holds what comes next for review', async () => {
+  it('counts three rejections and quarantines the following contributions', async () => {
     const { token } = await pro()
     await send(token, [injection, injection, injection])
     const told = await send(token, [trace(), trace()])
@@ -131,7 +131,7 @@ describe('a batch', () => {
     }
   })
 
-  it('is one write of the limit, and repeats its answer for a repeated Idempotency-Key', async () => {
+  it('counts as one write, and repeats its response for a repeated Idempotency-Key', async () => {
     const { id, token } = await pro()
     const headers = { 'Idempotency-Key': 'batch-1' }
     const first = await send(token, [trace(), trace()], { headers })
@@ -142,7 +142,7 @@ describe('a batch', () => {
       Number(first.headers.get('x-ratelimit-remaining')) - Number(again.headers.get('x-ratelimit-remaining')),
     ).toBe(1)
     expect(await unitsOf(id)).toBe(2)
-    // The stored answer has ids and no content, so an erasure has nothing to look for in it.
+    // The stored response has ids but no content that an erasure would have to find.
     const [record] = await test.db.prisma.idempotencyRecord.findMany({
       where: { resourceId: { startsWith: 'batch_' } },
     })
@@ -150,8 +150,8 @@ describe('a batch', () => {
   })
 })
 
-describe('what is refused whole', () => {
-  it('of pro: 101 units, and 100 are taken', async () => {
+describe('batches rejected as a whole', () => {
+  it('a pro batch of 101 units is rejected and one of 100 is accepted', async () => {
     const { id, token } = await pro()
     const over = await send(
       token,
@@ -165,7 +165,7 @@ describe('what is refused whole', () => {
     expect([told.status, told.json.stored, await unitsOf(id)]).toEqual([200, 100, 100])
   })
 
-  it('more units than the tier takes at once', async () => {
+  it('a batch larger than the tier allows returns 413', async () => {
     for (const [tier, most] of [
       ['free', 10],
       ['enterprise', 1_000],
@@ -185,13 +185,13 @@ describe('what is refused whole', () => {
     ['no body', '', 422, 'invalid'],
     ['depth', `{"units":[${'['.repeat(100_000)}${']'.repeat(100_000)}]}`, 400, 'malformed_json'],
     ['width', `{"units":[[${'0,'.repeat(200_000)}0]]}`, 413, 'too_large'],
-  ])('%s', async (_name, body, status, code) => {
+  ])('%s is rejected', async (_name, body, status, code) => {
     const { token } = await test.agent()
     const told = await test.fetch('POST', '/v1/knowledge/batch', { token, body })
     expect([told.status, told.json.code]).toEqual([status, code])
   })
 
-  it('a reader, a person, a broken token, and a query that it does not know', async () => {
+  it('a read-only token, a person, a broken token and an unknown query parameter are rejected', async () => {
     const reader = await test.agent(['read'])
     expect((await send(reader.token, [trace()])).json.code).toBe('scope_too_small')
     const { cookie } = await signedIn(test)
@@ -203,8 +203,8 @@ describe('what is refused whole', () => {
   })
 })
 
-describe('at the same time', () => {
-  it('two batches with the same ids in opposite orders both answer, and each id is stored once', async () => {
+describe('concurrency', () => {
+  it('two batches with the same ids in opposite orders both succeed, and each id is stored once', async () => {
     const [one, other] = [await pro(), await pro()]
     const ids = Array.from({ length: 60 }, (_, n) => `kp:trace:rival-${n}`)
     const units = ids.map((id) => trace({ id }))
@@ -214,7 +214,7 @@ describe('at the same time', () => {
     expect(await test.db.prisma.unit.count({ where: { id: { in: ids } } })).toBe(60)
   })
 
-  it('an erasure of one of its ids neither brings it back nor costs the others', async () => {
+  it('an id erased meanwhile is neither stored again nor affects the other units', async () => {
     const { token } = await pro()
     for (let round = 0; round < 5; round++) {
       const id = `kp:trace:batch-race-${round}`

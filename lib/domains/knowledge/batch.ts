@@ -16,7 +16,7 @@ import { awardStored, type StorableUnit, type Storage, type StorageOptions, stor
 import type { KnowledgeParts } from './stored-unit.ts'
 import { Unit } from './unit.ts'
 
-/** Issues that one refused item names at most. */
+/** Maximum number of issues reported per rejected item. */
 const mostIssues = 20
 
 interface Bounds {
@@ -28,7 +28,10 @@ interface Bounds {
 const tooLarge = (limit: number) =>
   new Problem('too_large', `A unit takes ${limit.toLocaleString('en')} bytes at most.`)
 
-/** One item as if it had come alone. Throws what it would have been refused with, and `SanitizationError`. */
+/**
+ * Prepares one item with the same checks as a single contribution.
+ * @throws {Problem | SanitizationError} if a single contribution of the item would be rejected
+ */
 function prepared(item: unknown, { author, strict, unitBytes }: Bounds) {
   const mostBytes = refuseUnstorable(item, mostMembers)
   if (mostBytes > unitBytes && Buffer.byteLength(JSON.stringify(item)) > unitBytes) throw tooLarge(unitBytes)
@@ -54,25 +57,25 @@ const refused = (index: number, { status, code, title, detail, issues }: Problem
 })
 
 interface Judged {
-  /** What may be stored, with its place in the batch. */
+  /** Units that may be stored, with their index in the batch. */
   units: (StorableUnit & { index: number })[]
   refusals: BatchResult[]
-  /** Stages at which content was refused. */
+  /** Sanitizer stages that rejected content. */
   stages: string[]
 }
 interface Item {
   index: number
   item: unknown
-  /** The id that it brought. */
+  /** The id that the client sent, or an empty string. */
   id: string
 }
 
-/** So many are judged while those before them are stored. */
+/** Number of items prepared while the previous part is stored. */
 const partSize = 25
-/** So many bytes of text are judged before others get their turn. */
+/** Bytes of text prepared before yielding to the event loop. */
 const turn = 32 * 1024
 
-/** In the order of the ids that they bring, so that two batches with the same ids wait for each other and never in a circle. */
+/** Splits items ordered by the ids they bring, so that concurrent batches with the same ids lock them in one order and cannot deadlock. */
 function partsOf(items: readonly unknown[]): Item[][] {
   const ordered = items
     .map((item, index) => ({ index, item, id: idOf(item) }))
@@ -84,7 +87,7 @@ function partsOf(items: readonly unknown[]): Item[][] {
 const idOf = (item: unknown): string =>
   typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' ? item.id : ''
 
-/** Judges some items. Of an id that comes twice, the first is taken; `places` remembers who came with what. */
+/** Prepares items. If an id occurs twice, the first item wins; `places` maps ids to their index in the batch. */
 async function judge(items: readonly Item[], bounds: Bounds, places: Map<string, number>): Promise<Judged> {
   const judged: Judged = { units: [], refusals: [], stages: [] }
   let judgedBytes = turn
@@ -114,7 +117,7 @@ async function judge(items: readonly Item[], bounds: Bounds, places: Map<string,
   return judged
 }
 
-/** Judges all, and stores what may be; a part is stored while the next one is judged. */
+/** Prepares all items and stores the valid ones; each part is stored while the next one is prepared. */
 async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, options: StorageOptions) {
   const places = new Map<string, number>()
   const all: Judged = { units: [], refusals: [], stages: [] }
@@ -135,7 +138,7 @@ async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds:
   return { ...all, stored: union('stored'), quarantined: union('quarantined'), erased: union('erased') }
 }
 
-/** Many units in one transaction: what each is refused with is named, the rest is stored; with `atomic`, all or none. */
+/** Contributes many units in one transaction: reports each rejected unit and stores the others; with `atomic`, all or none. */
 export function batch({ db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>) {
   const keepCount = (author: string, now: Date, stages: readonly string[]) => () =>
     db.transaction((tx) => countRejections(tx, author, now, stages))

@@ -10,15 +10,18 @@ interface GoneVote {
   weight: number
 }
 
-/** Units that the agent $1 voted on, and its own that the owner $2 voted on; locked as votes lock them, so that no vote slips in between. */
+/**
+ * Locks the units that agent $1 voted on, and its own units that owner $2 voted on, with the lock that votes use, so that no vote is added
+ * meanwhile.
+ */
 const lockUnits = `SELECT id FROM units WHERE id IN (
     SELECT unit_id FROM unit_votes WHERE voter_id = $1
     UNION SELECT v.unit_id FROM units own JOIN unit_votes v ON v.unit_id = own.id AND v.owner_key = $2 WHERE own.agent_id = $1)
   ORDER BY id FOR NO KEY UPDATE`
 
 /**
- * Votes that the owner $3 would not have: between two of their agents, and the later of two on one unit. Those of the agent $1 have its
- * own name as their key, those of the owner's other agents $2.
+ * Deletes votes that owner $3 could not have cast: between two of their agents, and the later of two on one unit. Votes of agent $1 have
+ * the agent's id as their key; votes of the owner's other agents have $2.
  */
 const deleteVotes = `DELETE FROM unit_votes d USING (
     SELECT v.unit_id, v.owner_key FROM unit_votes v JOIN units u ON u.id = v.unit_id WHERE v.voter_id = $1 AND v.owner_key = $1
@@ -31,12 +34,12 @@ const deleteVotes = `DELETE FROM unit_votes d USING (
   RETURNING d.unit_id, d.voter_id, d.valid, d.weight`
 
 /**
- * An owner's agents count as one, also those that were claimed after they voted: their votes become the owner's. Of two on one unit the
- * later goes, and so do votes on what is the owner's own, with what was gained by them. For the transaction of the claim, after the
- * agent has its owner. Returns how many votes went.
+ * An owner's agents vote as one, also agents claimed after voting: their votes become the owner's. Of two votes on one unit the later is
+ * deleted, and so are votes on the owner's own units, with the reputation gained by them. Call it in the claim's transaction, after the
+ * owner is set. Returns the number of deleted votes.
  */
 export async function mergeVotes(tx: Transaction, agentId: string, ownerId: string, now: Date): Promise<number> {
-  // Two agents claimed at once by one person: the second sees the votes of the first.
+  // Serializes concurrent claims by one person: the second sees the votes of the first.
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('claims:' || ${ownerId}, 0))`
   const key = ownerKey(agentId, ownerId)
   await tx.$queryRawUnsafe(lockUnits, agentId, key)

@@ -4,7 +4,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 
-/** A unit as it is stored: it was checked against {@link Unit} on its way in, so it is not walked through again on its way out. */
+/** A unit as stored. It was validated against {@link Unit} when it was contributed, so responses do not validate it again. */
 const StoredDocument = z
   .custom<Unit>((value) => typeof value === 'object' && value !== null)
   .meta({ $ref: '#/components/schemas/UnitInput' })
@@ -46,7 +46,7 @@ export const contributeUnit = operation({
   refusals: ['content_rejected', 'id_in_use', 'erased', 'restricted'],
 })
 
-/** What was wrong with one item of many. */
+/** Why one item of a batch was rejected. */
 const ItemProblem = z.strictObject({
   code: z.string(),
   detail: z.string(),

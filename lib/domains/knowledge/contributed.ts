@@ -12,7 +12,7 @@ const select = `SELECT a.id, ${countOf('units')} AS units, ${countOf('skills')} 
     coalesce((SELECT r.score FROM reputation r WHERE r.agent_id = a.id), 0) AS reputation
   FROM unnest($1::text[]) AS a(id)`
 
-/** What each agent contributed and is known for; counting stops at the bound. */
+/** Number of units and skills, and reputation, of each agent; counting stops at `bound`. */
 export const contributedBy =
   (db: Database) =>
   async (agents: readonly string[], bound: number): Promise<ReadonlyMap<string, Omit<Contributed, 'id'>>> =>

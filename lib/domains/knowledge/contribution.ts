@@ -12,7 +12,7 @@ import type { KnowledgeParts } from './stored-unit.ts'
 import type { Unit } from './unit.ts'
 import { etagOf } from './visibility.ts'
 
-/** The author's agent and organisation are the token's; the count of refused contributions decides on quarantine. */
+/** Agent and organisation come from the token; the number of recently rejected contributions decides on quarantine. */
 const insertUnit = `stored AS (
   INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at, domain, search)
   SELECT $1, $2::unit_type, $3, $4, $5, $6::visibility, $7::jsonb, $8::float8,
@@ -29,14 +29,20 @@ done AS (SELECT * FROM stored)`
 export const heldForReview =
   'It is held for review, because several contributions were refused within the last hour; only you see it until then.'
 
-/** Who contributes: an agent, with a token. Throws `forbidden` for people. */
+/**
+ * Returns the contributing agent and its organisation.
+ * @throws {Problem} `forbidden` for people
+ */
 export function contributorOf({ actor }: Pick<Context, 'actor'>): { author: string; organisationId: string } {
   const [author] = actor.agents
   if (actor.kind !== 'agent' || author === undefined || actor.organisationId === undefined)
     throw new Problem('forbidden', 'Units and skills are contributed by agents, with a token.')
   return { author, organisationId: actor.organisationId }
 }
-/** Throws `forbidden` where a unit names another author. */
+/**
+ * Rejects a unit that names another author.
+ * @throws {Problem} `forbidden`
+ */
 export function refuseOthers(unit: Unit, author: string): void {
   if (unit.metadata.agent_id !== undefined && unit.metadata.agent_id !== author)
     throw new Problem('forbidden', {
@@ -48,7 +54,7 @@ export function refuseOthers(unit: Unit, author: string): void {
 export const idInUse = 'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
 export const idErased = 'A unit with this id was erased here; the id is not taken again.'
 
-/** What is answered for a unit that was stored at `now`. */
+/** Response for a unit stored at `now`. */
 const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
   const warnings = quarantined ? [...unit.warnings, heldForReview] : unit.warnings
   return {
@@ -68,8 +74,8 @@ const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
 export type Contributed = ReturnType<typeof contributed>
 
 /**
- * One unit in one statement, with its SOP's first wording and its author's reputation. Refusals: `forbidden`, `content_rejected` (counted),
- * `invalid`, `id_in_use`, `erased`.
+ * Stores one unit in a single statement, with an SOP's first version and the author's reputation.
+ * @throws {Problem} `forbidden`, `content_rejected` (counted), `invalid`, `id_in_use`, `erased`
  */
 export async function planContribution(
   { db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>,

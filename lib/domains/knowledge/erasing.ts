@@ -7,27 +7,28 @@ import { refuseHeld } from './held.ts'
 import type { Erasures } from './stored-unit.ts'
 import { passes } from './visibility.ts'
 
-/** A unit or skill that is to be erased, its row locked. */
+/** A unit or skill to erase; its row is locked. */
 export interface Erasable {
   kind: 'unit' | 'skill'
   id: string
   author: string
-  /** Beside the author. */
+  /** Further agents that the content is attributed to. */
   attributedTo?: readonly (string | null)[]
   version: number
   /** Whether others could have copied it. */
   wasPublic: boolean
 }
 
-/** How long a request waits for the verification, in milliseconds. After that the job finishes it. */
+/** Milliseconds that a request waits for verification; after that the job completes it. */
 const verificationPatience = 20_000
 
 const prefersReceipt = (prefer: string | undefined): boolean =>
   /(?:^|,)\s*return\s*=\s*"?representation"?\s*(?:[,;]|$)/i.test(prefer ?? '')
 
 /**
- * Begins the erasure within the transaction and finishes it after the commit: 204 with the receipt's id, or the receipt when it is
- * asked for. Throws `precondition_failed`, `held`; `unavailable` where it could not be verified yet.
+ * Starts the erasure in the transaction and completes it after the commit. Returns 204 with the receipt's id, or the receipt if the client
+ * prefers it.
+ * @throws {Problem} `precondition_failed`, `held`; `unavailable` if verification is not complete yet
  */
 export async function eraseRow(
   erasures: Erasures,

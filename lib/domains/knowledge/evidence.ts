@@ -2,10 +2,10 @@ import type { Check } from '#lib/kernel/evidence.ts'
 import { warningsOf } from './rules.ts'
 import { Unit } from './unit.ts'
 
-/** The newest units that are looked at, so that it costs the same whatever there is. */
+/** Number of newest units checked per visibility, which bounds the cost. */
 const looked = 200
 
-/** Minimisation (GDPR art. 5(1)(c)): what was contributed lately, judged again as contributions are. */
+/** Data minimisation (GDPR art. 5(1)(c)): recent contributions, checked again with the contribution rules. */
 export const knowledgeEvidence = (): Check[] => [
   {
     line: 'minimisation',

@@ -7,7 +7,7 @@ const day = 86_400_000
 export interface ExpiringSoon {
   visibility: keyof Periods
   count: number
-  /** When the first of them goes. */
+  /** When the first of them expires. */
   firstAt: Date
 }
 export interface Whose {
@@ -15,7 +15,7 @@ export interface Whose {
   organisationId: string | undefined
 }
 
-/** $1: which visibility, whose scope and stored until when; $2 the agents, $3 the present. By the index over scope and time. */
+/** $1: visibility, scope and storage time limit; $2: the agents; $3: the current time. Uses the index on scope and time. */
 const statement = `SELECT p.visibility, count(*)::int AS n, min(t.created_at) AS since
   FROM jsonb_to_recordset($1::jsonb) AS p (visibility text, scope text, before timestamptz)
   CROSS JOIN LATERAL (${kinds
@@ -27,7 +27,7 @@ const statement = `SELECT p.visibility, count(*)::int AS n, min(t.created_at) AS
     .join(' UNION ALL ')}) AS t
   GROUP BY p.visibility`
 
-/** Units and skills of these agents that go by themselves until then; none that a legal hold keeps. */
+/** Counts units and skills of these agents that retention will delete by `until`, except those under a legal hold. */
 export async function expiringSoon(
   db: Database,
   { agents, organisationId }: Whose,

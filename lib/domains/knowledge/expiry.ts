@@ -9,9 +9,9 @@ export interface Kind {
   table: 'units' | 'skills'
   scope: Expiring['scope']
   resourceType: string
-  /** Columns that may name an agent whose it is. */
+  /** Columns that may contain the id of an agent whose legal hold covers the row. */
   agents: readonly { column: string; isOptional: boolean }[]
-  /** Whether it has former wordings, each of which may name another expert. */
+  /** Whether former versions exist; each may name another expert. */
   hasWordings: boolean
 }
 const author = { column: 'agent_id', isOptional: false }
@@ -29,7 +29,7 @@ export const kinds: readonly Kind[] = [
 const wordings = (held: string): string =>
   `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${held})`
 
-/** Row by row. Each list is read once for a statement, so that many holds cost what few do. */
+/** Condition for a row under a legal hold. Each subquery runs once per statement, so the cost does not grow with the number of holds. */
 export const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): string =>
   [
     `t.id IN (${heldIds(scope, now)})`,
@@ -41,9 +41,8 @@ export const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): strin
   ].join(' OR ')
 
 /**
- * It starts where the batch before ended, so that it does not read again what is gone or held. Rows are taken by a list of their ids, not
- * joined: the planner would rather read the whole table. What somebody changes while this waits for it (a vote) still has its id and
- * goes too, unless a hold covers what it has become.
+ * Continues after the previous batch to avoid reading deleted and held rows again. Selects rows by an array of ids, because with a join the
+ * planner reads the whole table. A row changed while this statement waits (by a vote) is still deleted, unless a hold covers its new state.
  */
 const removal = (kind: Kind): string => `due AS MATERIALIZED (
     SELECT t.id, t.created_at AS stored_at FROM ${kind.table} t
@@ -54,7 +53,7 @@ const removal = (kind: Kind): string => `due AS MATERIALIZED (
     DELETE FROM ${kind.table} t WHERE t.id = ANY (ARRAY(SELECT id FROM due)) AND t.visibility = $1::visibility
       AND NOT (${isHeld(kind, '$4')}) RETURNING t.id)`
 
-/** From the holds' side: few rows are held, many expire. $1 and $2 are visibilities and the times until which they expired, $3 the present. */
+/** Starts from the holds, because few rows are held and many expire. $1: visibilities; $2: their expiry limits; $3: the current time. */
 const countHeld = (kind: Kind): string => `
   WITH held_records AS MATERIALIZED (${heldIds(kind.scope, '$3')}), held_agents AS MATERIALIZED (${heldIds('agent', '$3')})
   SELECT p.visibility::text AS visibility, count(t.id)::int AS n
@@ -104,5 +103,5 @@ const expiringRows = (db: Database, kind: Kind): Expiring => {
   }
 }
 
-/** Units and skills, as retention removes them. What hangs on one (votes, reports, versions, files) goes with it. */
+/** Deletion of expired units and skills. Dependent rows (votes, reports, versions, files) are deleted with them. */
 export const knowledgeExpiry = (db: Database): Expiring[] => kinds.map((kind) => expiringRows(db, kind))

@@ -7,31 +7,34 @@ import { visibleTo } from './visibility.ts'
 const both: readonly Basis[] = ['provided', 'all']
 const derivedOnly: readonly Basis[] = ['all']
 
-/** What was derived is left out where only what was provided is asked for (GDPR art. 20). */
+/** Omits derived data when only provided data is requested (GDPR art. 20). */
 const members = ({ basis }: ExportReader, provided: Record<string, string>, derived: Record<string, string>): string =>
   jsonObject(basis === 'all' ? { ...provided, ...derived } : provided)
 
 const unitColumns = 'u.id, u.document, u.visibility, u.quality_score, u.created_at, u.updated_at'
-/** Its members in the order of the API; no column is null, so joining texts does, and costs a third less than building an object. */
+/** Members in the API's order. No column is null, so text concatenation works and costs a third less than building an object. */
 const unitRecord = ({ basis }: ExportReader): string =>
   `'{"id":' || to_json(c.id)::text || ',"unit":' || c.document::text || ',"visibility":"' || c.visibility::text || '"' ||
     ${basis === 'all' ? `',"quality_score":' || c.quality_score::text ||` : ''}
     ',"created_at":"' || ${utc('c.created_at')} || '","updated_at":"' || ${utc('c.updated_at')} || '"}'`
 
-/** Whether a record of the reader's sight, written at that time, means the agent $1: of its organisation, or written after its registration. */
+/**
+ * Whether a record that the reader can see, written at `at`, refers to agent $1: it belongs to the agent's organisation or was written
+ * after the agent registered.
+ */
 const meansAgent = (at: string): string => `EXISTS (SELECT FROM name_bearers b WHERE b.kind = 'agent' AND b.id = $1
     AND (b.organisation_id = u.organisation_id OR ${at} >= b.registered_at))`
 
 /**
- * Units that somebody else contributed and that name the agent as their expert or first author. Such a name is a text that anybody chooses,
- * so it opens nothing: the reader finds what it could read anyway and what means the agent, and an admin, who decides about the rest, all.
+ * Units by other authors that name the agent as expert or first author. Anyone can choose such a name, so it grants no access: readers get
+ * records that they could read anyway and that refer to the agent; admins, who judge the others, get all.
  */
 const attributed = `u.agent_id <> $1 AND (u.attributed_to = $1 OR u.original_author = $1) AND u.created_at <= $2
   AND ($3 OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`
 
 /**
- * Wordings of others' SOPs, former ones included, that name the agent as their expert, as {@link attributed}: to the reader as readers of
- * the SOP have them, which is the present one and the newest approved one, as far as these were shared with it.
+ * Versions of others' SOPs, including former ones, that name the agent as expert, under the rules of {@link attributed}. Readers only get
+ * the versions that any reader of the SOP has: the current one and the newest approved one, as far as these were shared with them.
  */
 const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' = $1 AND v.created_at <= $2 AND ($3 OR u.agent_id = ANY($4::text[])
   OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('v.created_at')}
@@ -39,10 +42,10 @@ const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' 
     AND v.version IN ((SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id),
       (SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id AND n.approved_at IS NOT NULL))))`
 
-/** Units that say the agent $1 validated them, as `units_validated_by_idx` finds them. */
+/** Units that list agent $1 as a validator; uses `units_validated_by_idx`. */
 const validatedBy = `u.document->'metadata'->'validated_by' IS NOT NULL AND u.document->'metadata'->'validated_by' @> to_jsonb($1::text)`
 
-/** What the registry's content says of an agent, one part for each kind of row. */
+/** Exports registry content about an agent, one part per kind of record. */
 export function knowledgeExporters(db: Database): Exporter[] {
   return [
     {
@@ -73,7 +76,7 @@ export function knowledgeExporters(db: Database): Exporter[] {
       tables: [],
       pages: (agentId, { until, isAdmin, agents, organisationId }) =>
         recordPages(db, {
-          // A reference in somebody else's unit: where it stands, and nothing of theirs.
+          // A reference in another author's unit: only its position, none of the author's content.
           from: 'units u',
           where: `u.agent_id <> $1 AND ${validatedBy} AND u.created_at <= $2
             AND ($3 OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`,
@@ -126,7 +129,7 @@ export function knowledgeExporters(db: Database): Exporter[] {
       tables: ['sop_versions'],
       async *pages(agentId, reader) {
         const shape = {
-          // Who approved is somebody else's data (art. 15(4)); that it was, and when, is not.
+          // The approver's identity is another person's data (art. 15(4)); the fact and time of approval are not.
           from: 'sop_versions v JOIN units u ON u.id = v.unit_id',
           at: 'v.created_at',
           id: "(v.unit_id || ':' || lpad(v.version::text, 10, '0'))",
@@ -177,7 +180,7 @@ export function knowledgeExporters(db: Database): Exporter[] {
       tables: [],
       pages: (agentId, reader) =>
         recordPages(db, {
-          // How many, and not by whom: a voter is somebody else (art. 15(4)).
+          // Only the number of votes: the voters are other persons (art. 15(4)).
           from: `(SELECT u.id, u.created_at, count(*) FILTER (WHERE v.valid) AS valid, count(*) FILTER (WHERE NOT v.valid) AS invalid
             FROM units u JOIN unit_votes v ON v.unit_id = u.id WHERE u.agent_id = $1 AND v.at <= $2 GROUP BY u.id) AS g`,
           where: 'true',
@@ -214,7 +217,7 @@ export function knowledgeExporters(db: Database): Exporter[] {
       tables: [],
       pages: (agentId, reader) =>
         recordPages(db, {
-          // Neither who reported nor their words, which may tell who it was.
+          // Without the reporters and their texts, which could identify them.
           from: `(SELECT u.id, u.created_at, u.quarantined_at, count(*) AS reports
             FROM units u JOIN unit_reports p ON p.unit_id = u.id WHERE u.agent_id = $1 AND p.at <= $2 GROUP BY u.id) AS g`,
           where: 'true',
@@ -278,7 +281,7 @@ export function knowledgeExporters(db: Database): Exporter[] {
   ]
 }
 
-/** Whether units of anybody's name it as their expert, also in a former wording, as their first author, or as who validated them. */
+/** Whether any unit names the id as expert (also in a former version), first author or validator. */
 export const isAttributed =
   (db: Database) =>
   async (id: string): Promise<boolean> =>

@@ -26,7 +26,7 @@ const call = async (method: string, path: string, who: Asker, body?: unknown) =>
 const from = (name: string) => ({ source: { type: 'human_expert' as const, expert_id: name, credentials: [] } })
 const visibilities = ['network', 'org', 'private'] as const
 type Visibility = (typeof visibilities)[number]
-/** A unit, an SOP with two versions and a skill of an author, which all name somebody. */
+/** A unit, an SOP with two versions and a skill of an author, all naming `name`. */
 async function writes(author: Issued, name: string, visibility: Visibility): Promise<string[]> {
   const shown = { visibility }
   const task = { objective: `An objective ${newId('x')}` }
@@ -44,7 +44,7 @@ async function writes(author: Issued, name: string, visibility: Visibility): Pro
   ).data.id
   return [one, other, skill]
 }
-/** All rows of these records, as text. */
+/** All rows of these records as text. */
 const rowsOf = async (ids: readonly string[]): Promise<string[]> =>
   (
     await test.db.query<{ row: string }>(
@@ -54,7 +54,7 @@ const rowsOf = async (ids: readonly string[]): Promise<string[]> =>
       [ids],
     )
   ).map(({ row }) => row)
-/** Somebody registers this name, as anybody may. */
+/** Registers an agent with this name, as anyone can. */
 async function registered(name: string): Promise<{ token: string; id: string }> {
   const told = await test.fetch('POST', '/v1/auth/register', { body: { agent_id: name, scopes: ['read', 'write'] } })
   if (told.status !== 201) throw new Error(told.text)
@@ -66,7 +66,7 @@ const counted = async (who: Asker): Promise<number[]> => {
   const inventory = (await call('GET', '/api/privacy/inventory', who)).data.find(references)
   return [plan?.count ?? 0, inventory?.count ?? 0]
 }
-/** Its erasure; gives the receipt. */
+/** Erases the agent and returns the receipt. */
 async function erased(who: { token: string; id: string }) {
   const asked = await call('POST', '/api/privacy/requests', who, { kinds: ['erasure'], grace: 'now' })
   await drain(test)
@@ -78,8 +78,8 @@ const deletedOf = (receipt: { stores: { holder: string; deleted: number }[] }): 
   receipt.stores.find(({ holder }) => holder === 'knowledge.references')?.deleted
 const name = () => newId('acme').toLowerCase().replace('_', '-')
 
-describe('an agent that has the name of a stranger', () => {
-  it.each(visibilities)('renames nothing in older %s records, and no count shows them', async (visibility) => {
+describe('an agent with the same name as a stranger', () => {
+  it.each(visibilities)('its erasure neither renames nor counts older %s records', async (visibility) => {
     const known = name()
     const ids = await writes(victim, known, visibility)
     const before = await rowsOf(ids)
@@ -95,7 +95,7 @@ describe('an agent that has the name of a stranger', () => {
   })
 
   it.each(['org', 'private'] as const)(
-    'renames nothing in newer %s records, and no count shows them',
+    'its erasure neither renames nor counts newer %s records',
     async (visibility) => {
       const known = name()
       const squatter = await registered(known)
@@ -108,7 +108,7 @@ describe('an agent that has the name of a stranger', () => {
     },
   )
 
-  it('gets no older record into its export', async () => {
+  it('its export contains no older record', async () => {
     const known = name()
     const ids = await writes(victim, known, 'network')
     test.clock.advance(minute)
@@ -117,7 +117,7 @@ describe('an agent that has the name of a stranger', () => {
     for (const id of ids) expect(text).not.toContain(id)
   })
 
-  it('renames nothing that an older record is corrected to after its registration', async () => {
+  it('its erasure does not rename a name that a later correction added to an older record', async () => {
     const known = name()
     const [unit = '', ...rest] = await writes(victim, 'somebody-else', 'network')
     test.clock.advance(minute)
@@ -130,14 +130,14 @@ describe('an agent that has the name of a stranger', () => {
 })
 
 describe('an agent that a record verifiably means', () => {
-  it('is renamed in records of its organisation, of every visibility', async () => {
+  it('its erasure renames it in records of its organisation with any visibility', async () => {
     const owner = await signedIn(test)
     const colleague = await issuedAgent(test, ['read', 'write'], {
       owner: await signedIn(test, 'person', owner.organisationId),
       tier: 'pro',
     })
     const agent = await registered(name())
-    // As a claim does, which leaves no empty organisation; a claimed agent's erasure has a grace period.
+    // Imitates a claim, which leaves no empty organisation; erasing a claimed agent would have a grace period.
     await test.db.prisma.agent.update({ where: { id: agent.id }, data: { organisationId: owner.organisationId } })
     await test.db.prisma.organisation.deleteMany({ where: { name: agent.id } })
     const ids = (await Promise.all(visibilities.map((one) => writes(colleague, agent.id, one)))).flat()
@@ -146,7 +146,7 @@ describe('an agent that a record verifiably means', () => {
     expect((await rowsOf(ids)).join('\n')).not.toContain(agent.id)
   })
 
-  it('is renamed in network records of strangers that were written after its registration', async () => {
+  it("its erasure renames it in strangers' network records written after its registration", async () => {
     const known = name()
     const agent = await registered(known)
     test.clock.advance(minute)
@@ -159,7 +159,7 @@ describe('an agent that a record verifiably means', () => {
     expect(rows).toContain('somebody')
   })
 
-  it('of a version that was not shared when it was written, the name stays', async () => {
+  it('its erasure keeps the name in a version that was not shared when written', async () => {
     const known = name()
     const agent = await registered(known)
     test.clock.advance(minute)
@@ -178,14 +178,17 @@ describe('an agent that a record verifiably means', () => {
   })
 })
 
-describe('an admin', () => {
+describe('reference decisions of an admin', () => {
   let known: string
   let ids: string[]
   let receipt: { receipt_id: string }
   const at = () => `/api/admin/erasures/${receipt.receipt_id}/references`
   const decide = (who: Asker | object, decision: 'rename' | 'restore', records: readonly string[]) =>
     test.fetch('POST', at(), { ...who, body: { decision, records } })
-  /** A squatter's erasure that renamed wrongly, as every one did in former times: the records are its by what the database says. */
+  /**
+   * Prepares a wrong renaming: the agent took the name before the records were written, so its erasure renamed them although they mean
+   * another.
+   */
   beforeEach(async () => {
     known = name()
     const squatter = await registered(known)
@@ -194,7 +197,7 @@ describe('an admin', () => {
     receipt = await erased(squatter)
   })
 
-  it('restores what an erasure renamed wrongly, and nothing else', async () => {
+  it('restore only records that the erasure renamed', async () => {
     const wrong = await rowsOf(ids)
     const { restorable } = await call('GET', at(), admin)
     expect(restorable.data.map(({ id }: { id: string }) => id).sort()).toEqual([...ids].sort())
@@ -218,7 +221,7 @@ describe('an admin', () => {
     expect(JSON.stringify(entry)).not.toContain(known)
   })
 
-  it('restores nothing after the backup period', async () => {
+  it('cannot restore after the backup period', async () => {
     const before = await rowsOf(ids)
     test.clock.advance(31 * 24 * 60 * minute)
     const late = await signedIn(test, 'admin')
@@ -229,7 +232,7 @@ describe('an admin', () => {
     admin = late
   })
 
-  it('lists what an erasure left, renames it, and takes that back', async () => {
+  it('list the names that an erasure kept, rename them and undo that', async () => {
     const word = name()
     const foreign = (await Promise.all(visibilities.map((one) => writes(victim, word, one)))).flat()
     test.clock.advance(minute)
@@ -256,7 +259,7 @@ describe('an admin', () => {
     expect(strip(await rowsOf([...foreign, ...later]))).toBe(strip(before))
   })
 
-  it('is nobody else', async () => {
+  it('are rejected for everyone else', async () => {
     const revoked = await issuedAgent(test, ['admin'])
     await test.db.prisma.token.update({ where: { id: revoked.tokenId }, data: { revokedAt: test.clock.now() } })
     const cases = [

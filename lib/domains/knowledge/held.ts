@@ -4,13 +4,16 @@ import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
 const inForce = (now: string): string => `(expires_at IS NULL OR expires_at > ${now}::timestamptz)`
 
-/** Ids that holds in force name, by kind; `now` is a placeholder. Of agents: those that are held, those of held accounts, and these themselves. */
+/**
+ * SQL for ids under active legal holds, by kind. For agents: held agents, agents of held accounts, and the ids of those accounts. `now` is
+ * a placeholder.
+ */
 export const heldIds = (kind: 'unit' | 'skill' | 'agent', now: string): string =>
   kind === 'agent' ? heldAgents(now) : `SELECT target_id FROM holds_in_force WHERE kind = '${kind}' AND ${inForce(now)}`
 
 /**
- * Members of a WITH list, read from the holds' side, for few records are held: `held_agents (agent, hold)`, and `held_records (id, hold)`,
- * the records of this kind that are held themselves or came from somebody who is, former wordings included. `now` is a placeholder.
+ * CTEs that start from the holds, because few records are held. `held_agents (agent, hold)`; `held_records (id, hold)`: records of this
+ * kind that are held directly or came from a held agent, including former versions. `now` is a placeholder.
  */
 export const holdMembers = (kind: 'unit' | 'skill', now: string): string => `in_force AS MATERIALIZED (
     SELECT id, kind, target_id FROM holds_in_force WHERE ${inForce(now)}),
@@ -25,7 +28,7 @@ const fromHeld = `
       UNION ALL SELECT u.id, a.hold FROM held_agents a JOIN units u ON u.attributed_to = a.agent
       UNION ALL SELECT u.id, a.hold FROM held_agents a JOIN units u ON u.original_author = a.agent
       UNION ALL SELECT v.unit_id, a.hold FROM held_agents a JOIN sop_versions v ON v.document->'source'->>'expert_id' = a.agent`
-/** The hold on the record `alias` of {@link holdMembers}, as a column and the joins that it needs. */
+/** The hold on record `alias`, as a column and the joins it needs; uses the CTEs of {@link holdMembers}. */
 export const holdOf = 'coalesce(r.hold, h.hold)'
 export const joinHolds = (alias: string): string =>
   `LEFT JOIN held_records r ON r.id = ${alias}.id LEFT JOIN held_agents h ON h.agent = ${alias}.agent_id`
@@ -33,13 +36,14 @@ export const joinHolds = (alias: string): string =>
 export interface Holdable {
   kind: 'unit' | 'skill'
   id: string
-  /** Whose it is: its author, and whoever it is attributed to. */
+  /** Its author and the agents it is attributed to. */
   agents: readonly (string | null)[]
 }
 
 /**
- * Throws `held`, with the hold's id and not its reason, when a legal hold covers it at that time. A hold that is being set meanwhile
- * is waited for: what is erased after this was not held.
+ * Rejects the operation if a legal hold covers the record at that time. Waits for a hold that is being placed, so that nothing is erased
+ * after a hold covers it.
+ * @throws {Problem} `held`, with the hold's id but not its reason
  */
 export async function refuseHeld(tx: Transaction, { kind, id, agents }: Holdable, now: Date): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS taken FROM (SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))) AS lock`
@@ -55,13 +59,13 @@ export async function refuseHeld(tx: Transaction, { kind, id, agents }: Holdable
     })
 }
 
-/** The experts whom an SOP's wordings name, former ones included. */
+/** Experts named in any version of an SOP. */
 export async function expertsOfWordings(tx: Transaction, unitId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ expert: string }[]>`SELECT DISTINCT document->'source'->>'expert_id' AS expert
     FROM sop_versions WHERE unit_id = ${unitId} AND document->'source'->>'expert_id' IS NOT NULL`
   return rows.map(({ expert }) => expert)
 }
 
-/** Whether there is such a unit or skill. */
+/** Whether such a unit or skill exists. */
 export const isStored = async (tx: Transaction, kind: 'unit' | 'skill', id: string): Promise<boolean> =>
   (kind === 'unit' ? await tx.unit.count({ where: { id } }) : await tx.skill.count({ where: { id } })) > 0

@@ -12,7 +12,7 @@ const planAuthored = `WITH ${holdMembers('unit', '$2')}
   SELECT u.id, ${holdOf} AS hold FROM units u ${joinHolds('u')} WHERE u.agent_id = ANY($1::text[])`
 const lockAuthored =
   'SELECT id FROM units WHERE id = ANY($1::text[]) AND agent_id = ANY($2::text[]) ORDER BY id FOR UPDATE'
-/** What hangs on units goes first, all of a page at once: the database's own cascade would look row by row. */
+/** Dependent rows are deleted first, a page at a time: the database's cascade would process them row by row. */
 const hanging = ['unit_votes', 'unit_reports', 'sop_versions'] as const
 
 const countAuthored = `WITH ${holdMembers('unit', '$2')}
@@ -22,9 +22,9 @@ const countById = `SELECT ((SELECT count(*) FROM units WHERE id = ANY($1::text[]
   + (SELECT count(*) FROM reputation_ledger WHERE subject_id = ANY($1::text[])))::int AS n`
 
 /**
- * Units with what stands under their id: votes, reports, an SOP's wordings, what was gained by them. The count is of units; the rest goes
- * with them. With a unit that is erased alone its gains are taken back; where a subject goes, what others gained by its units stays theirs,
- * and says no more for what.
+ * Units with all data under their ids: votes, reports, SOP versions and reputation gained. Counts are in units; dependent data is deleted
+ * with them. Erasing a single unit also revokes the reputation gained by it. Erasing a subject keeps what others gained by its units,
+ * without naming the units.
  */
 export const unitHolder = (db: Database, { withdrawNaming }: Pick<KnowledgeParts, 'withdrawNaming'>): DataHolder => ({
   name: 'knowledge.units',
@@ -55,7 +55,7 @@ export const unitHolder = (db: Database, { withdrawNaming }: Pick<KnowledgeParts
     if (!subject) {
       const ids = [...plan]
       const { count } = await tx.unit.deleteMany({ where: { id: { in: ids } } })
-      // After the units, as everywhere: a reputation is locked last.
+      // After the units, because reputations are always locked last.
       await withdraw(tx, ids, manner?.now ?? new Date())
       return count
     }
@@ -68,13 +68,13 @@ export const unitHolder = (db: Database, { withdrawNaming }: Pick<KnowledgeParts
       await queryWithin(tx, `erase-${table}`, `DELETE FROM ${table} WHERE unit_id = ANY($1::text[])`, [ids])
     await queryWithin(tx, 'erase-units', 'DELETE FROM units WHERE id = ANY($1::text[])', [ids])
     await keepGains(tx, ids, subject.agents)
-    // Once nobody can ask about them any more: an answer that was given meanwhile is seen too.
+    // Withdraw after the deletion, so that responses stored in the meantime are included.
     await withdrawNaming(tx, ids)
     return ids.length
   },
   /**
-   * Of a subject: by whose they are, and everything that stands under the ids. Of one unit: by the id that documents themselves carry as
-   * well as by the rows'. What a foreign key should have taken, in its own tables.
+   * For a subject: searches by author and by all data under the ids. For one unit: searches by the id in documents and in rows, including
+   * tables that the foreign key should have cleared.
    */
   async residue(scope, plan, now) {
     const subject = subjectOf(scope)

@@ -11,10 +11,10 @@ import type { IsSuppressed } from './suppression.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 import { type Reader, readerOf, visibleTo } from './visibility.ts'
 
-/** A unit as an export gives it; what the other registry found of it is not taken over. */
+/** A unit in an export. Scores and votes of the other registry are not imported. */
 const UnitRecord = z.object({ id: UnitId, unit: Unit, visibility: z.enum(visibilities).optional() })
 
-/** Why a record is not one of ours. */
+/** Describes why a record does not match the export format. */
 export const refusalOf = (error: z.ZodError): Problem =>
   new Problem('invalid', {
     detail: 'The record is not valid.',
@@ -24,7 +24,7 @@ export const refusalOf = (error: z.ZodError): Problem =>
     })),
   })
 
-/** Units of the same ids that are here already, and whether they are known to the reader and say the same, whoever their author is. */
+/** Ids of existing units that are visible to the reader and have the same content, regardless of their author. */
 const selectSame = `SELECT u.id FROM units u JOIN json_to_recordset($1::json) AS s(id text, document jsonb) ON s.id = u.id
   WHERE u.document #- '{metadata,agent_id}' = s.document #- '{metadata,agent_id}' AND ${visibleTo('$2::text[]', '$3', '$4')}`
 const sameOf = async (tx: Transaction, units: readonly StorableUnit[], reader: Reader): Promise<Set<string>> => {
@@ -42,11 +42,11 @@ const sameOf = async (tx: Transaction, units: readonly StorableUnit[], reader: R
 
 export interface ImportParts {
   strict: boolean
-  /** Those of the ids that were erased here. */
+  /** Returns those ids that were erased in this installation. */
   erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
   isSuppressed: IsSuppressed
 }
-/** Counts an importer's refusals against the agent that imports. */
+/** Counts an importer's rejected content against the importing agent. */
 export const countingRefused: Importer['countRefused'] = (tx, refused, { author, ctx }) =>
   countRejections(
     tx,
@@ -57,9 +57,9 @@ export const countingRefused: Importer['countRefused'] = (tx, refused, { author,
 const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status: 'failed' as const, code, detail })
 
 /**
- * Takes units of another registry under their ids. The importing agent becomes their author; who wrote them is kept as their first author,
- * a name that nobody verified. What an erased agent wrote is refused; an erased agent's name in another author's text remains. Refused content is counted like any other: whoever
- * brings it here answers for it.
+ * Imports units of another registry under their ids. The importing agent becomes the author; the original author is stored as an unverified
+ * name. Units written by an erased agent are rejected; an erased agent's name in another author's text remains. Rejected content counts
+ * against the importing agent.
  */
 export const unitImporter = ({ strict, erasedAmong, isSuppressed }: ImportParts): Importer<StorableUnit> => ({
   part: 'knowledge_units',

@@ -7,7 +7,7 @@ import { Skill, SkillId } from './skills/contract.ts'
 import { visibilities } from './unit.ts'
 
 const when = z.iso.datetime()
-/** What a person is told of a record beside its content. */
+/** Facts about a record that a person sees next to its content. */
 const standing = {
   is_own: z.boolean().meta({ description: 'Written by an agent that you own: yours to correct and to erase' }),
   etag: z.string().meta({ description: 'For If-Match' }),

@@ -29,8 +29,8 @@ const inspect = (id: string, cookie?: string) =>
 const unitOf = async (id: string, cookie = owner.cookie) =>
   inspectUnit.output.parse((await inspect(id, cookie)).json).data
 
-describe('a unit', () => {
-  test('is shown with how it stands: whose, how judged, until when', async () => {
+describe('inspecting a unit', () => {
+  test('returns its ownership, scores and expiry', async () => {
     const id = await contributed(trace({}, { visibility: 'private' }))
     const seen = await unitOf(id)
     expect(seen).toMatchObject({
@@ -48,7 +48,7 @@ describe('a unit', () => {
     expect(shared.expires_at).toBeNull()
   })
 
-  test('has the tag by which it is corrected, and another one afterwards', async () => {
+  test('returns the ETag for a correction, which changes the ETag', async () => {
     const id = await contributed(trace())
     const { etag } = await unitOf(id)
     const correct = () =>
@@ -62,7 +62,7 @@ describe('a unit', () => {
     expect((await unitOf(id)).etag).not.toBe(etag)
   })
 
-  test('names the votes on it, and whom an SOP came from', async () => {
+  test('returns its votes and the expert of an SOP', async () => {
     const id = await contributed(sop())
     const voter = await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })
     const vote = await app.fetch('POST', `/v1/knowledge/${id}/validate`, { token: voter.token, body: { valid: true } })
@@ -74,7 +74,7 @@ describe('a unit', () => {
     })
   })
 
-  test('of others is read and nothing more; a private one, another tenant’s and one held for review is a 404', async () => {
+  test('of others is read-only; private units, those of other tenants and quarantined ones return 404', async () => {
     const [stranger, colleague] = [await signedIn(app), await signedIn(app, 'person', owner.organisationId)]
     const ids = {
       network: await contributed(trace()),
@@ -95,7 +95,7 @@ describe('a unit', () => {
     expect((await unitOf(ids.network)).quarantined_at).not.toBeNull()
   })
 
-  test('is for people: nobody, a token and an ended session are refused', async () => {
+  test('is limited to people: anonymous requests, tokens and ended sessions are rejected', async () => {
     const id = await contributed(trace())
     expect((await inspect(id)).status).toBe(401)
     expect((await app.fetch('GET', `/api/knowledge/${id}`, { token: agent.token })).status).toBe(403)
@@ -107,7 +107,7 @@ describe('a unit', () => {
     expect((await inspect(id, gone.cookie)).status).toBe(401)
   })
 
-  test('that was erased says so to its owner with the receipt, and is a 404 to others', async () => {
+  test('that was erased returns the receipt to its owner and 404 to others', async () => {
     const id = await contributed(trace())
     const erased = await app.fetch('DELETE', `/v1/knowledge/${id}`, {
       cookie: owner.cookie,
@@ -119,7 +119,7 @@ describe('a unit', () => {
     expect((await inspect(id, (await signedIn(app)).cookie)).status).toBe(404)
   })
 
-  test('is read with an audit entry that has its id and none of its words', async () => {
+  test('writes an audit entry with its id but without content', async () => {
     const id = await contributed(trace({ task: { objective: 'Whispered objective' } }))
     await unitOf(id)
     const entries = await app.db.prisma.auditEntry.findMany({ where: { resourceId: id, action: 'read' } })
@@ -128,7 +128,7 @@ describe('a unit', () => {
   })
 
   test.each(['nothing', 'kp:trace:', `kp:trace:${'x'.repeat(10_000)}`, 'kp:skill:abc', '%00'])(
-    'is not found by %s',
+    'returns 404 or 422 for the id %s',
     async (id) => {
       const told = await app.fetch('GET', `/api/knowledge/${encodeURIComponent(id)}`, { cookie: owner.cookie })
       expect([404, 422]).toContain(told.status)
@@ -136,8 +136,8 @@ describe('a unit', () => {
   )
 })
 
-describe('a skill', () => {
-  test('is shown with its files and how it stands', async () => {
+describe('inspecting a skill', () => {
+  test('returns its files, ownership and scores', async () => {
     const told = await app.fetch('POST', '/v1/skills', {
       token: agent.token,
       body: {

@@ -6,7 +6,7 @@ import { goneOrNever, type KnowledgeParts, shown, type UnitRow, unitColumns } fr
 import { etagOf, readerOf, visibleTo } from './visibility.ts'
 
 export interface InspectionParts extends Pick<KnowledgeParts, 'db' | 'erasures'> {
-  /** Days that records are kept, by visibility; null: for ever. */
+  /** Retention in days by visibility; null means unlimited. */
   periods(): Promise<Periods>
 }
 
@@ -42,7 +42,7 @@ const selectUnit = `SELECT ${unitColumns}, ${standingColumns},
 const selectSkill = `SELECT ${wholeSkillColumns}, ${standingColumns} FROM skills u WHERE u.id = $1 AND ${visible}`
 
 const dayMs = 86_400_000
-/** When retention removes a record, as the periods stand; null: never. */
+/** When retention deletes a record under the current periods; null means never. */
 export function expiryOf(row: { visibility: keyof Periods; created_at: Date }, periods: Periods): string | null {
   const days = periods[row.visibility]
   return days === null ? null : new Date(row.created_at.getTime() + days * dayMs).toISOString()
@@ -58,7 +58,7 @@ function standingOf(row: StandingRow, periods: Periods) {
   }
 }
 
-/** A unit or a skill as a person looks at it: its content, and what is done with it. */
+/** A person's view of a unit or skill: its content and how it is processed. */
 export const inspection = ({ db, erasures, periods }: InspectionParts) => ({
   inspectUnit: read(inspectUnit, async (ctx, { params: { id } }) => {
     const { agents, organisation, admin } = readerOf(ctx)

@@ -17,7 +17,7 @@ export const knowledgeJobs = (db: Database) => [
     },
   }),
   job({
-    // A reporter whom nobody claimed counts from its second day: nobody may come by again to notice.
+    // Reports by unclaimed agents count from the agent's second day; no request may happen then to trigger the check.
     name: 'knowledge.weigh-reports',
     payload: z.unknown(),
     cron: '7 * * * *',
@@ -29,7 +29,7 @@ export const knowledgeJobs = (db: Database) => [
       }),
   }),
   job({
-    // Likewise a voter; and of agents that somebody claimed since.
+    // The same applies to votes of unclaimed agents, and to votes of agents claimed since.
     name: 'knowledge.weigh-votes',
     payload: z.unknown(),
     cron: '11 * * * *',

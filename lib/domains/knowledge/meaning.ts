@@ -1,15 +1,15 @@
 import type { Subject } from '#lib/kernel/holder.ts'
 
 /**
- * Which references mean a subject. Agents choose their ids, so a stranger may have the name that a record gives to somebody else. A record
- * means the bearer of a name where it belongs to the bearer's organisation, or where it is shared with the network and was written after the
- * bearer was registered. A private or organisation-wide record of another organisation never does. Records that are written after the
- * bearer's fence was raised do not, either: the bearer writes nothing any more.
+ * Decides which references mean a subject. Agents choose their ids, so a name in a record may belong to a stranger. A record means the
+ * bearer of a name if it belongs to the bearer's organisation, or if it is shared with the network and was written after the bearer
+ * registered. A private or organisation-wide record of another organisation never does. Records written after the bearer's fence was raised
+ * do not either: the bearer no longer writes.
  */
 export interface Bearers {
-  /** As records name the subject: agents by their ids, an account with and without `user:`. */
+  /** Names of the subject in records: agents by id, an account with and without `user:`. */
   names: string[]
-  /** Of each name: `agent` or `account`, and the id of it. */
+  /** For each name: `agent` or `account`, and its id. */
   kinds: string[]
   ids: string[]
 }
@@ -22,7 +22,7 @@ export function bearersOf({ account, agents }: Subject): Bearers {
   }
 }
 
-/** A member of a WITH list: `meant (name, organisation_id, registered_at, fenced_at)`. The arguments are SQL for the arrays of {@link Bearers}. */
+/** A CTE `meant (name, organisation_id, registered_at, fenced_at)`. The arguments are SQL for the arrays of {@link Bearers}. */
 export const meantMember = (names: string, kinds: string, ids: string): string => `meant AS MATERIALIZED (
     SELECT n.name, b.organisation_id, b.registered_at, b.fenced_at
     FROM unnest(${names}::text[], ${kinds}::text[], ${ids}::text[]) AS n(name, kind, id)
@@ -33,18 +33,21 @@ interface Written {
   visibility: string
   at: string
 }
-/** Whether a record means the bearer `m` of {@link meantMember}. The members are SQL about the record. */
+/** Condition that a record means the bearer `m` of {@link meantMember}. The arguments are SQL about the record. */
 const means = ({ organisation, visibility, at }: Written): string =>
   `((m.organisation_id = ${organisation} OR (${visibility} = 'network' AND ${at} >= m.registered_at)) AND ${at} <= coalesce(m.fenced_at, 'infinity'))`
 
-/** Of the row `alias` of units or skills. */
+/** The condition for row `alias` of units or skills. */
 export const meansBy = (alias: string): string =>
   means({
     organisation: `${alias}.organisation_id`,
     visibility: `${alias}.visibility::text`,
     at: `${alias}.created_at`,
   })
-/** Of the version `v` of the SOP `u`; a version that was not shared with the network is not, whatever the SOP is now. */
+/**
+ * The condition for version `v` of SOP `u`. A version that was not shared with the network counts as private, whatever the SOP's current
+ * visibility.
+ */
 export const versionMeans = means({
   organisation: 'u.organisation_id',
   visibility: `(CASE WHEN coalesce(v.document->'metadata'->>'visibility', u.visibility::text) = 'network' THEN u.visibility::text ELSE 'private' END)`,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { changedPaths, mergePatch } from './merge-patch.ts'
 
-describe('a merge patch', () => {
-  // The examples of RFC 7396, appendix A, whose target and patch are objects.
+describe('mergePatch', () => {
+  // Examples of RFC 7396, appendix A, whose target and patch are objects.
   it.each([
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -14,14 +14,14 @@ describe('a merge patch', () => {
     [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
     [{ e: null }, { a: 1 }, { e: null, a: 1 }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
-  ])('%j with %j is %j', (target, patch, result) => {
+  ])('applied to %j with %j returns %j', (target, patch, result) => {
     const before = structuredClone(target)
     expect(mergePatch(target, patch)).toEqual(result)
     expect(target).toEqual(before)
   })
 })
 
-describe('changed paths', () => {
+describe('changedPaths', () => {
   it.each([
     [{ a: 1 }, { a: 1 }, []],
     [{ a: 1, b: 2 }, { b: 2, a: 1 }, []],
@@ -34,11 +34,11 @@ describe('changed paths', () => {
       ['steps.1.content'],
     ],
     [{ steps: [1] }, { steps: [1, 2] }, ['steps']],
-  ])('from %j to %j: %j', (before, after, paths) => {
+  ])('from %j to %j returns %j', (before, after, paths) => {
     expect(changedPaths(before, after)).toEqual(paths)
   })
 
-  it('name no member whose name somebody made up', () => {
+  it('omits member names chosen by authors', () => {
     const before = { steps: [{ input: { 'jane@example.org': 1 } }] }
     expect(changedPaths(before, { steps: [{ input: { 'john@example.org': 1 } }] })).toEqual(['steps.0.input'])
   })

@@ -4,7 +4,7 @@ export type Members = Record<string, Json>
 export const isObject = (value: Json): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** JSON Merge Patch (RFC 7396): members are merged, null removes one, everything else replaces. Changes neither argument. */
+/** JSON Merge Patch (RFC 7396): merges members, removes a member for null, replaces everything else. Does not modify its arguments. */
 export function mergePatch(target: object, patch: object): Members {
   const merged: Members = { ...target }
   for (const [key, value] of Object.entries(patch))
@@ -14,7 +14,7 @@ export function mergePatch(target: object, patch: object): Members {
   return merged
 }
 
-/** The names of members that only a schema chose may be told; those that people chose are content. */
+/** Members whose inner names are chosen by authors. Such names are content, so they must not appear in paths. */
 const open = new Set([
   'input',
   'input_schema',
@@ -27,8 +27,8 @@ const open = new Set([
 ])
 
 /**
- * Paths of what differs between two documents, such as `steps.2.content`: names and places, never what stands there. A list of another
- * length differs as a whole, and so does a member whose inner names are the author's own.
+ * Returns the paths at which two documents differ, such as `steps.2.content`, without any values. Lists of different length differ as a
+ * whole, and so do members whose inner names are chosen by authors.
  */
 export function changedPaths(before: Json, after: Json, path: string[] = []): string[] {
   if (Object.is(before, after)) return []
@@ -45,7 +45,7 @@ export function changedPaths(before: Json, after: Json, path: string[] = []): st
   return isSame(before, after) ? [] : here
 }
 
-/** Whether two JSON values are the same, whatever the order of their members. */
+/** Whether two JSON values are equal, regardless of member order. */
 function isSame(one: Json, other: Json): boolean {
   if (Object.is(one, other)) return true
   if (Array.isArray(one) && Array.isArray(other))

@@ -2,16 +2,16 @@ import type { Recognise } from '#lib/domains/pii/analyzer.ts'
 import { namesWarned, type Warned } from '#lib/domains/pii/named-fields.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
 
-/** Finds names of people in texts; undefined where no analyzer is connected. */
+/** Finds names of people in texts; undefined if no analyzer is configured. */
 export type Names = Recognise | undefined
 
-/** The warnings of one thing, with the names that are found in it. Outside of transactions. */
+/** Returns the warnings of one record, including names found in it. Call it outside of transactions. */
 export async function warningsWithNames(names: Names, of: Warned): Promise<string[]> {
   const [warnings] = await namesWarned(names, [of])
   return warnings ?? [...of.warnings]
 }
 
-/** A reply whose warnings are told with names, which are looked for once the transaction has committed: nobody waits for its locks. */
+/** Adds warnings about names to a reply. The search runs after the commit, so that no locks are held meanwhile. */
 export function namedAfterCommit<T extends { warnings?: string[] | undefined }>(
   names: Names,
   of: Omit<Warned, 'warnings'>,

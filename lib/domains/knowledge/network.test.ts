@@ -12,6 +12,6 @@ it.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['unknown', 'unknown'],
-])('%s is of %s', (address, network) => {
+])('networkOf(%s) returns %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** The eight groups of an IPv6 address, as numbers. */
+/** The eight groups of an IPv6 address as numbers. */
 function groupsOf(address: string): number[] {
   const [head = '', tail] = address.split('::')
   const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
@@ -11,8 +11,8 @@ function groupsOf(address: string): number[] {
 }
 
 /**
- * What one client has of an address: all of an IPv4 address, the /64 of an IPv6 address, whose other half a client chooses as it likes;
- * an IPv4 address within IPv6 is itself. Whatever is no address is itself.
+ * The network that one client controls: an IPv4 address, or the /64 of an IPv6 address, whose lower half the client chooses freely.
+ * IPv4-mapped IPv6 addresses become IPv4. Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
   const bare = address.split('%', 1)[0] ?? ''

@@ -8,7 +8,7 @@ import { textsOf } from './search/unit-texts.ts'
 import { searchVector } from './search/vector.ts'
 import { idPrefix, Unit } from './unit.ts'
 
-/** A unit as its row will be: sanitized, judged, its words taken. Pure; nothing is stored yet. */
+/** A unit ready to be stored: sanitized, scored and indexed. */
 export interface PreparedUnit {
   id: string
   type: Unit['@type']
@@ -17,28 +17,29 @@ export interface PreparedUnit {
   visibility: Unit['metadata']['visibility']
   domain: string
   document: Unit
-  /** The document as JSON text, as the database takes it. */
+  /** The document as JSON text for the database. */
   json: string
-  /** The registry's own, 0–1. */
+  /** The registry's own score, 0–1. */
   quality: number
-  /** A `tsvector` in its text form. */
+  /** A `tsvector` in text form. */
   search: string
   warnings: string[]
-  /** What its texts hold of others' data; the warnings speak of it. */
+  /** Personal data found in its texts; the warnings mention it. */
   found: readonly FieldFindings[]
-  /** How many fields the sanitizer changed. */
+  /** Number of fields that the sanitizer changed. */
   sanitized: number
-  /** Where. */
+  /** Where the sanitizer changed the unit. */
   sanitizedPlaces: SanitizedPlace[]
 }
 
 /**
- * From what was sent to what is stored. The author is the given agent; the id is the sender's or a new one.
- * Throws `SanitizationError`, also for a private key or a seed phrase, and `invalid` where nothing is left of a required field once markup is removed.
+ * Converts a sent unit to its stored form without storing it. The author is the given agent; the id is the sender's or a new one.
+ * @throws {SanitizationError} also for a private key or seed phrase
+ * @throws {Problem} `invalid` if nothing remains of a required field after sanitizing
  */
 export function prepareUnit(sent: Unit, { author, strict }: { author: string; strict: boolean }): PreparedUnit {
   const { value, changes, encoded } = sanitizeFields(sent, { strict })
-  // What the sanitizer took away may have been all that a required field held.
+  // Sanitizing may have emptied a required field.
   const unit = changes.length === 0 ? sent : revalidated(value)
   const found = scanFields(unit)
   const secret = secretIn(found)

@@ -5,7 +5,7 @@ import { pseudonyms } from './pseudonym.ts'
 const key = (fill: number) => () => new Uint8Array(32).fill(fill)
 const [one, other] = [pseudonyms(key(1)), pseudonyms(key(2))]
 
-it('is the same for the same name, differs by name and by key, and shows nothing of the name', () => {
+it('is equal for equal names, differs by name and key, and does not contain the name', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (name, another) => {
       expect(one(name)).toMatch(/^erased-[0-9A-Za-z]{12}$/)
@@ -16,6 +16,6 @@ it('is the same for the same name, differs by name and by key, and shows nothing
   )
 })
 
-it('stays what it was: what stands in records is found again', () => {
+it('is stable, so that pseudonyms in stored records are found again', () => {
   expect(one('agent-7')).toMatchInlineSnapshot(`"erased-u7ME5sDd0fOD"`)
 })

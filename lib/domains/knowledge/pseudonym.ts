@@ -5,8 +5,8 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const length = 12
 
 /**
- * One-way pseudonyms for names of the erased in others' records: `erased-` and 12 digits of base 62 (71 bits) of an HMAC-SHA256. The same
- * name has the same, so that two traces of one agent stay one; who lacks the key learns nothing by trying names.
+ * One-way pseudonyms for erased names in others' records: `erased-` and 12 base62 digits (71 bits) of an HMAC-SHA256. Equal names get equal
+ * pseudonyms, so two traces of one agent stay linked. Without the key, names cannot be tested against them.
  */
 export const pseudonyms =
   (key: () => Uint8Array): PseudonymOf =>

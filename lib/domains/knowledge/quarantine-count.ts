@@ -2,7 +2,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 
 const mostCounted = 1_001
 
-/** How many units and skills wait for review; stops at 1,001 of each. */
+/** Number of units and skills in quarantine; each count stops at 1,001. */
 export async function quarantined(db: Database): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     'quarantined',

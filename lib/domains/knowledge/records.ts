@@ -28,7 +28,7 @@ interface Listed {
 type ListedUnit = Listed & { document?: Unit }
 type ListedSkill = Listed & { document?: string; front_matter?: FrontMatter }
 
-/** Characters of a title and of a summary. */
+/** Maximum characters of a title and of a summary. */
 const [titleLength, summaryLength] = [300, 240]
 const columns =
   'u.id, u.agent_id, u.visibility::text AS visibility, u.quality_score, u.created_at, u.updated_at, u.quarantined_at'
@@ -38,14 +38,14 @@ const unitColumns = `${columns}, split_part(u.id, ':', 2) AS kind, u.domain,
 const skillColumns = `${columns}, 'skill' AS kind, NULL AS domain, u.name AS title, left(u.description, ${summaryLength}) AS summary`
 const typeOf = { trace: 'ReasoningTrace', pattern: 'ToolCallPattern', sop: 'ExpertSOP' } as const
 
-/** Units or skills, a line each: their texts stay here, where a snippet is cut from them. */
+/** Lists units or skills in short form. Full texts stay on the server, which cuts snippets from them. */
 export const records = ({ db, periods }: Omit<InspectionParts, 'erasures'>) => ({
   listRecords: read(listRecords, async (ctx, { query }) => {
     const { kind, domain, q } = query
     const isSkill = kind === 'skill'
     if (isSkill && domain !== undefined) throw invalid(['query', 'domain'], 'is for units alone')
     const filters = [kind, domain, query.min_quality, query.from, query.to]
-    // Texts are read only where words are looked for in them; without, a line has one size.
+    // Texts are only read for a word search; without one, all rows have about the same size.
     const texts = q === undefined ? '' : isSkill ? ', u.document, u.front_matter' : ', u.document'
     const size = q === undefined ? '1000' : 'pg_column_size(u.document)'
     const foundIn = isSkill

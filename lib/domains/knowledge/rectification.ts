@@ -21,7 +21,7 @@ interface OwnRow extends UnitRow {
   votes_against: number
 }
 
-/** Paths that an audit entry names at most. */
+/** Maximum number of paths in an audit entry. */
 const mostNamed = 50
 
 const refuseMember = (path: string[], what: string) =>
@@ -34,7 +34,10 @@ interface Correction {
   unit?: Members | undefined
   visibility?: string | undefined
 }
-/** The corrected document, as it was sent. Throws `invalid` for what cannot change, and where both ways to say the visibility differ. */
+/**
+ * Applies the correction to the document.
+ * @throws {Problem} `invalid` for fields that cannot change, and if the two ways to set the visibility disagree
+ */
 function corrected(row: OwnRow, { unit = {}, visibility }: Correction): Members {
   const patched = mergePatch(row.document, unit)
   const { metadata } = patched
@@ -61,7 +64,7 @@ function validated(value: unknown): Unit {
   })
 }
 
-/** A correction may not get around the size of a contribution; what makes the unit no larger is never refused. */
+/** A correction must not exceed the size limit of contributions, but one that does not make the unit larger is always accepted. */
 function refuseLarger({ actor }: MutationContext, before: Unit, after: PreparedUnit): void {
   const most = actor.quota.unitBytes
   const bytes = Buffer.byteLength(after.json)
@@ -72,7 +75,7 @@ function refuseLarger({ actor }: MutationContext, before: Unit, after: PreparedU
     )
 }
 
-/** Rewrites the row, and an SOP's present wording, whose approval was of the former text. Held for review where `isHeld`. */
+/** Rewrites the row and an SOP's current version, removing its approval, which was for the old text. Quarantines the unit if `isHeld`. */
 async function rewrite(
   { tx, now }: MutationContext,
   unit: PreparedUnit,
@@ -92,11 +95,11 @@ async function rewrite(
   return row.version
 }
 
-/** Rectification (GDPR art. 16): what was wrong is overwritten wherever it stands; it becomes no history. */
+/** Rectification (GDPR art. 16): incorrect data is overwritten everywhere and not kept as a former version. */
 export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: KnowledgeParts) =>
   mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
     const { agents, isAdmin, id: actorId } = ctx.actor
-    // An admin corrects what is shared; what is private is its author's and its owner's alone.
+    // An admin may correct shared units; private units may only be corrected by their author and its owner.
     const [row] = await ctx.tx.$queryRaw<OwnRow[]>`
       SELECT id, agent_id, document, visibility::text, quality_score, novelty, votes_for, votes_against, version, created_at, updated_at
       FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR (${isAdmin} AND visibility <> 'private')) FOR UPDATE`
@@ -120,7 +123,7 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: 
         details: { fields: [] },
         headers: { ETag: etagOf({ version: row.version, quality: row.quality_score }) },
       })
-    // Others judged the text that it had; who may see it is no part of that.
+    // Votes judged the old text; a change of visibility does not affect them.
     const isSameText = changed.every((path) => path === 'metadata.visibility')
     const quality = isSameText
       ? scoreOf(qualityOf(unit.document, row.novelty ?? noveltyAtFirst), {

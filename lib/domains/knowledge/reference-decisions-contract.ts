@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 
 const params = z.strictObject({ id: z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt') })
-/** Records of one decision, and of one list. */
+/** Maximum number of records per decision and per list. */
 export const mostRecords = 1_000
 export const referencePlaces = ['original_author', 'source.expert_id', 'metadata.validated_by', 'skill.author'] as const
 

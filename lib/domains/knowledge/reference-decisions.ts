@@ -24,9 +24,9 @@ interface Erased {
 export interface DecisionParts extends Pick<KnowledgeParts, 'withdrawAnswers'> {
   db: Database
   pseudonymOf: PseudonymOf
-  /** The erasure with this receipt, as the ledger has it, and what the data source changed. */
+  /** The erasure with this receipt from the ledger, and the records that the data source changed. */
   erasedSubject(receiptId: string, holder: string): Promise<Erased | undefined>
-  /** Adds to what the ledger has of the erasure. */
+  /** Adds items to the erasure's ledger entry. */
   noteItems(receiptId: string, holder: string, items: readonly string[]): Promise<void>
 }
 
@@ -43,7 +43,10 @@ const validatorIn = (document: string): string =>
   `coalesce(${document}->'metadata'->'validated_by' ?| $1::text[], false)`
 const anyVersion = (is: (document: string) => string): string =>
   `EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND coalesce(${is('v.document')}, false))`
-/** $1 the names, $2 until when a record was stored, $3 the records or null for all. Who wrote or approved a version is not among it: the erasure renamed that. */
+/**
+ * $1: the names; $2: latest storage time of a record; $3: record ids, or null for all. Authors and approvers of versions are not included:
+ * the erasure already renamed those.
+ */
 const undecided = `SELECT *, count(*) OVER ()::int AS total FROM (
     SELECT u.id, u.organisation_id, u.visibility::text AS visibility, array_remove(ARRAY[
         CASE WHEN u.original_author = ANY($1::text[]) THEN 'original_author' END,
@@ -55,10 +58,10 @@ const undecided = `SELECT *, count(*) OVER ()::int AS total FROM (
 
 const isSkill = (id: string): boolean => id.startsWith('kp:skill:')
 const same: Renaming = (name) => name
-/** No bearer: which names are meant does not decide. */
+/** Without bearers: the decision applies to the names regardless of whom they mean. */
 const nobody = { names: [], kinds: [], ids: [] }
 
-/** What admins decide about references that an erasure could not judge, or judged wrongly. */
+/** Admin decisions about references that an erasure could not judge, or judged wrongly. */
 export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSubject, noteItems }: DecisionParts) => {
   const erasedBy = async (receiptId: string): Promise<Erased> => {
     const erased = await erasedSubject(receiptId, referencesSource)
@@ -109,7 +112,7 @@ export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSub
           )
         const ids = decision === 'rename' ? asked : asked.filter((one) => erased.items.has(one))
         for (const one of ids) await refuseHeld(tx, { kind: isSkill(one) ? 'skill' : 'unit', id: one, agents: [] }, now)
-        // Before the change: a crash in between leaves a record in the ledger that was not renamed, which restores nothing.
+        // Noted before the change: after a crash in between, the ledger names a record that was not renamed, which is harmless.
         if (decision === 'rename') await noteItems(id, referencesSource, ids)
         const pseudonyms = pseudonymsOf(erased)
         const names = new Map(erased.agents.map((name) => [pseudonymOf(name), name]))

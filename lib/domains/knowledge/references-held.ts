@@ -8,11 +8,11 @@ import type { KnowledgeParts } from './stored-unit.ts'
 import { subjectOf } from './subject.ts'
 import type { PseudonymOf } from './suppression.ts'
 
-/** Its name, under which the ledger has what it renamed. */
+/** Name of this data source in the ledger. */
 export const referencesSource = 'knowledge.references'
 
 const validated = "document->'metadata'->'validated_by'"
-/** Units that contain one of the names $1 as a reference, in any version; each place has its index. */
+/** Units that contain one of the names $1 as a reference, in any version; every field has an index. */
 export const naming = `SELECT id FROM units WHERE attributed_to = ANY($1::text[])
   UNION SELECT id FROM units WHERE original_author = ANY($1::text[])
   UNION SELECT u.id FROM unnest($1::text[]) AS n(name) JOIN units u ON u.${validated} IS NOT NULL AND u.${validated} @> to_jsonb(n.name)
@@ -25,14 +25,17 @@ export const skillsNaming = `SELECT id FROM skills WHERE front_matter->>'author'
 /** Whether the document of `alias` names `m` as expert or validator. */
 const namedIn = (alias: string): string =>
   `(${alias}.document->'source'->>'expert_id' = m.name OR ${alias}.${validated} ? m.name)`
-/** Whether the unit `u` or one of its versions means the subject where it names it. Who wrote or approved a version the registry wrote down itself. */
+/**
+ * Whether the unit `u` or one of its versions means the subject. The registry itself recorded authors and approvers of versions, so those
+ * always do.
+ */
 const unitMeans = `(EXISTS (SELECT FROM meant m WHERE ${meansBy('u')}
       AND (u.attributed_to = m.name OR u.original_author = m.name OR ${namedIn('u')}))
     OR EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND (v.created_by = ANY($1::text[]) OR v.approved_by = ANY($1::text[])
       OR EXISTS (SELECT FROM meant m WHERE ${versionMeans} AND ${namedIn('v')}))))`
 const skillMeans = `EXISTS (SELECT FROM meant m WHERE ${meansBy('s')} AND s.front_matter->>'author' = m.name)`
 
-/** $1 to $3 the bearers, $4 the agents of the subject, whose own records are deleted, $5 the present. */
+/** $1 to $3: the bearers; $4: the subject's agents, whose own records are deleted; $5: the current time. */
 const meant = meantMember('$1', '$2', '$3')
 const unitsFrom = `FROM (${naming} UNION ${doing}) AS f JOIN units u ON u.id = f.id`
 const skillsFrom = `FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id`
@@ -41,7 +44,7 @@ const planUnits = `WITH ${holdMembers('unit', '$5')}, ${meant}
 const planSkills = `WITH ${holdMembers('skill', '$5')}, ${meant}
   SELECT s.id, ${holdOf} AS hold ${skillsFrom} ${joinHolds('s')} WHERE s.agent_id <> ALL($4::text[]) AND ${skillMeans}`
 const countOf = (plan: string): string => `SELECT count(*)::int AS n FROM (${plan}) AS p WHERE p.hold IS NULL`
-/** By what the documents of the items $4 themselves say in these places. */
+/** Searches the documents of the items $4 directly instead of using the indexes. */
 const countInDocuments = `WITH ${meant} SELECT ((SELECT count(*) FROM units u WHERE u.id = ANY($4::text[])
     AND EXISTS (SELECT FROM meant m WHERE ${meansBy('u')} AND ${namedIn('u')}))
   + (SELECT count(*) FROM sop_versions v JOIN units u ON u.id = v.unit_id WHERE v.unit_id = ANY($4::text[])
@@ -49,9 +52,9 @@ const countInDocuments = `WITH ${meant} SELECT ((SELECT count(*) FROM units u WH
   + (SELECT count(*) FROM skills s WHERE s.id = ANY($4::text[]) AND ${skillMeans}))::int AS n`
 
 /**
- * References in others' units, SOPs and skills that mean the subject: attribution, `validated_by`, who wrote or approved a version. The
- * records are others' and stay, with their scores; a one-way pseudonym replaces the name. An item is the id of such a record. Records that
- * only contain an equal name stay as they are, and no count shows them; an admin decides about them.
+ * References to the subject in others' units, SOPs and skills: attribution, `validated_by`, authors and approvers of versions. The records
+ * belong to others and remain, with their scores; a one-way pseudonym replaces the name. An item is the id of such a record. Records that
+ * only contain an equal name are neither changed nor counted; an admin decides about them.
  */
 export const referencesHolder = (
   db: Database,
@@ -60,7 +63,7 @@ export const referencesHolder = (
   const renaming = (subject: Subject): Renamings => {
     const { account } = subject
     const bearers = bearersOf(subject)
-    // A person has one pseudonym, however a record names them.
+    // A person has one pseudonym for every form of their name in records.
     const of = (name: string) => pseudonymOf(account !== null && name === `user:${account}` ? account : name)
     const among = (names: readonly string[]) => {
       const some = new Set(names)
@@ -113,7 +116,7 @@ export const referencesHolder = (
       await withdrawAnswers(tx, ...items)
       return units + skills
     },
-    /** By the indexes of names, wherever they stand; and in the documents that were to change. */
+    /** Searches the name indexes, and the documents that should have changed. */
     residue(scope, items, now) {
       const subject = subjectOf(scope)
       if (!subject) return Promise.resolve(0)

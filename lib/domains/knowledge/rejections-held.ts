@@ -4,7 +4,7 @@ import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-
 import { rejectionsKept } from './rules.ts'
 import { doersOf, subjectOf } from './subject.ts'
 
-/** Counts of refused contributions: who, when, at which stage. */
+/** Counts of rejected contributions: agent, time and sanitizer stage. */
 export const rejectionsHolder = (db: Database): DataHolder => ({
   name: 'knowledge.rejections',
   store: 'postgresql',
@@ -33,7 +33,7 @@ export const rejectionsHolder = (db: Database): DataHolder => ({
     if (!subjectOf(scope)) return 0
     return (await tx.contentRejection.deleteMany({ where: { id: { in: [...items] } } })).count
   },
-  /** By whose they are as well as by their ids. */
+  /** Searches by agent and by id. */
   residue(scope, items) {
     const subject = subjectOf(scope)
     if (!subject) return Promise.resolve(0)

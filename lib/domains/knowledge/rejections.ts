@@ -13,7 +13,7 @@ const insert = (db: Database, agentId: string, now: Date, stage: string) =>
     stage,
   ])
 
-/** The refusal that a {@link SanitizationError} means: stage, field and place, never the content. */
+/** Converts a {@link SanitizationError} to a refusal with stage, field and position, never the content. */
 export const rejectionOf = (
   { stage, path, place, rule }: SanitizationError,
   afterRollback?: () => Promise<unknown>,
@@ -25,7 +25,7 @@ export const rejectionOf = (
     ...(afterRollback && { afterRollback }),
   })
 
-/** Sanitizes outside a transaction, and counts a refusal against the agent: stage and time, never the content. */
+/** Sanitizes outside of a transaction. Counts a rejection against the agent with stage and time, never the content. */
 export async function recordRejection<T>(db: Database, agentId: string, now: Date, sanitize: () => T): Promise<T> {
   try {
     return sanitize()
@@ -36,7 +36,7 @@ export async function recordRejection<T>(db: Database, agentId: string, now: Dat
   }
 }
 
-/** Sanitizes within a mutation: the refusal is counted although the transaction is rolled back. */
+/** Sanitizes within a mutation. The rejection is counted although the transaction is rolled back. */
 export function recordingRejection<T>(db: Database, agentId: string, now: Date, sanitize: () => T): T {
   try {
     return sanitize()
@@ -46,7 +46,7 @@ export function recordingRejection<T>(db: Database, agentId: string, now: Date, 
   }
 }
 
-/** Counts refusals at those stages, with the rest of the transaction. */
+/** Counts rejections at these stages within the transaction. */
 export async function countRejections(
   tx: Transaction,
   agentId: string,
@@ -60,8 +60,8 @@ export async function countRejections(
 }
 
 /**
- * Whether so much was refused lately that what is changed now waits for a review: of whoever changes it, or of its author, in whose name
- * it stands.
+ * Whether recent rejections of the actor or of the author put a changed record into quarantine. The author counts because the record is
+ * published under its name.
  */
 export async function isUnderReview(
   tx: Transaction,

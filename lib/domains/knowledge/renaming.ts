@@ -12,7 +12,7 @@ import type { Unit } from './unit.ts'
 
 interface UnitRow {
   id: string
-  /** Those of the names whose bearer the record means. */
+  /** Those names whose bearer the record means. */
   meant: string[]
   document: Unit
   novelty: number | null
@@ -34,13 +34,13 @@ interface SkillRow {
   front_matter: FrontMatter
   files: { path: string; content: string }[]
 }
-/** What takes the place of a name; the name itself where nothing does. */
+/** Returns the replacement of a name, or the name itself. */
 export type Renaming = (name: string) => string
 export interface Renamings {
   bearers: Bearers
-  /** Of names that an author wrote; `meant` are those whose bearer the record means. */
+  /** Renames names written by authors; `meant` are those whose bearer the record means. */
   written(meant: readonly string[]): Renaming
-  /** Of names that the registry wrote down: who wrote a version, and who approved it. */
+  /** Renames names recorded by the registry: authors and approvers of versions. */
   recorded: Renaming
 }
 
@@ -57,7 +57,7 @@ const updateWordings = `UPDATE sop_versions v SET document = s.document, created
   FROM json_to_recordset($1::json) AS s(unit_id text, version int, document jsonb, created_by text, approved_by text)
   WHERE v.unit_id = s.unit_id AND v.version = s.version`
 
-/** The documents and columns of units, and their former wordings. What was found of them stays: score, votes, novelty. */
+/** Renames in documents, columns and former versions of units. Score, votes and novelty stay. */
 export async function renameUnits(
   tx: Transaction,
   ids: readonly string[],
@@ -99,7 +99,7 @@ export async function renameUnits(
   }))
   await queryWithin(tx, 'rename-in-units', updateUnits, [JSON.stringify(sent)])
   if (wordings.length > 0) await queryWithin(tx, 'rename-in-wordings', updateWordings, [JSON.stringify(wordings)])
-  // Of what may change, an SOP's expert alone is searched for.
+  // Of the fields that may change, only an SOP's expert is searchable.
   const found = changed.filter(
     ({ before, document }) =>
       document['@type'] === 'ExpertSOP' &&
@@ -117,7 +117,7 @@ export async function renameUnits(
   return changed.length
 }
 
-/** Another text is judged anew by the database's own rule; this one says the same but for a name, so its novelty stays. */
+/** A database trigger resets the novelty of a changed text. Here only a name changes, so the novelty is restored. */
 async function renameWords(tx: Transaction, rows: readonly { id: string; novelty: number | null; search: string }[]) {
   if (rows.length === 0) return
   const ids = rows.map(({ id }) => id)
@@ -135,7 +135,7 @@ async function renameWords(tx: Transaction, rows: readonly { id: string; novelty
   )
 }
 
-/** The front matter of skills, in their text too; what it says otherwise stays as its author wrote it. */
+/** Renames in the front matter of skills, also in their full text; the rest of the front matter is unchanged. */
 export async function renameSkills(
   tx: Transaction,
   ids: readonly string[],

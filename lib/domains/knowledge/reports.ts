@@ -9,19 +9,19 @@ import { ownerKey, readerOf, visibleTo } from './visibility.ts'
 import { bornBefore, hashedNetwork, isHeardSql, voiceSql } from './voices.ts'
 import { plainText } from './votes.ts'
 
-/** Locked, so that the reports of one unit are counted one after the other. */
+/** Locks the unit, so that its reports are counted one after another. */
 const selectReported = `SELECT u.quarantined_at IS NOT NULL AS quarantined,
     (SELECT owner_id FROM agent_owners WHERE id = $5) AS owner_id
   FROM units u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')} FOR NO KEY UPDATE OF u`
 
-/** Units that enough reporters want looked at. */
+/** Units with enough reporters for quarantine. */
 const selectDue = `SELECT r.unit_id AS id, count(DISTINCT ${voiceSql('r', 'r.reporter_id', 'a')})::int AS reporters
   FROM unit_reports r LEFT JOIN agent_owners a ON a.id = r.reporter_id
   WHERE r.settled_at IS NULL AND ($1::text IS NULL OR r.unit_id = $1)
     AND ${isHeardSql('r.reporter_id', 'a', '$2')}
   GROUP BY r.unit_id HAVING count(*) >= $3::int`
 
-/** Holds back what enough reporters want looked at: one unit, or all. Returns what is newly held, with how many reported it. */
+/** Quarantines reported units with enough reporters: one unit, or all. Returns newly quarantined units and their numbers of reporters. */
 export async function quarantineReported(
   tx: Transaction,
   unitId: string | null,
@@ -43,7 +43,7 @@ export async function quarantineReported(
   return due.filter(({ id }) => ids.has(id))
 }
 
-/** What the log says of a unit that its reports put into quarantine; whoever reported it is not told. */
+/** Audit entry for a unit quarantined by reports; does not name the reporters. */
 export const quarantineEntry = ({ id, reporters }: { id: string; reporters: number }) => ({
   resourceId: id,
   resourceType: 'knowledge',
@@ -52,7 +52,7 @@ export const quarantineEntry = ({ id, reporters }: { id: string; reporters: numb
   details: { fields: ['quarantined_at'], reporters },
 })
 
-/** Who reports: an agent, or a person who may write; auditors and passers-by change nothing. */
+/** Returns the reporter: an agent, or a person with write permission. Auditors and anonymous users cannot report. */
 function reporterOf({ actor }: Context): string {
   const [agent] = actor.agents
   if (actor.kind === 'agent' && agent !== undefined) return agent

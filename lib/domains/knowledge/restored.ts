@@ -5,7 +5,7 @@ export interface Restored {
   wasPublic: boolean
 }
 
-/** A unit or skill that a restored backup brought back, locked: it is stored, and was at that time. */
+/** A unit or skill that a restored backup brought back, locked. Undefined unless it is stored and already existed at that time. */
 export async function restoredRecord(
   tx: Transaction,
   scope: { unit: string } | { skill: string },

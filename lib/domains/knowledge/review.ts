@@ -6,7 +6,7 @@ import { award } from './reputation/award.ts'
 import type { KnowledgeParts } from './stored-unit.ts'
 import type { Unit } from './unit.ts'
 
-/** Lists stop counting here, and say so. */
+/** Totals stop counting at this number. */
 const mostCounted = 1_001
 const mostReports = 20
 
@@ -47,7 +47,7 @@ interface Reviewed {
   held: boolean
 }
 
-/** What is held for review, and what an admin decides about it. */
+/** Quarantined records, and the admin's decisions about them. */
 export const review = ({ db }: Pick<KnowledgeParts, 'db'>) => ({
   list: read(listQuarantine, async (_ctx, { query: { cursor, limit } }) => {
     const after = placeOf(cursor)
@@ -92,7 +92,7 @@ export const review = ({ db }: Pick<KnowledgeParts, 'db'>) => ({
     if (isReleased) {
       if (isSkill) await tx.$executeRaw`UPDATE skills SET quarantined_at = NULL WHERE id = ${id}`
       else await tx.$executeRaw`UPDATE units SET quarantined_at = NULL WHERE id = ${id}`
-      // What was held from the start earned nothing until now; what had earned keeps its one entry, and what was imported earns none.
+      // Records quarantined from the start earn reputation only now. Others keep their one ledger row, and imported records earn none.
       if (!row.imported)
         await award(tx, row.agent_id, isSkill ? 'skill' : row.type === 'ExpertSOP' ? 'sop' : 'unit', [id], now)
     }

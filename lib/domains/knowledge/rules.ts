@@ -16,7 +16,7 @@ const weights = new Map<string, Weights>(
   }),
 )
 const usual: Weights = [0.25, 0.35, 0.15, 0.25]
-/** Until a job has compared the unit with its domain. */
+/** Novelty until a job has compared the unit with its domain. */
 export const noveltyAtFirst = 0.5
 
 const distinct = <T>(items: Iterable<T>): number => new Set(items).size
@@ -55,46 +55,46 @@ function partsOf(unit: Unit): Omit<Parts, 'novelty'> {
   }
 }
 
-/** The registry's own quality of a unit before anybody voted, 0–1, rounded to four places; weighed by what counts in its domain. */
+/** The registry's own quality of a unit, without votes: 0–1, rounded to four places, weighted by task domain. */
 export function qualityOf(unit: Unit, novelty: number = noveltyAtFirst): number {
   const [c, n, d, o] = weights.get(unit.metadata.task_domain) ?? usual
   const { completeness, diversity, outcome } = partsOf(unit)
   return rounded(c * completeness + n * novelty + d * diversity + o * outcome)
 }
 
-/** What was found by those who used a unit: sums of the weights of their votes. */
+/** Judgement of users: sums of the weights of their votes. */
 export interface Votes {
   for: number
   against: number
 }
-/** The formula's own say, as a sum of weights: so many votes of weight 1 outweigh it by half. */
+/** Weight of the formula against votes, as a sum of vote weights. */
 const formulaWeight = 5
 
 /**
- * A unit's quality with its votes counted in, 0–1, rounded to four places: the weighted mean of the formula's value
- * ({@link qualityOf}, novelty included) and of the votes, each 1 or 0.
+ * Quality of a unit including votes, 0–1, rounded to four places: the weighted mean of the formula's value ({@link qualityOf}, including
+ * novelty) and of the votes, each 1 or 0.
  */
 export const scoreOf = (base: number, votes: Votes): number =>
   rounded((formulaWeight * base + votes.for) / (formulaWeight + votes.for + votes.against))
 
-/** What a vote weighs by its voter's reputation: 0.5 without any, 1 from a score of 5, 2 from 15 on; never more, never less. */
+/** Weight of a vote by the voter's reputation: 0.5 without any, 1 at a score of 5, at most 2 from 15. */
 export const voteWeight = (reputation: number): number => rounded(Math.min(2, 0.5 + Math.max(0, reputation) / 10))
 
-/** So many reporters with distinct owners put a unit into quarantine. */
+/** Number of reporters with distinct owners that puts a unit into quarantine. */
 export const reportsToQuarantine = 3
-/** How old an agent must be for its reports and votes to count while nobody claimed it, in milliseconds. */
+/** Age in milliseconds from which reports and votes of an unclaimed agent count. */
 export const ageToCount = 24 * 3_600_000
 
-/** Rejections within this window, in milliseconds, … */
+/** Period in milliseconds in which rejections count towards {@link rejectionsToQuarantine}. */
 export const rejectionWindow = 3_600_000
-/** … of which so many put what comes next into quarantine. */
+/** Number of rejections after which further contributions are quarantined. */
 export const rejectionsToQuarantine = 3
-/** Milliseconds that counts of rejections are kept, so that an admin sees who tries again and again. */
+/** Retention of rejection counts in milliseconds, so that admins notice repeated attempts. */
 export const rejectionsKept = 30 * 86_400_000
 
 const rawPrompt = /^\s*(?:(?:human|user|assistant)\s*:|<\|?(?:user|assistant)\|?>)/im
 
-/** What the contributor should look at; data minimisation (GDPR art. 5(1)(c)) asks for what was learned, not for a raw prompt. */
+/** Warnings for the contributor. Data minimisation (GDPR art. 5(1)(c)) calls for what was learned rather than a raw prompt. */
 export function warningsOf(unit: Unit): string[] {
   const warnings: string[] = []
   if (unit['@type'] === 'ReasoningTrace' && (unit.task.objective.length > 2_000 || rawPrompt.test(unit.task.objective)))
@@ -102,6 +102,6 @@ export function warningsOf(unit: Unit): string[] {
   return warnings
 }
 
-/** Whom a unit's content came from, where that is not its author: the expert of an SOP. */
+/** Source of a unit's content other than its author: the expert of an SOP, else null. */
 export const attributedTo = (unit: Unit): string | null =>
   unit['@type'] === 'ExpertSOP' ? unit.source.expert_id : null

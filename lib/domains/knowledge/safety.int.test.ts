@@ -31,7 +31,7 @@ const review = (id: string, decision: string, more = {}) =>
   })
 
 describe('rejections', () => {
-  it('are counted by agent, stage and hour, never with content, and show who is near the quarantine', async () => {
+  it('are counted by agent, stage and hour without content, and show agents close to quarantine', async () => {
     const agent = await issuedAgent(app, ['write'])
     expect(await rejections()).toMatchObject({ total: 0, agents: [], agents_total: 0, threshold: 3 })
     for (const [n, text] of [attack, 'zero\u200bwidth', attack].entries()) {
@@ -61,7 +61,7 @@ describe('rejections', () => {
     })
   })
 
-  it('count towards the quarantine for an hour, and stay on the page for thirty days', async () => {
+  it('count towards quarantine for an hour, and stay listed for thirty days', async () => {
     const agent = await issuedAgent(app, ['write'])
     for (let n = 0; n < 2; n++) await contribute(agent, attack)
     expect(await about(agent)).toMatchObject({ standing: 'near', last_hour: 2 })
@@ -79,7 +79,7 @@ describe('rejections', () => {
   })
 })
 
-describe('what is held', () => {
+describe('a quarantined unit', () => {
   async function held(): Promise<{ id: string; agent: Issued }> {
     const agent = await issuedAgent(app, ['write'])
     for (let n = 0; n < 3; n++) await contribute(agent, attack)
@@ -88,7 +88,7 @@ describe('what is held', () => {
   const listed = async (id: string) =>
     (await app.fetch('GET', '/v1/quarantine?limit=100', admin)).json.data.find((one: { id: string }) => one.id === id)
 
-  it('is released once, however often it is clicked', async () => {
+  it('is released once by repeated requests', async () => {
     const { id } = await held()
     expect(await listed(id)).toMatchObject({ reports: [], settled_reports: 0 })
     const clicks = await Promise.all([1, 2, 3].map(() => review(id, 'release')))
@@ -100,7 +100,7 @@ describe('what is held', () => {
     ])
   })
 
-  it('under one Idempotency-Key is answered alike', async () => {
+  it('gets the same response for a repeated Idempotency-Key', async () => {
     const { id } = await held()
     const headers = { 'Idempotency-Key': 'release-once' }
     const clicks = [await review(id, 'release', { headers }), await review(id, 'release', { headers })]
@@ -108,7 +108,7 @@ describe('what is held', () => {
     expect(clicks[1]?.json).toEqual(clicks[0]?.json)
   })
 
-  it('and kept held says afterwards that its reports were looked at', async () => {
+  it('that remains in quarantine lists its reports as reviewed', async () => {
     const author = await issuedAgent(app, ['write'])
     const { id } = (await contribute(author, 'Something doubtful.')).json.data
     for (let n = 0; n < 3; n++) {
@@ -121,7 +121,7 @@ describe('what is held', () => {
     expect(await listed(id)).toMatchObject({ reports: [], settled_reports: 3 })
   })
 
-  it.each(['person', 'manager', 'auditor'] as const)('is no business of a %s', async (role) => {
+  it.each(['person', 'manager', 'auditor'] as const)('cannot be reviewed by a %s', async (role) => {
     const { id } = await held()
     const { cookie } = await signedIn(app, role)
     expect((await app.fetch('GET', '/v1/quarantine', { cookie })).status).toBe(403)

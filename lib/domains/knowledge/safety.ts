@@ -23,7 +23,7 @@ interface AgentRow {
   agents: number
 }
 
-/** What admins see of the safety of content beside the quarantine. */
+/** Admin views of content safety, apart from the quarantine list. */
 export const safetyService = (db: Database) => ({
   rejections: read(summariseRejections, async ({ now }, { query: { period } }) => {
     const starts = pointsOf(period, now)

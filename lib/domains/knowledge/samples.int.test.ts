@@ -65,7 +65,7 @@ afterAll(() => test.close())
 const idOf = (unit: Unit): string => unit.id ?? ''
 const get = (path: string, { token }: Issued) => test.fetch('GET', path, { token })
 
-/** Every text of a JSON value by its path, and every other value as JSON. */
+/** Maps paths of a JSON value to texts; other values are included as JSON. */
 function leaves(value: unknown, path = '', into = new Map<string, string>()): Map<string, string> {
   if (typeof value !== 'object' || value === null)
     into.set(path, typeof value === 'string' ? value : `json:${JSON.stringify(value)}`)
@@ -78,9 +78,9 @@ function leaves(value: unknown, path = '', into = new Map<string, string>()): Ma
 const textOf = (value: unknown): string =>
   [...leaves(value).values()].filter((text) => !text.startsWith('json:')).join('\n')
 
-/** What a browser takes for a comment, a declaration or a tag; written without a look at the sanitizer's own code. */
+/** What a browser takes for a comment, declaration or tag; written independently of the sanitizer. */
 const markup = /<!--[\s\S]*?-->|<![^>]*>|<\/?[a-z][^<>]*>/gi
-/** The pieces of markup without which `sent` is `stored`; undefined when anything else differs. */
+/** Returns the markup removed from `sent` to get `stored`; undefined if anything else differs. */
 function removedFrom(sent: string, stored: string): string[] | undefined {
   const text = sent.normalize('NFC')
   const removed: string[] = []
@@ -101,7 +101,7 @@ interface Difference {
   stages: string
   characters: number
 }
-/** Field by field, what is stored otherwise than it was sent; fails where the sanitizer's stages do not name it. */
+/** Returns the stored differences by field; fails for those that the sanitizer did not report. */
 function differences(sent: Unit, stored: unknown, agentId: string): Difference[] {
   const { value, changes } = sanitizeFields(sent)
   const expected = Unit.parse(value)
@@ -128,14 +128,14 @@ function differences(sent: Unit, stored: unknown, agentId: string): Difference[]
   })
 }
 
-/** Nine words in a row from the middle of a text. */
+/** Nine consecutive words from the middle of a text. */
 function fromTheMiddle(text: string): string {
   const words = [...text.matchAll(/[\p{L}\p{N}_]{3,}/gu)].map(([word]) => word)
   const middle = Math.floor(words.length / 2)
   return words.slice(Math.max(0, middle - 4), middle + 5).join(' ')
 }
 const wordsOf = (text: string): string => [...text.matchAll(/[\p{L}\p{N}_]{3,}/gu)].map(([word]) => word).join(' ')
-/** The place at which it is found, from 1; 0 where it is not on the first page. */
+/** Rank at which it is found, from 1; 0 if it is not on the first page. */
 async function placeOf(list: string, id: string, q: string, reader: Issued): Promise<number> {
   const { status, json, text } = await get(`${list}?limit=20&q=${encodeURIComponent(q)}`, reader)
   if (status !== 200) throw new Error(`answered ${status}: ${text}`)
@@ -143,12 +143,12 @@ async function placeOf(list: string, id: string, q: string, reader: Issued): Pro
 }
 
 describe(`real input: ${origin}`, () => {
-  it('every unit is taken, one by one; what differs afterwards is what stages 1, 2 and 4 name, and it is little', async () => {
+  it('every unit is accepted; differences are few and only those of stages 1, 2 and 4', async () => {
     expect(units.length).toBeGreaterThan(2)
     const table: Difference[] = []
     for (const sent of units) {
       const told = await test.fetch('POST', '/v1/knowledge', { token: author.token, body: sent })
-      // What is refused is a fault of the sanitizer, unless an attack is shown.
+      // A rejection is a sanitizer bug, unless the text contains an attack.
       expect([idOf(sent), told.status, told.json.code]).toEqual([idOf(sent), 201, undefined])
       const read = await get(`/v1/knowledge/${idOf(sent)}`, author)
       expect(read.json.data).toEqual(told.json.data)
@@ -166,18 +166,18 @@ describe(`real input: ${origin}`, () => {
     )
     expect(table.length / fields).toBeLessThan(isThere ? 0.01 : 0.2)
     expect(gone / all).toBeLessThan(isThere ? 0.03 : 0.2)
-    // Pages that an agent fetched are markup for a good part; nothing else is.
+    // Only web pages fetched by agents consist of markup to a large part.
     for (const { id, characters } of table)
       expect(characters / (lengths.get(id) ?? 0)).toBeLessThan(isThere ? 0.04 : 0.4)
   })
 
-  it('each is found by words from its middle, by its author and by whom its visibility allows', async () => {
+  it('each unit is found by words from its middle, by its author and by readers whom its visibility allows', async () => {
     const [whole, places]: [Map<string, string>, number[]] = [new Map(), []]
     for (const unit of units) whole.set(idOf(unit), wordsOf(textOf(sanitizeFields(unit).value)))
     for (const unit of units) {
       const id = idOf(unit)
       const q = fromTheMiddle(whole.get(id) ?? '')
-      // Some tell of the same task in the same words; all of them are right.
+      // Some units describe the same task in the same words; all of them are valid results.
       const alike = [...whole.values()].filter((text) => text.includes(q)).length
       const place = await placeOf('/v1/knowledge', id, q, author)
       places.push(place)
@@ -192,7 +192,7 @@ describe(`real input: ${origin}`, () => {
     console.info(`found at places ${places.join(' ')}`)
   })
 
-  it('a batch takes all of them, and stores the same', async () => {
+  it('a batch accepts all units and stores the same', async () => {
     const anew = units.map(({ id: _, ...unit }) => unit)
     const told = await test.fetch('POST', '/v1/knowledge/batch', { token: stranger.token, body: { units: anew } })
     expect([told.status, told.json.stored, told.json.failed]).toEqual([200, units.length, 0])

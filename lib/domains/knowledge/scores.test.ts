@@ -11,7 +11,7 @@ const step = (type: string, tool?: string) => ({
 })
 const times = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
 
-/** What was reckoned by hand from the formula: completeness, diversity, outcome. Novelty is 0.5. */
+/** Expected values computed by hand from the formula: completeness, diversity, outcome. Novelty is 0.5. */
 const shapes: Record<string, (meta: Record<string, unknown>) => Unit> = {
   // 3/4·0.5 + 3/20·0.2 = 0.405; 1/3·3 = 1; 0.9
   'a short trace': (meta) => trace({}, meta),
@@ -66,7 +66,7 @@ const shapes: Record<string, (meta: Record<string, unknown>) => Unit> = {
     ),
 }
 
-describe('the quality of a unit before anybody voted', () => {
+describe('quality of a unit before any vote', () => {
   it.each([
     ['a short trace', 'design', 0.65125],
     ['a short trace', 'finance', 0.711],
@@ -99,7 +99,7 @@ describe('the quality of a unit before anybody voted', () => {
     expect(Math.abs((unit ? qualityOf(unit) : Number.NaN) - quality)).toBeLessThan(0.000051)
   })
 
-  it('moves with its novelty by what novelty weighs in the domain, and with an SOP’s test cases', () => {
+  it('depends on novelty by its weight in the domain, and on an SOP’s test cases', () => {
     const moved = (task_domain: string) =>
       qualityOf(trace({}, { task_domain }), 1) - qualityOf(trace({}, { task_domain }), 0)
     expect(
@@ -110,7 +110,7 @@ describe('the quality of a unit before anybody voted', () => {
   })
 })
 
-describe('the score of a unit', () => {
+describe('score of a unit', () => {
   it.each([
     [0.5, { for: 0, against: 0 }, 0.5],
     [0.5, { for: 5, against: 0 }, 0.75],
@@ -121,7 +121,7 @@ describe('the score of a unit', () => {
     expect(scoreOf(base, votes)).toBe(score)
   })
 
-  it('is between 0 and 1 whatever the votes, rises with each for it and sinks with each against it', () => {
+  it('is between 0 and 1 for any votes, rises with votes for it and falls with votes against it', () => {
     const weight = fc.double({ min: 0, max: 1e6, noNaN: true })
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), weight, weight, (base, pro, contra) => {

@@ -13,8 +13,8 @@ import { etagOf, type Reader, readerOf, visibleTo } from './visibility.ts'
 import { voting } from './votes.ts'
 
 /**
- * Many readers' questions at once, each with its own rights; one look into the index for each, also while the planner still thinks that
- * the table is small.
+ * Reads units for many readers at once, each with its own access rights. Uses one index lookup per reader, even while the planner considers
+ * the table small.
  */
 const selectVisible = `SELECT q.n, found.*
   FROM json_to_recordset($1::json) AS q(n int, id text, agents text[], organisation text, admin boolean)

@@ -6,23 +6,23 @@ import { award } from './reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
 
 export interface StorableUnit extends PreparedUnit {
-  /** Who wrote it in the registry that it is imported from. */
+  /** The author in the registry that the unit was imported from. */
   originalAuthor?: string | null
 }
 export interface StorageOptions {
   organisationId: string
   now: Date
 }
-/** What became of each, by id. Ids in none of the sets were not given. */
+/** Outcome per id. Ids in none of the sets were not passed in. */
 export interface Storage {
   stored: Set<string>
-  /** Of the stored, those held for review. */
+  /** Subset of `stored`. */
   quarantined: Set<string>
   inUse: Set<string>
   erased: Set<string>
 }
 
-/** What stands in one row of {@link insertUnits}, with its type. */
+/** Columns and types of a row of {@link insertUnits}. */
 const columns = [
   ['id', 'text'],
   ['type', 'unit_type'],
@@ -45,13 +45,16 @@ const valuesOf = (unit: StorableUnit): unknown[] => [
   unit.quality,
   unit.search,
 ]
-/** $1 author, $2 organisation, $3 the present, $4 since when refusals count, $5 how many put into quarantine, $6 the ids; then the rows. */
+/**
+ * $1: author; $2: organisation; $3: current time; $4: start of the rejection window; $5: rejections that cause quarantine; $6: ids; then
+ * the rows.
+ */
 const common = 6
 
 /**
- * One statement for so many units, an SOP's first wording beside its unit. An id that is in use or was erased is left out and reported.
- * Rows come in the order of their ids, so that of two requests with the same ids one waits for the other. Values are parameters each:
- * the database would take a document apart twice that came within a larger one.
+ * One statement for `count` units and the first versions of SOPs. Ids in use or erased are skipped and reported. Rows are ordered by id, so
+ * that concurrent requests with the same ids wait instead of deadlocking. Values are separate parameters, because the database would parse
+ * a document within a larger one twice.
  */
 const insertUnits = (count: number): string => {
   const row = (n: number): string =>
@@ -88,8 +91,8 @@ const inOrder = (one: { id: string }, other: { id: string }): number =>
   one.id < other.id ? -1 : one.id > other.id ? 1 : 0
 
 /**
- * Stores prepared units whose ids are distinct, with their search words and an SOP's first wording, within the caller's transaction; all
- * of one author, an agent of the organisation. The caller audits what was stored, and says what it was worth ({@link awardStored}).
+ * Stores prepared units of one author with distinct ids, with their search words and first SOP versions, in the caller's transaction. The
+ * author must be an agent of the organisation. The caller writes audit entries and calls {@link awardStored}.
  */
 export async function storeUnits(
   tx: Transaction,
@@ -105,7 +108,7 @@ export async function storeUnits(
   const insert = () => queryWithin<Fate>(tx, `store-${ids.length}-units`, statementFor(ids.length), values)
   await queryWithin(tx, 'storing', 'SAVEPOINT storing', [])
   const fates = await insert().catch(async (error: unknown) => {
-    // An erasure committed while the statement waited for one of its ids: the second look sees it.
+    // An erasure committed while the statement waited for one of its ids; the second attempt sees it.
     if (!hasSqlState(error, 'KP410')) throw error
     await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT storing')
     return insert()
@@ -121,7 +124,7 @@ export async function storeUnits(
   }
 }
 
-/** Gives the author what the stored units are worth; what is held for review earns nothing yet. Locks the author's reputation: call it last. */
+/** Awards the author reputation for stored units; quarantined units earn nothing yet. Locks the author's reputation, so call it last. */
 export async function awardStored(
   tx: Transaction,
   author: string,

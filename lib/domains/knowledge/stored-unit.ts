@@ -5,7 +5,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Names } from './names-told.ts'
 import type { Unit } from './unit.ts'
 
-/** What knowledge asks of erasure, which it does not know. */
+/** Functions of the erasure domain, which this domain does not import. */
 export interface Erasures {
   begin(
     tx: Transaction,
@@ -26,16 +26,16 @@ export interface KnowledgeParts {
   db: Database
   erasures: Erasures
   strict: boolean
-  /** Takes stored answers that hold the resources' former content out of use, so that no repetition tells it. */
+  /** Withdraws stored idempotent responses that contain the resources' former content, so that retries do not return it. */
   withdrawAnswers(tx: Transaction, ...resourceIds: string[]): Promise<unknown>
-  /** Takes stored answers out of use that name units or skills which are erased. */
+  /** Withdraws stored idempotent responses that name erased units or skills. */
   withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
-  /** Keys the hashes of reporters' networks. */
+  /** Key for hashes of reporters' networks. */
   networkKey: () => Uint8Array
   names: Names
 }
 
-/** A row as it is read for an answer. */
+/** Columns that a response needs. */
 export interface UnitRow {
   id: string
   document: Unit
@@ -47,7 +47,7 @@ export interface UnitRow {
 }
 export const unitColumns = 'u.id, u.document, u.visibility, u.quality_score, u.version, u.created_at, u.updated_at'
 
-/** A row as the API shows it. */
+/** The API form of a unit. */
 export const shown = (row: UnitRow) => ({
   id: row.id,
   unit: { ...row.document, id: row.id },
@@ -57,7 +57,7 @@ export const shown = (row: UnitRow) => ({
   updated_at: row.updated_at.toISOString(),
 })
 
-/** Why a unit or skill is not there for somebody: 410 with the receipt for its former owner, 404 for all others. */
+/** Problem for a missing unit or skill: 410 with the receipt for its former owner, 404 for others. */
 export async function goneOrNever(
   { receiptFor }: Pick<Erasures, 'receiptFor'>,
   { actor }: Pick<Context, 'actor'>,

@@ -42,7 +42,7 @@ const itemsOf = (plans: Plans): Record<string, number> =>
   Object.fromEntries([...plans].map(([name, { items }]) => [name, items.length]))
 const none = () => Object.fromEntries(holders().map(({ name }) => [name, 0]))
 
-/** Every row of the tables, as text, so that nothing that changes is missed. */
+/** All rows of the tables as text, so that every change is detected. */
 const tables = [
   ...['units', 'unit_votes', 'unit_reports', 'sop_versions', 'skills', 'skill_files', 'search_words', 'search_news'],
   ...['reputation', 'reputation_ledger', 'content_rejections', 'idempotency_records'],
@@ -77,7 +77,7 @@ interface Cast {
   other: Issued
   third: Issued
 }
-/** A person with two agents, and two strangers with one each, all old enough to count. */
+/** A person with two agents and two strangers with one each, all old enough that their votes count. */
 async function cast(): Promise<Cast> {
   const [person, one, another] = [await signedIn(test, 'admin'), await signedIn(test), await signedIn(test)]
   const agent = (owner: Person) => issuedAgent(test, ['read', 'write'], { owner, tier: 'pro' })
@@ -98,7 +98,7 @@ const hold = (kind: string, targetId: string, more: { expiresAt?: Date; released
     },
   })
 
-describe('a subject with something in every place', () => {
+describe('a subject with data in every place', () => {
   let all: Cast
   let plans: Plans
   let theirs: { trace: string; sop: string; imported: string; skill: string }
@@ -136,7 +136,7 @@ describe('a subject with something in every place', () => {
       cookie: person.cookie,
       body: { reason: 'mine too' },
     })
-    // The person approves somebody's SOP, and revises nothing.
+    // The person approves another author's SOP without revising it.
     expect((await test.fetch('POST', `/v1/sop/${theirs.sop}/approve`, { cookie: person.cookie })).status).toBe(200)
     for (const agentId of [a.id, `user:${person.accountId}`, other.id])
       await test.db.prisma.contentRejection.create({
@@ -146,12 +146,12 @@ describe('a subject with something in every place', () => {
     await gather()
   })
 
-  it('is planned whole, each item once, and the plan changes nothing', async () => {
+  it('is planned completely, each item once, and planning changes nothing', async () => {
     const before = await everything()
     plans = await plan(all.subject)
     expect(itemsOf(plans)).toEqual({
       'knowledge.words': 3,
-      // One's own, and a stranger's about one's unit.
+      // The subject's own response, and a stranger's about the subject's unit.
       'idempotency.answers': 2,
       'knowledge.votes': 2,
       'knowledge.reports': 2,
@@ -159,14 +159,14 @@ describe('a subject with something in every place', () => {
       'knowledge.rejections': 2,
       'knowledge.units': 2,
       'knowledge.skills': 1,
-      // Two units and a skill, two votes, two sums.
+      // Gains for two units, a skill and two votes, and two totals.
       'knowledge.reputation': 7,
     })
     for (const { items } of plans.values()) expect(items).toEqual([...new Set(items)].sort())
     expect(await everything()).toEqual(before)
   })
 
-  it('is in the inventory, and in no stranger’s', async () => {
+  it('is listed in its own inventory and in no other', async () => {
     const now = test.clock.now()
     for (const holder of holders()) {
       const held = await holder.inventory(all.subject, now)
@@ -179,12 +179,12 @@ describe('a subject with something in every place', () => {
     expect(await ending('knowledge.units')).toBeUndefined()
   })
 
-  it('leaves a residue everywhere before it is erased', async () => {
+  it('has residue everywhere before the erasure', async () => {
     for (const [name, left] of Object.entries(await residue(all.subject, plans)))
       expect([name, left > 0]).toEqual([name, true])
   })
 
-  it('names ids that nobody takes again, and whether they were public', async () => {
+  it('returns ids that can never be reused, and whether they were public', async () => {
     const { items } = plans.get('knowledge.units') ?? { items: [] }
     await test.db.query(undefined, "UPDATE units SET visibility = 'private' WHERE id = $1", [items[0]])
     const found = await test.db.transaction(
@@ -196,7 +196,7 @@ describe('a subject with something in every place', () => {
     ])
   })
 
-  it('goes from everywhere, by counts that are the plan’s, and the rows of others stay with their scores', async () => {
+  it('is erased everywhere as planned, and others’ rows keep their scores', async () => {
     const { other, third } = all
     const strangers = `('${other.id}', '${third.id}')`
     const kept = async () => ({
@@ -239,7 +239,7 @@ describe('a subject with something in every place', () => {
       ).map(({ id, version }) => [id, version]),
     )
 
-  it('is a pseudonym where others named it, the same for the same name, and nowhere else a word of it', async () => {
+  it('is replaced by a pseudonym in others’ records, equal for equal names, and does not occur anywhere else', async () => {
     const { mine, other, person } = all
     const [a, b] = mine.map(({ id }) => id)
     const after = (await test.fetch('GET', `/v1/knowledge/${theirs.trace}`, { token: other.token })).json.data.unit
@@ -268,7 +268,7 @@ describe('a subject with something in every place', () => {
     expect(await versions()).toEqual(new Map([...former].map(([id, version]) => [id, version + 1])))
   })
 
-  it('is not found by its former name, and by the new one the SOP is', async () => {
+  it('is not found by its old name; the SOP is found by the pseudonym', async () => {
     await gather()
     const { other, mine } = all
     const found = async (q: string) =>
@@ -282,7 +282,7 @@ describe('a subject with something in every place', () => {
     expect(await found(first(mine).id)).toEqual([])
   })
 
-  it('erased again, by the same plan or a new one, it changes nothing', async () => {
+  it('erasing it again by the same or a new plan changes nothing', async () => {
     const before = await everything()
     expect(await erase(all.subject, plans)).toEqual({ ...none(), 'knowledge.words': 3 })
     expect(await everything()).toEqual(before)
@@ -292,7 +292,7 @@ describe('a subject with something in every place', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('the jobs go on without it: sums stay when another votes, when votes are weighed, and when an agent is claimed', async () => {
+  it('jobs continue afterwards: sums stay correct for new votes, weighing and claims', async () => {
     const { other, mine } = all
     await test.db.query(undefined, 'DELETE FROM tokens WHERE agent_id = ANY($1)', [mine.map(({ id }) => id)])
     await test.db.query(undefined, 'DELETE FROM agents WHERE id = ANY($1)', [mine.map(({ id }) => id)])
@@ -319,8 +319,8 @@ describe('a subject with something in every place', () => {
   })
 })
 
-describe('what a hold covers', () => {
-  it('stays with its words, its votes and its author’s name, counted by the hold; what ended or was released holds nothing', async () => {
+describe('a legal hold', () => {
+  it('retains the record with its words, votes and author’s name, counted by hold, until it ends or is released', async () => {
     const { subject, mine, other } = await cast()
     const me = first(mine)
     const [held, ofOther, free, ended, released] = [
@@ -361,17 +361,17 @@ describe('what a hold covers', () => {
     expect(await kept()).toEqual(before)
     expect(before[0]?.length).toBe(3)
     expect(await residue(subject, plans)).toEqual(none())
-    // Released, it is what is left to do.
+    // After the release, the rest remains to be erased.
     await test.db.prisma.legalHold.updateMany({ data: { releasedAt: test.clock.now() } })
     const rest = await plan(subject)
     expect(rest.get('knowledge.units')).toEqual({ items: [held, ofOther].sort(), held: {} })
-    // By author, by id, and a vote, a wording and a stranger's gain under the ids.
+    // By author, by id, and a vote, a version and a stranger's gain under the ids.
     expect((await residue(subject, rest))['knowledge.units']).toBe(2 + 2 + 1 + 1 + 1)
     await erase(subject, rest)
     expect(await residue(subject, rest)).toEqual(none())
   })
 
-  it('a hold on an account covers what came from each of its agents, for the erasure of one unit too', async () => {
+  it('on an account covers the data of all its agents, also when erasing a single unit', async () => {
     const { subject, mine, other } = await cast()
     const owner = (await test.db.prisma.agent.findUniqueOrThrow({ where: { id: other.id } })).ownerId ?? ''
     const id = await contribute(
@@ -386,7 +386,7 @@ describe('what a hold covers', () => {
   })
 })
 
-it('an agent alone: its owner’s other agents keep what is theirs', async () => {
+it('erasing one agent keeps the data of its owner’s other agents', async () => {
   const { mine, other } = await cast()
   const [gone, stays] = [first(mine), first(mine.slice(1))]
   const theirs = await contribute(other, trace())
@@ -404,7 +404,7 @@ it('an agent alone: its owner’s other agents keep what is theirs', async () =>
   expect(await rowsOf('unit_votes', `voter_id = '${stays.id}'`)).toHaveLength(1)
 })
 
-it('what others do between plan and erasure leaves nothing: neither their answers nor their words about it', async () => {
+it('votes and reports by others between plan and erasure leave no residue in rows or stored responses', async () => {
   const { subject, mine, other, third } = await cast()
   const id = await contribute(first(mine), trace())
   const plans = await plan(subject)
@@ -428,7 +428,7 @@ it('what others do between plan and erasure leaves nothing: neither their answer
   expect([again.status, again.json.code]).toEqual([410, 'erased'])
 })
 
-it('an SOP whose expert went keeps its novelty and its score, also when it is judged again', async () => {
+it('an SOP keeps novelty and score after its expert’s erasure, also when novelty is computed again', async () => {
   const { subject, mine, other } = await cast()
   const id = await contribute(
     other,

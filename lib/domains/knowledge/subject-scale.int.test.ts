@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 /**
- * Ten agents of a subject with a thousand units, and ninety others with nine thousand. All agents vote on each other's units. It ends with the
- * statistics that autovacuum gathers sooner or later: plans must not depend on when.
+ * Ten agents of a subject with a thousand units, and ninety others with nine thousand. All agents vote on each other's units. Finally
+ * updates the statistics like autovacuum, so that query plans do not depend on its timing.
  */
 const seed = `
   INSERT INTO organisations (id, name, created_at) VALUES ('org', 'Test', now());
@@ -41,7 +41,7 @@ const watched = [
   ...['content_rejections', 'search_words', 'search_news'],
 ]
 
-/** How often each table was read from end to end, as the server counts it once the connections that read are closed. */
+/** Sequential scans per table. The server counts them when the reading connections are closed. */
 const scans = async (): Promise<Record<string, number>> =>
   withConnection(database.ownerUrl, async (client) => {
     const others = async () =>
@@ -58,7 +58,7 @@ const scans = async (): Promise<Record<string, number>> =>
     return Object.fromEntries(rows.map(({ name, n }) => [name, n]))
   })
 
-it('plan, erasure and verification go by indexes: with 10,000 rows of each, no table is read from end to end', async () => {
+it('plan, erasure and verification use indexes: with 10,000 rows per table there is no sequential scan', async () => {
   await withConnection(database.ownerUrl, (client) => client.query(seed))
   const before = await scans()
   const test = await testApp({}, { ...database, drop: async () => {} })
@@ -81,7 +81,7 @@ it('plan, erasure and verification go by indexes: with 10,000 rows of each, no t
   }
   await test.close()
   expect(await scans()).toEqual(before)
-  // What it counts, it notices.
+  // Check that the counter detects a scan.
   await withConnection(database.ownerUrl, (client) => client.query('SELECT count(document) FROM units'))
   expect((await scans()).units).toBe((before.units ?? 0) + 1)
 })

@@ -28,7 +28,7 @@ const ask = async (method: string, path: string, body: unknown) => {
 const rows = async (): Promise<number> =>
   (await test.db.prisma.unit.count()) + (await test.db.prisma.skill.count()) + (await test.db.prisma.sopVersion.count())
 
-describe('an erased agent’s name in what others contribute is a text', () => {
+describe('an erased agent’s name in others’ contributions is plain text', () => {
   it.each([
     ['the expert of an SOP', '/v1/knowledge', () => sop(from(gone))],
     ['the expert of an SOP, at its own route', '/v1/sop', () => sop(from(gone))],
@@ -54,7 +54,7 @@ describe('an erased agent’s name in what others contribute is a text', () => {
   })
 })
 
-it('an import refuses what an erased agent wrote, and stores what others wrote with the name', async () => {
+it('an import rejects units by an erased agent, and stores others’ units that contain the name', async () => {
   const record = (id: string, unit: unknown) => ({ id, unit: Object.assign({}, unit, { id }), visibility: 'network' })
   const document = {
     ...{ agent_id: 'elsewhere', exported_at: '2026-02-01T00:00:00Z', schema_version: 'v1', scope: 'all' },

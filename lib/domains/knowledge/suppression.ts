@@ -1,13 +1,13 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Unit } from './unit.ts'
 
-/** Those of the ids of agents that were erased here, found by keyed hashes. Inside a transaction it needs no second connection. */
+/** Returns those agent ids that were erased here, found by keyed hashes. Pass `tx` inside a transaction to avoid a second connection. */
 export type IsSuppressed = (kind: 'agent', values: readonly string[], tx?: Transaction) => Promise<readonly string[]>
 
-/** The replacement for an erased agent's name in another author's record: one-way, and the same for the same name. */
+/** Returns the one-way pseudonym that replaces an erased agent's name in other authors' records. */
 export type PseudonymOf = (value: string) => string
 
-/** A document with other names in its references; itself where none changes. */
+/** Renames references in a document; returns the same object if none changes. */
 export function renamed(document: Unit, to: (name: string) => string): Unit {
   const { metadata } = document
   const validators = metadata.validated_by?.map(to)

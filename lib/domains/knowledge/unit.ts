@@ -5,9 +5,9 @@ export const visibilities = ['private', 'org', 'network'] as const
 
 const Text = z.string()
 const Words = z.string().min(1, 'must not be empty')
-/** A name or an id: short enough for an index. */
+/** A name or id, short enough for an index. */
 const Name = Words.max(300, 'takes 300 characters at most')
-/** Steps of a unit. */
+/** Maximum steps of a unit. */
 const most = 1_000
 const tooMany = `takes ${most} at most`
 const Share = z.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1')
@@ -111,7 +111,7 @@ export const ExpertSOP = z
   })
   .meta({ id: 'ExpertSOP' })
 
-/** One knowledge unit of any type. */
+/** A knowledge unit of any type. */
 export const Unit = z.discriminatedUnion('@type', [ReasoningTrace, ToolCallPattern, ExpertSOP]).meta({ id: 'Unit' })
 export type Unit = z.output<typeof Unit>
 

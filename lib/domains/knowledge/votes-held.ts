@@ -5,7 +5,7 @@ import { doersOf, subjectOf } from './subject.ts'
 
 interface Kind {
   table: 'unit_votes' | 'unit_reports'
-  /** The column of who did it. */
+  /** Column of the actor. */
   who: 'voter_id' | 'reporter_id'
   what: string
   held: string
@@ -14,16 +14,16 @@ interface Kind {
 }
 
 /**
- * Of a person, also what is under their key alone, because the agent that did it is gone: $2 has these keys. What an agent did that is
- * there and not in the scope, because a hold keeps it, stays.
+ * Rows that only a person's key identifies, because the agent was deleted; $2 has these keys. Rows of an existing agent outside of the
+ * scope, which a legal hold retains, stay.
  */
 const orphaned = ({ who }: Kind): string =>
   `owner_key = ANY($2::text[]) AND NOT EXISTS (SELECT FROM agent_owners a WHERE a.id = t.${who})`
 const keysOf = ({ account }: Subject): string[] => (account === null ? [] : [`user:${account}`])
 
 /**
- * What agents said of others' units. The rows go; the sums of the units, and whether one is held for review, stay as they are: they are
- * others' scores, and nobody counts them anew from the rows.
+ * Votes and reports of agents about others' units. Erasure deletes the rows. The units' sums and quarantine stay: they are others' scores
+ * and are not recomputed from the rows.
  */
 const saidHolder = (db: Database, kind: Kind): DataHolder => {
   const { table, who, what, held, purpose, kept } = kind
@@ -67,7 +67,7 @@ const saidHolder = (db: Database, kind: Kind): DataHolder => {
       )
       return gone?.n ?? 0
     },
-    /** By who did it, and by who answers for them, whatever the unit. */
+    /** Searches by actor and by owner key, regardless of the unit. */
     residue(scope) {
       const subject = subjectOf(scope)
       if (!subject) return Promise.resolve(0)
@@ -83,7 +83,7 @@ const saidHolder = (db: Database, kind: Kind): DataHolder => {
   }
 }
 
-/** Votes and reports of a subject; the item is the unit. */
+/** Votes and reports of a subject; items are unit ids. */
 export const saidHolders = (db: Database): DataHolder[] => [
   saidHolder(db, {
     table: 'unit_votes',

@@ -12,8 +12,8 @@ import { hashedNetwork } from './voices.ts'
 import { weighVotes } from './weighing.ts'
 
 /**
- * The unit locked, so that its votes are counted one after the other; and who answers for author and voter, who are claimed by nobody
- * until the vote stands.
+ * Locks the unit, so that its votes are counted one after another, and the agents of author and voter, so that neither is claimed before
+ * the vote is stored.
  */
 const selectVoted = `SELECT u.agent_id, u.attributed_to, u.original_author, u.quality_score,
     (SELECT ${ownerKeySql('a')} FROM agent_owners a WHERE a.id = u.agent_id FOR KEY SHARE) AS author_key,
@@ -30,8 +30,8 @@ interface VotedRow {
 }
 
 /**
- * One text that somebody wrote about a unit: sanitized, and looked through for what it should not tell. Throws `SanitizationError`, also
- * for a private key or a seed phrase.
+ * Sanitizes a text about a unit and scans it for personal data.
+ * @throws {SanitizationError} also for a private key or seed phrase
  */
 export function plainText(text: string, field: string, strict: boolean) {
   try {
@@ -46,8 +46,8 @@ export function plainText(text: string, field: string, strict: boolean) {
 }
 
 /**
- * A vote: once per owner, never on one's own. Once it counts it moves the unit's quality, and is worth something to the voter: at once for
- * whom somebody answers; else from the voter's second day, once for each network.
+ * A vote: one per owner and never for one's own unit. Once counted, it changes the unit's quality and earns the voter reputation. Votes of
+ * owned agents count immediately; those of unclaimed agents from their second day, one per network.
  */
 export const voting = ({
   db,

@@ -6,7 +6,10 @@ import type { Unit } from './unit.ts'
 import { bornBefore, isHeardSql, voiceSql } from './voices.ts'
 
 const [voice, counted] = [voiceSql('v', 'v.voter_id', 'a'), voiceSql('k', 'k.voter_id', 'b')]
-/** Votes `v` of agents `a` that are heard since $1, and whose voice was not heard on their unit before. Who was erased has no say any more. */
+/**
+ * Uncounted votes `v` of agents `a` that count by now ($1 is {@link bornBefore}), unless the same voice already counted on the unit. Votes
+ * of erased agents are excluded.
+ */
 const due = `unit_votes v JOIN agent_owners a ON a.id = v.voter_id
   WHERE v.weight = 0 AND ${isHeardSql('v.voter_id', 'a', '$1')} AND NOT EXISTS (
     SELECT FROM unit_votes k LEFT JOIN agent_owners b ON b.id = k.voter_id
@@ -22,14 +25,14 @@ interface DueVote {
   valid: boolean
   reputation: number
 }
-/** A vote that counts from now on. */
+/** A vote that has just been counted. */
 export interface CountedVote {
   voter: string
   valid: boolean
   weight: number
 }
 
-/** Moves the sums of a locked unit's votes and judges it anew. Who voted and was erased stays in the sums. Returns its quality. */
+/** Changes the vote sums of a locked unit and recomputes its quality. Votes of erased agents stay in the sums. Returns the quality. */
 export async function moveVotes(tx: Transaction, unitId: string, by: Votes): Promise<number> {
   const [row] = await tx.$queryRaw<{ document: Unit; novelty: number | null; for: number; against: number }[]>`
     UPDATE units SET votes_for = round(greatest(0, votes_for + ${by.for}::float8)::numeric, 4)::float8,
@@ -46,8 +49,8 @@ export const sumsOf = (votes: readonly { valid: boolean; weight: number }[]): Vo
 }
 
 /**
- * Forgets what was found of a locked unit's former text, and that it was ever compared with others: a vote is about the text that it was
- * cast on. What the voters gained stays theirs. Returns the quality that its new text has of itself.
+ * Deletes the votes and the novelty of a locked unit after its text changed: votes are about the old text. Voters keep their reputation.
+ * Returns the quality of the new text.
  */
 export async function dropVotes(tx: Transaction, unitId: string, document: Unit): Promise<number> {
   await tx.unitVote.deleteMany({ where: { unitId } })
@@ -57,8 +60,8 @@ export async function dropVotes(tx: Transaction, unitId: string, document: Unit)
 }
 
 /**
- * Counts what may count by now of a locked unit's votes, each with the weight that its voter has now, and gives the voters what a vote is
- * worth. Locks their reputations: call it last. Returns what counts newly, and the quality if that moved it.
+ * Counts the votes of a locked unit that have become countable, with the voters' current weights, and awards reputation to the voters.
+ * Locks their reputations, so call it last. Returns the newly counted votes, and the quality if it changed.
  */
 export async function weighVotes(
   tx: Transaction,
@@ -84,14 +87,14 @@ export async function weighVotes(
   return { votes, quality }
 }
 
-/** Counts the votes that came of age, unit by unit, each in a transaction of its own. Returns how many count newly. */
+/** Counts votes whose waiting time is over, each unit in its own transaction. Returns the number of newly counted votes. */
 export async function weighWaitingVotes(db: Database, now: Date): Promise<number> {
   let [n, last] = [0, '']
   for (;;) {
     const units = await db.query<{ id: string }>('due-votes', selectUnits, [bornBefore(now), last])
     for (const { id } of units) {
       const { votes } = await db.transaction(async (tx) => {
-        // In the order in which a vote and a claim lock them: the agents, then the unit.
+        // Lock in the order used by votes and claims: the agents, then the unit.
         await tx.$queryRaw`SELECT a.id FROM agent_owners a WHERE a.id IN (SELECT voter_id FROM unit_votes WHERE unit_id = ${id} AND weight = 0)
           ORDER BY a.id FOR KEY SHARE`
         await tx.$queryRaw`SELECT id FROM units WHERE id = ${id} FOR NO KEY UPDATE`

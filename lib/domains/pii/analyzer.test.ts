@@ -6,7 +6,7 @@ const person = (text: string, written: string): Recognised => {
   const start = text.indexOf(written)
   return { entity: 'PERSON', start, end: start + written.length, score: 0.9 }
 }
-/** Finds one name wherever it stands, and remembers what it was asked. */
+/** Finds one name anywhere and records its requests. */
 function analyzer(answers: (text: string) => boolean = () => true) {
   const asked: string[] = []
   const recognise: Recognise = async (text) => {
@@ -22,7 +22,7 @@ function analyzer(answers: (text: string) => boolean = () => true) {
   return { asked, recognise }
 }
 
-test('of a name that reaches over what was found, what stands beside it is kept', () => {
+test('merging keeps the words of a name next to an overlapping finding', () => {
   const text = 'Ask Ada Beispiel a@b.example Nobody today'
   const found = merged(text, scan(text), [person(text, 'Ada Beispiel a@b.example Nobody')])
   expect(found.map(({ kind, start, end }) => [kind, text.slice(start, end)])).toEqual([
@@ -34,7 +34,7 @@ test('of a name that reaches over what was found, what stands beside it is kept'
   expect(merged(text, [], [{ ...person(text, 'Ada'), entity: 'NRP' }])).toEqual([])
 })
 
-test('many short texts are one question, and each finding comes to its own text', async () => {
+test('many short texts share one request, and each finding is assigned to its own text', async () => {
   const { asked, recognise } = analyzer()
   const texts = [
     'Ada Beispiel did it.',
@@ -58,11 +58,11 @@ test('many short texts are one question, and each finding comes to its own text'
     ['Ada Beispiel', 'Ada Beispiel'],
   ])
   expect([asked.length, missing.size]).toEqual([1, 0])
-  // Ids, dates and words without a capital name nobody: they are not sent.
+  // Ids, dates and words without a capital cannot be names and are not sent.
   expect(asked[0]).not.toMatch(/nothing|trace|2026/)
 })
 
-test('the analyzer is not shown what we found, no credential and no number of a trade; places stay', async () => {
+test('findings, credentials and numbers of trades are masked for the analyzer without changing offsets', async () => {
   const { asked, recognise } = analyzer()
   const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
   const texts = [
@@ -85,7 +85,7 @@ test('the analyzer is not shown what we found, no credential and no number of a 
   expect(asked.join('\n')).toContain('Bought ETH from Ada Beispiel at 0000')
 })
 
-test('a long text goes in parts at once, cut between sentences; beyond so many, and where no answer came, it is missing', async () => {
+test('a long text is sent in concurrent parts split between sentences; excess or unanswered parts are missing', async () => {
   const long = 'Some words, and Ada Beispiel too. '.repeat(3_000)
   const all = analyzer()
   const { findings, missing } = await withNames(all.recognise, [long, 'Ada Beispiel'], [[], []])
@@ -102,7 +102,7 @@ test('a long text goes in parts at once, cut between sentences; beyond so many, 
   expect([huge.asked.length, beyond.missing.size]).toEqual([8, 1])
 })
 
-test('without an analyzer nothing is asked and nothing is missing', async () => {
+test('without an analyzer nothing is requested and nothing is missing', async () => {
   const ours = [scan('a@b.example')]
   expect(await withNames(undefined, ['a@b.example'], ours)).toEqual({ findings: ours, missing: new Set() })
 })

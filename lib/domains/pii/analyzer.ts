@@ -2,17 +2,17 @@ import { credentialForms } from './credentials.ts'
 import { type Finding, finding, type Kind, settled } from './findings.ts'
 import { strategyDetails } from './strategy.ts'
 
-/** What an analyzer of names found, in UTF-16 offsets; `entity` is its own word for the kind. */
+/** A name found by the analyzer, in UTF-16 offsets; `entity` is the analyzer's own name for the kind. */
 export interface Recognised {
   entity: string
   start: number
   end: number
   score: number
 }
-/** Whoever finds names. `undefined`: it did not answer. */
+/** Finds names; undefined if the analyzer did not answer. */
 export type Recognise = (text: string, language: string) => Promise<Recognised[] | undefined>
 
-/** Presidio's words for what we tell. */
+/** Maps Presidio's entities to our kinds. */
 const kindsOf = new Map<string, Kind>([
   ['PERSON', 'name'],
   ['LOCATION', 'address'],
@@ -24,10 +24,12 @@ const kindsOf = new Map<string, Kind>([
   ['IP_ADDRESS', 'ip'],
   ['CRYPTO', 'bitcoin_address'],
 ])
-/** Below, Presidio guesses. */
+/** Below this score Presidio's results are guesses. */
 const leastScore = 0.5
 
-/** Ours, and theirs where ours has nothing: of what reaches over one of ours, the words beside it. */
+/**
+ * Merges our findings with the analyzer's where ours have none; if an analyzer finding overlaps ours, only its remaining words are added.
+ */
 export function merged(text: string, ours: readonly Finding[], theirs: readonly Recognised[]): Finding[] {
   const more = theirs.flatMap(({ entity, start, end, score }) => {
     const kind = kindsOf.get(entity)
@@ -51,21 +53,24 @@ export function merged(text: string, ours: readonly Finding[], theirs: readonly 
   return settled([...ours, ...more])
 }
 
-/** UTF-16 units that are asked about at once, and how many such parts of one question: all at the same time, so that it takes no longer than one. */
+/** UTF-16 units per analyzer request, and maximum concurrent requests, so that the total time is that of one request. */
 const portion = 32 * 1024
 const mostPortions = 8
 const between = '\n\n'
 
 interface Portion {
   text: string
-  /** Which text stands from where in it, and from where in that text. */
+  /** Maps ranges of the portion to their source texts. */
   pieces: { index: number; at: number; from: number; length: number }[]
 }
-/** Whether somebody's name or address may stand in it: several words, or one with a capital or of no Latin script; no id, no date. */
+/**
+ * Whether the text may contain a name or address: several words, or one word with a capital or in a non-Latin script. Excludes ids and
+ * dates.
+ */
 const mayName = (text: string): boolean =>
   /\s/.test(text.trim()) ? /\p{L}{2}/u.test(text) : /^(?:\p{Lu}\p{Ll}{1,80}|[^\0-\x7f]{2,80})$/u.test(text)
 
-/** Where a text is parted that is too long: behind a sentence or a line, or else between words, so that a name stays whole. */
+/** Where to split a text that is too long: after a sentence or line, otherwise between words, so that names stay whole. */
 function cutAt(text: string, from: number, most: number): number {
   const ends = [text.lastIndexOf('\n', most - 1), text.lastIndexOf('. ', most - 1), text.lastIndexOf('。', most - 1)]
   const last = Math.max(...ends)
@@ -96,8 +101,8 @@ function portionsOf(texts: readonly string[]): Portion[] {
 }
 
 /**
- * The text as an analyzer sees it: what we found ourselves and credentials are covered, of trades the digits, each sign by one, so that
- * places stay. A name beside them is still one.
+ * The text sent to the analyzer: our own findings and credentials are masked, and digits of trades, without changing offsets. Names next to
+ * them remain detectable.
  */
 function covered(text: string, ours: readonly Finding[]): string {
   const credentials = credentialForms.flatMap(({ sign, pattern }) =>
@@ -108,7 +113,7 @@ function covered(text: string, ours: readonly Finding[]): string {
   const hidden = over(text, [...ours, ...credentials], ({ length }) => 'x'.repeat(length))
   return /\d/.test(text) ? over(hidden, strategyDetails(text), (found) => found.replace(/\d/g, '0')) : hidden
 }
-/** The text with something else in some places, which may overlap. */
+/** Replaces the given ranges of the text, which may overlap. */
 function over(
   text: string,
   places: readonly Pick<Finding, 'start' | 'end'>[],
@@ -126,8 +131,8 @@ function over(
 }
 
 /**
- * What is found in some texts with what an analyzer finds besides, in a bounded time. It is asked once for many short texts, and is not shown what was found. `missing` are
- * those that it did not answer for: they are told without it. Without an analyzer nothing is asked and nothing missed.
+ * Adds the analyzer's findings to ours in bounded time. Many short texts share one request, and found data is masked. `missing` are the
+ * texts that the analyzer did not answer for; they keep only our findings. Without an analyzer nothing is requested and nothing is missing.
  */
 export async function withNames(
   recognise: Recognise | undefined,

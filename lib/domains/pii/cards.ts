@@ -12,7 +12,7 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** The first digits that the networks issue, as ranges of their first six, with the lengths of their numbers. */
+/** Number ranges of the card networks by their first six digits, with the lengths of the numbers. */
 const issuers: readonly (readonly [from: number, to: number, lengths: readonly number[]])[] = [
   [400000, 499999, [13, 16, 19]], // Visa
   [510000, 559999, [16]], // Mastercard
@@ -38,7 +38,7 @@ const issuers: readonly (readonly [from: number, to: number, lengths: readonly n
   [675900, 676399, [16, 18, 19]],
   [979200, 979289, [16]], // Troy
 ]
-/** Luhn, and the issuer's digits and length. Digits alone. */
+/** Whether digits have a valid Luhn checksum, issuer prefix and length. */
 function isCardNumber(digits: string): boolean {
   const lead = Number(digits.slice(0, 6))
   return (
@@ -48,7 +48,7 @@ function isCardNumber(digits: string): boolean {
   )
 }
 
-/** As cards are printed. */
+/** Groups of digits as printed on cards. */
 const cardGroups = [
   [4, 4, 4, 4, 3],
   [4, 4, 4, 4],
@@ -64,12 +64,12 @@ const cardGroups = [
   [14],
   [13],
 ]
-/** What may follow a card in the same row: a year, or a month with a year. */
+/** What may follow a card number on the same line: a year, or a month with a year. */
 const expiry = /^(?:(?:19|20)\d{2}|(?:0[1-9]|1[0-2])\d{2})$/
 
-/** The card number that these groups of digits begin with. */
+/** The card number at the beginning of these groups of digits. */
 export function cardAmong(text: string, start: number, groups: NumberGroups): Finding | undefined {
-  // The groups after the head of an IBAN whose check digits are wrong.
+  // Groups after the beginning of an IBAN with wrong check digits.
   if (/[A-Z]{2}\d{2}[\s-]$/.test(text.slice(Math.max(0, start - 5), start))) return undefined
   for (const form of cardGroups) {
     if (!areGrouped(groups, form)) continue
@@ -79,7 +79,7 @@ export function cardAmong(text: string, start: number, groups: NumberGroups): Fi
     const isBeforeExpiry = groups.digits.length === form.length + 1 && expiry.test(following)
     if (isAlphanumeric(text, end)) continue
     if (/^[-.\u2010-\u2013]$/.test(next ?? '') && !isBeforeExpiry) continue
-    // A row of more groups of four is no card.
+    // A longer sequence of groups of four is not a card.
     if (next !== undefined && form.length > 3 && following.length === 4 && !next.includes('\n') && !isBeforeExpiry)
       continue
     if (isCardNumber(groups.digits.slice(0, form.length).join(''))) return finding('card', start, end, 1)

@@ -9,7 +9,7 @@ const base58 = /^[1-9A-HJ-NP-Za-km-z]+$/
 const hex = /^[0-9a-fA-F]+$/
 const ascii = new TextEncoder()
 
-/** EIP-55: an address in mixed case carries its checksum in the case; one case alone has none. */
+/** EIP-55: a mixed-case address encodes its checksum in the case; a single-case address has no checksum. */
 function isEthereumAddress(digits: string): boolean {
   const lower = digits.toLowerCase()
   if (digits === lower || digits === digits.toUpperCase()) return true
@@ -23,13 +23,13 @@ function isEthereumAddress(digits: string): boolean {
   return true
 }
 
-/** The bytes that a Base58Check text stands for; undefined where its checksum is wrong. */
+/** The bytes of a Base58Check text; undefined if its checksum is wrong. */
 function base58Bytes(word: string): Uint8Array | undefined {
   if (!base58.test(word)) return undefined
   try {
     return checked.decode(word)
   } catch {
-    // The library tells a wrong checksum by an error.
+    // The library throws on a wrong checksum.
     return undefined
   }
 }
@@ -48,10 +48,10 @@ function isSegwit(word: string): boolean {
 }
 
 const addressVersions = new Set([0x00, 0x05, 0x6f, 0xc4])
-/** BIP-32 and SLIP-132: the versions of extended private keys, as xprv, yprv, zprv, tprv, uprv and vprv begin. */
+/** BIP-32 and SLIP-132: prefixes of extended private keys. */
 const extendedPrivate = /^[xyztuv]prv/i
 
-/** Keys and addresses of Ethereum and Bitcoin in a word of ASCII letters and digits of at least 26. */
+/** Keys and addresses of Ethereum and Bitcoin in a word of at least 26 ASCII letters and digits. */
 export function chainsIn(text: string, start: number, end: number): Finding | undefined {
   const length = end - start
   const lead = text.charCodeAt(start)

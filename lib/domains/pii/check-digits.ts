@@ -1,5 +1,5 @@
 const weights = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]
-/** GB 11643: resident identity number of 18 signs with its date of birth and its check sign. */
+/** GB 11643: resident identity number of 18 characters, with date of birth and check character. */
 export function isChineseId(id: string): boolean {
   const [year, month, day] = [Number(id.slice(6, 10)), Number(id.slice(10, 12)), Number(id.slice(12, 14))]
   if (year < 1850 || year > 2100 || month < 1 || month > 12 || day < 1 || day > 31) return false

@@ -2,7 +2,7 @@ import type { Finding } from './findings.ts'
 
 const fence = /^[ \t>]{0,12}(`{3,}|~{3,})/gm
 
-/** Where fenced code stands in a text. */
+/** Ranges of fenced code in a text. */
 function fences(text: string): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = []
   let open: { mark: string; start: number } | undefined
@@ -17,8 +17,8 @@ function fences(text: string): { start: number; end: number }[] {
 }
 
 /**
- * The findings without those of low confidence in code, configuration and logs: there, placeholders and private addresses are part of how
- * it works. `isCode`: the whole text is code; otherwise its fences are.
+ * Removes findings of low confidence in code, configuration and logs, where placeholders and private addresses are normal. `isCode`: the
+ * whole text is code; otherwise only its fences are.
  */
 export function withoutPlaceholders(text: string, findings: readonly Finding[], isCode = false): Finding[] {
   if (findings.every(({ confidence }) => confidence === undefined)) return [...findings]

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { actions, kinds } from './findings.ts'
 
-/** UTF-16 units of one text: what a single look may cost everybody else. */
+/** Maximum UTF-16 units of one text, which limits the cost of a request for others. */
 const mostUnits = 100_000
 
 const Finding = z

@@ -5,7 +5,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
 })
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** CRC-32 (ISO-HDLC) of an ASCII text as base62, six signs: how GitHub, npm and our own tokens prove themselves. */
+/** CRC-32 (ISO-HDLC) of an ASCII text as six base62 characters: the checksum of GitHub's, npm's and our own tokens. */
 export function crcInBase62(text: string): string {
   let crc = 0xffffffff
   for (let at = 0; at < text.length; at++) crc = (table[(crc ^ text.charCodeAt(at)) & 0xff] ?? 0) ^ (crc >>> 8)

@@ -2,9 +2,9 @@ import { KeywordFinder } from './keyword-finder.ts'
 import { beginsWord } from './signs.ts'
 import { isDrawn } from './vendor-keys.ts'
 
-/** How a credential is written. Every repetition is bounded. */
+/** A form of credentials. Every repetition is bounded. */
 interface CredentialForm {
-  /** What a text has that it may stand in; to look for this alone costs a tenth. */
+  /** Quick check for texts that may contain it; costs a tenth of the pattern. */
   sign: RegExp
   pattern: RegExp
 }
@@ -14,7 +14,10 @@ const called: CredentialForm = {
   sign: /[:=：]|\s(?:is|was)\s|[为是]/i,
   pattern: new RegExp(String.raw`${noun}\s?(?:[:=：]\s?|(?:is|was|为|是)\s(?=\S{0,40}\d))${value}`, 'giu'),
 }
-/** With up to three words between: then what follows has a digit or a sign; of a password, it may be the only word until the line ends. */
+/**
+ * With up to three words in between: then the value must contain a digit or symbol; a password may also be the only word on the rest of the
+ * line.
+ */
 const calledOf: CredentialForm = {
   sign: /\p{L}\s?[:=：]|\s(?:is|was)\s/u,
   pattern: new RegExp(
@@ -36,14 +39,17 @@ const inAddress: CredentialForm = {
   sign: /:\/\//,
   pattern: /(?<=[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)/gi,
 }
-/** Passwords and keys by what they are called, headers, JSON web tokens, addresses with a password. */
+/** Passwords and keys by their names, headers, JSON Web Tokens, URLs with a password. */
 export const credentialForms: readonly CredentialForm[] = [called, calledOf, passwordOf, header, webToken, inAddress]
 
-/** Of a key, byte by byte: 32 or 64. */
+/** Whether the list could be the bytes of a key: 32 or 64. */
 export const isBytes = (list: readonly unknown[]): boolean =>
   (list.length === 32 || list.length === 64) &&
   list.every((one) => typeof one === 'number' && Number.isInteger(one) && one >= 0 && one < 256)
-/** Bytes of chance, as those of a key are: of a million keys none has so few that differ, and no count or scale so many without an order. */
+/**
+ * Whether the list looks like random bytes of a key: practically every key has this many distinct values, while counts and scales have
+ * fewer or are ordered.
+ */
 export function isKeyBytes(list: readonly unknown[]): boolean {
   if (!isBytes(list)) return false
   const bytes = list.map(Number)
@@ -52,7 +58,7 @@ export function isKeyBytes(list: readonly unknown[]): boolean {
   return new Set(bytes).size >= list.length * 0.65 && large >= 4 && falls >= 4
 }
 
-/** Lists of bytes, and objects that have them by their number, as JSON has them. */
+/** Lists of bytes in JSON, and objects with bytes under numeric keys. */
 const byteLists = /\[[\d\s,]{63,8000}\]|\{(?:\s{0,64}"\d{1,2}"\s?:\s?\d{1,3}\s{0,64},?){32,64}\}/g
 const startsBytes = /[[{]\s{0,64}(?:\d|"0")/
 
@@ -61,14 +67,14 @@ const calledAt = sticky(called)
 const headerAt = /(?<![\p{L}\p{N}])(?:Bearer|Basic|Token)["']?\s{1,2}["']?([\w.~+/=-]{12,4000})/iuy
 const webTokenAt = sticky(webToken)
 const addressAt = /:\/\/([^\s/@:]{0,100}:[^\s/@]{1,200})@/y
-/** A name with its parts: `config.token.value2`, `getToken1`. Nobody draws such a secret. */
+/** An identifier with its parts: `config.token.value2`, `getToken1`. Generated secrets do not look like this. */
 const identifier =
   /^[a-z_$][\w$]*(?:\.[a-z_$][\w$]*)+$|^[a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
 const isSecretValue = (value: string): boolean => value.length >= 12 && isDrawn(value) && !identifier.test(value)
-/** What takes the place of a password in documentation and templates. */
+/** Placeholders for passwords in documentation and templates. */
 const placeholder = /["'<>{}]|\$[A-Z_({]|%[sd]|\*{3}|‹|:$/
 
-/** Words at which a credential may stand, or the name of one. */
+/** Keywords that may precede a credential or name one. */
 export const credentialKeywords = [
   'pass',
   'pwd',
@@ -100,7 +106,7 @@ function match(pattern: RegExp, text: string, at: number): RegExpExecArray | nul
   return pattern.exec(text)
 }
 
-/** The credential at a keyword that stands there: web tokens, headers, addresses with a password, and values by what they are called. */
+/** The credential at this keyword: Web Tokens, headers, URLs with a password, and values by their names. */
 export function credentialAt(text: string, keyword: string, start: number): CredentialSpan | undefined {
   const span = (from: number, end: number): CredentialSpan => ({ kind: 'credential', start: from, end })
   if (keyword === 'eyj') {
@@ -124,14 +130,14 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
   const value = written === undefined ? '' : (/[\w.~+/=-]*$/.exec(written)?.[0] ?? '').replace(/^.*[:=](?=[^=])/, '')
   if (written === undefined || !isSecretValue(value)) return undefined
   const end = start + written.length
-  // A call, a member or a template takes the place of a value.
+  // A call, a member or a template is not a literal value.
   return /[([{$]/.test(text.charAt(end)) ? undefined : span(end - value.length, end)
 }
 
 const keywords = new KeywordFinder(credentialKeywords)
 /**
- * Credentials that stand in a text beyond doubt: where something is refused for one, a sentence about passwords is none. Web tokens,
- * headers and addresses with a password, keys of sessions by what they are called, and keys byte by byte. Pure and linear.
+ * Definite credentials in a text, for rejecting it: a sentence about passwords is not one. Finds Web Tokens, headers and URLs with a
+ * password, session keys by their names, and keys as lists of bytes. Pure and linear.
  */
 export function credentialSpans(text: string): CredentialSpan[] {
   const spans: CredentialSpan[] = []
@@ -150,13 +156,16 @@ export function credentialSpans(text: string): CredentialSpan[] {
   return spans.sort((a, b) => a.start - b.start)
 }
 
-/** The longest of what is looked for. */
+/** Maximum length of a credential. */
 const ahead = 12 * 1024
-/** What is looked at before a place to judge it. */
+/** Characters of context needed before a position. */
 const behind = 256
 const portion = 256 * 1024
 
-/** {@link credentialSpans} of a text that comes in pieces cut anywhere; JSON's escapes of line ends are line ends. Memory for a portion. */
+/**
+ * {@link credentialSpans} for a text that arrives in arbitrary pieces; JSON's escaped line ends count as line ends. Uses memory for one
+ * portion.
+ */
 export class CredentialScanner {
   #buffer = ''
   #offset = 0
@@ -166,7 +175,7 @@ export class CredentialScanner {
     this.#buffer += piece
     return this.#buffer.length - this.#told < portion + ahead ? [] : this.#tell(this.#buffer.length - ahead)
   }
-  /** What the rest has, after the last piece. */
+  /** Returns the remaining spans after the last piece. */
   end(): CredentialSpan[] {
     return this.#tell(this.#buffer.length)
   }

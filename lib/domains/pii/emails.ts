@@ -3,7 +3,7 @@ import { type Finding, finding, lowConfidence } from './findings.ts'
 const local = /[\p{L}\p{N}._%+'-]/u
 const label = /[\p{L}\p{N}-]/u
 const topLevel = /^(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})$/iu
-/** What follows an @ in names of files and packages, and is no country. */
+/** Suffixes after an @ in names of files and packages that are not country domains. */
 const files = new Set([
   'png',
   'jpg',
@@ -28,12 +28,14 @@ const files = new Set([
 const longestLocal = 64
 const longestDomain = 253
 
-/** The e-mail address around an @ (RFC 5321's lengths, RFC 6531's letters): labels that could be a host, and a top level of letters. */
+/**
+ * The email address around an @ (lengths of RFC 5321, letters of RFC 6531): labels that can form a host, and a top-level domain of letters.
+ */
 export function emailAround(text: string, at: number): Finding | undefined {
   let start = at
   while (start > 0 && at - start <= longestLocal && local.test(text.charAt(start - 1))) start -= 1
   if (at - start > longestLocal) return undefined
-  // The n of a line end that stands escaped in front of it.
+  // Skip the letter of an escaped line end before the address.
   if (text.charAt(start - 1) === '\\' && /[nrt]/.test(text.charAt(start))) start += 1
   while (start < at && /[.'%+-]/.test(text.charAt(start))) start += 1
   if (start === at || /[.]/.test(text.charAt(at - 1)) || text.slice(start, at).includes('..')) return undefined
@@ -59,17 +61,17 @@ export function emailAround(text: string, at: number): Finding | undefined {
     if (text.charAt(to) !== '.') break
     from = to + 1
   }
-  // A sentence may go on after its full stop without a space: what is no top level falls away.
+  // A sentence may continue after its full stop without a space; drop labels that are not a top-level domain.
   while (labels.length >= 2 && !topLevel.test(labels.at(-1) ?? '')) end -= (labels.pop() ?? '').length + 1
   const top = labels.at(-1) ?? ''
   if (labels.length < 2 || !topLevel.test(top) || files.has(top.toLowerCase())) return undefined
-  // git@host:path is where a repository lies.
+  // git@host:path is a repository URL.
   if (text.slice(start, at) === 'git' && text.charAt(end) === ':') return undefined
   const found = finding('email', start, end, 0.95)
   return isPlaceholder(text.slice(start, at), labels) ? lowConfidence(found) : found
 }
 
-/** RFC 2606 and 6761, and domains that documentation uses as if they were reserved. */
+/** RFC 2606 and 6761, and domains that documentation uses like reserved ones. */
 const reservedTop = new Set(['example', 'test', 'invalid', 'localhost', 'local', 'internal', 'lan'])
 const placeholderDomains =
   /^(?:(?:.*\.)?example\.(?:com|net|org|edu|io)|(?:your-?|my-?|some-?)?(?:domain|company|site|website|organi[sz]ation|org|app|host|server)\.(?:com|org|net|io|tld)|(?:foo|bar|baz|test|acme|email|sample|dummy|placeholder|fake|xyz|abc|contoso|fabrikam)\.(?:com|org|net|io)|users\.noreply\.github\.com)$/

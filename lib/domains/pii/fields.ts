@@ -5,9 +5,9 @@ import { redact } from './redaction.ts'
 import { type ScanOptions, scan } from './scanner.ts'
 import { shortest } from './seed-phrases.ts'
 
-/** What stands in one text of a JSON value. */
+/** Findings in one text of a JSON value. */
 export interface FieldFindings {
-  /** Where; of the name of a key, the object that has it. Steps are redacted: a key may be a secret itself. */
+  /** Path of the text; for a key, path of its object. Steps are redacted, because a key can be a secret itself. */
   path: Step[]
   isKey: boolean
   text: string
@@ -17,7 +17,7 @@ export interface FieldFindings {
 
 const isWord = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= 16 && !/\s/.test(value.trim())
-/** Words that may be a phrase together: a list's, an object's, and those that the objects of a list have under one key. */
+/** Words that may form a seed phrase together: those of a list, of an object, or under one key of a list's objects. */
 function wordLists(node: object): string[][] {
   const values: unknown[] = Object.values(node)
   if (values.length < shortest) return []
@@ -36,8 +36,8 @@ function wordLists(node: object): string[][] {
 const safe = (step: Step): Step => (typeof step === 'string' ? redact(step).text : step)
 
 /**
- * {@link scan} over every string of a JSON value and every name of a key, in its order. The name of a key is what its value is called:
- * `{"private_key": "0x…"}` is one. Words in a list of their own are read together, for a seed phrase is often kept so.
+ * Applies {@link scan} to every string and key of a JSON value, in order. A key names its value: `{"private_key": "0x…"}` is a private key.
+ * Single words of a list are read together, because seed phrases are often stored like that.
  */
 export function scanFields(value: unknown, options: ScanOptions = {}): FieldFindings[] {
   const found: FieldFindings[] = []
@@ -71,7 +71,7 @@ export function scanFields(value: unknown, options: ScanOptions = {}): FieldFind
   return found
 }
 
-/** Every text of a JSON value and where it stands, as {@link scanFields} names the place; no names of keys. */
+/** Every text of a JSON value with its path as in {@link scanFields}, without keys. */
 export function fieldTexts(value: unknown): { path: Step[]; text: string }[] {
   const texts: { path: Step[]; text: string }[] = []
   const visit = (node: unknown, path: Step[]): void => {
@@ -94,7 +94,9 @@ function called(name: string, text: string, options: ScanOptions): Finding[] {
 
 const named = (kinds: Iterable<Kind>): string => [...new Set(kinds)].join(', ')
 
-/** The refusal for what must not be stored, at its first place; undefined where nothing is. It names kinds and never what was found. */
+/**
+ * The error for secrets that must not be stored, at the first position; undefined if there are none. Names the kinds, never the content.
+ */
 export function secretIn(fields: readonly FieldFindings[]): SanitizationError | undefined {
   const blocked = ({ findings }: FieldFindings) => findings.filter(({ action }) => action === 'block')
   const field = fields.find((one) => blocked(one).length > 0)
@@ -104,11 +106,11 @@ export function secretIn(fields: readonly FieldFindings[]): SanitizationError | 
   return error.within(field.path, field.isKey)
 }
 
-/** A field and what was found in it, without the text. */
+/** A field's path and findings, without its text. */
 type PersonalField = Pick<FieldFindings, 'path'> & { findings: readonly Finding[] }
-/** Fields that a warning names at most. */
+/** Maximum fields listed in a warning. */
 const mostNamed = 10
-/** What to tell of personal data that may be stored: which kinds, in which fields. At most one sentence. */
+/** Warning about personal data that may be stored: its kinds and fields, in one sentence at most. */
 export function personalWarnings(fields: readonly PersonalField[]): string[] {
   if (fields.length === 0) return []
   const places = fields

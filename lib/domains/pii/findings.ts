@@ -1,4 +1,4 @@
-/** What is looked for, the strongest first: where two overlap, the one that stands higher is told. */
+/** Kinds of findings, most important first: of overlapping findings, the more important kind is reported. */
 export const kinds = [
   'private_key',
   'seed_phrase',
@@ -19,16 +19,16 @@ export type Kind = (typeof kinds)[number]
 export const actions = ['block', 'redact'] as const
 export type Action = (typeof actions)[number]
 
-/** Where something stands, never what: UTF-16 offsets, the end exclusive. */
+/** Position of a finding without its content: UTF-16 offsets, `end` exclusive. */
 export interface Finding {
   kind: Kind
   start: number
   end: number
-  /** 1: a checksum or a vendor's marker proves it; below, how sure its form and what stands around it make it. */
+  /** 1: proven by a checksum or a vendor's marker; lower values: confidence from form and context. */
   score: number
-  /** `block`: the text must not be stored. `redact`: it may be, without this. */
+  /** `block`: the text must not be stored. `redact`: it may be stored without this part. */
   action: Action
-  /** `low`: a placeholder or what many have: a reserved domain, a private or documentation address. Absent otherwise. */
+  /** `low`: a placeholder or shared value, such as a reserved domain or a private or documentation address. Otherwise absent. */
   confidence?: 'low'
 }
 
@@ -47,7 +47,7 @@ export const lowConfidence = (one: Finding): Finding => ({ ...one, confidence: '
 const rank = new Map<Kind, number>(kinds.map((kind, at) => [kind, at]))
 const rankOf = ({ kind }: Finding): number => rank.get(kind) ?? kinds.length
 
-/** In the order of the text and without overlaps: the strongest kind stays, of one kind the longer. */
+/** Sorts by position and removes overlaps: keeps the more important kind, or the longer finding of one kind. */
 export function settled(found: readonly Finding[]): Finding[] {
   const kept: Finding[] = []
   const isStronger = (one: Finding, other: Finding) => {

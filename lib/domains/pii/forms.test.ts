@@ -62,7 +62,7 @@ describe('credentials', () => {
     'an address with a password': () => `postgres://user:password@db.internal:5432/app`,
     'an address with only a password': () => `redis://:${some(16)}@cache:6379`,
   }
-  it.each(Object.entries(tokens))('%s is found in prose, JSON, CSV, a log line and an address', (_, make) => {
+  it.each(Object.entries(tokens))('%s is found in prose, JSON, CSV, a log line and tab-separated text', (_, make) => {
     for (let round = 0; round < 5; round++) {
       const token = make()
       for (const text of [
@@ -76,7 +76,7 @@ describe('credentials', () => {
     }
   })
 
-  it('every marked form finds a random key of its own', () => {
+  it('every format with a marker finds a random key', () => {
     const forms = sampled('forms of vendors that find a random key', [...documented, ...collected], 60)
     const missed = forms.filter(([keywords, form, lead = 0]) => {
       if (lead > 0 || /[|]|\\d\{1,20}|\.\{/.test(form.source)) return false
@@ -84,7 +84,7 @@ describe('credentials', () => {
         numRuns: 1,
         seed: 3,
       })
-      // fast-check prefers signs to letters: each run of them is drawn anew, from what the form allows.
+      // fast-check prefers symbols to letters, so each character is drawn again within the format.
       const drawnKey = key.replace(/[\s\S]/g, (sign, at: number) => {
         if (at < (keywords.split(' ')[0]?.length ?? 0)) return sign
         const other = some(1, /[a-f0-9]/.test(sign) ? hex : base62)
@@ -95,7 +95,7 @@ describe('credentials', () => {
         new RegExp(`^(?:${form.source})$`, form.flags).test(drawnKey) && !kinds(`key ${drawnKey} `).includes('api_key')
       )
     })
-    // Of fast-check's keys a few are too regular to be drawn.
+    // A few of fast-check's keys are too regular to look random.
     expect({ many: missed.length > 2, missed: missed.map(([keywords]) => keywords) }).toMatchObject({ many: false })
   })
 
@@ -109,11 +109,11 @@ describe('credentials', () => {
     'tss_some_function_name_of_a_module, unkey_configuration_value',
     'linear: the graph is linear, adobe: color of the discord logo',
     'basic authentication and bearer authentication are described in section2',
-  ])('%s holds none', (text) => {
+  ])('%s contains none', (text) => {
     expect(told(text)).toEqual([])
   })
 
-  it('a token with a wrong checksum has a low confidence', () => {
+  it('a token with a wrong checksum has low confidence', () => {
     expect(scan(`ghp_${some(36)}`)[0]).toMatchObject({ kind: 'api_key', confidence: 'low' })
   })
 })
@@ -132,24 +132,24 @@ describe('numbers in rows', () => {
     ['Jo,602-272-9781,x', 'phone 602-272-9781'],
     ['8,81.2.69.142,x', 'ip 81.2.69.142'],
     ['a\t81.2.69.142', 'ip 81.2.69.142'],
-  ])('%s', (text, expected) => {
+  ])('finds one value in %s', (text, expected) => {
     expect(told(text)).toEqual([expected])
   })
   test.each(['1,234,567 rows', '0.4111111111111111', 'a total of 12,345,678.90', '2,192.168 points'])(
-    '%s has none',
+    '%s contains none',
     (text) => {
       expect(told(text)).toEqual([])
     },
   )
 })
 
-describe('telephone numbers', () => {
+describe('phone numbers', () => {
   const countries = 'US GB DE FR ES IT PT BR MX NL BE CH AT PL JP KR CN IN RU TR AU ZA'.split(' ') as ('DE' | 'US')[]
   const cues =
     'Phone: {}|Call me at {} today|Tel. {}|{"phone":"{}"}|homePhone={}|电话：{}|携帯 {}|전화: {}|Телефон: {}|Teléfono: {}|Téléphone : {}|هاتف: {}|फ़ोन: {}|Handy {}'.split(
       '|',
     )
-  it.each(countries)('of %s are found as people write them after a cue', (country) => {
+  it.each(countries)('of %s are found in national notation after a cue', (country) => {
     const { nationalNumber } = getExampleNumber(country, examples) ?? { nationalNumber: '' }
     for (const cue of cues)
       for (const tail of ['4711', '2368', '9082']) {
@@ -159,7 +159,7 @@ describe('telephone numbers', () => {
         expect(told(cue.replace('{}', written))).toEqual([`phone ${written}`])
       }
   })
-  it('are judged as the library judges them', () => {
+  it('are validated like in the library', () => {
     for (const country of countries)
       for (let round = 0; round < 40; round++) {
         const digits = some(8 + d.below(4), '0123456789')
@@ -194,12 +194,12 @@ describe('telephone numbers', () => {
     'call 1234567890123',
     'String phone = "1234"',
     'contact: 100000000',
-  ])('%s holds none', (text) => {
+  ])('%s contains none', (text) => {
     expect(told(text)).toEqual([])
   })
 })
 
-describe('addresses of IP', () => {
+describe('IP addresses', () => {
   test.each([
     ['2a02:8071:2c1::5', undefined],
     ['2A02:8071:0000:0000:0000:0000:0000:0005', undefined],
@@ -215,7 +215,7 @@ describe('addresses of IP', () => {
     ['192.168.1.7', 'low'],
     ['203.0.113.9', 'low'],
     ['8.8.8.8', 'low'],
-  ])('%s in brackets, with a zone, a length and a port', (address, confidence) => {
+  ])('%s is found in brackets, with a zone, a prefix length and a port', (address, confidence) => {
     const frames = address.includes(':')
       ? ['[{}]:443', '{}%eth0', '{}/64', 'a,{},b', '{};']
       : ['{}:443', 'a,{},b', '{}/24']
@@ -224,7 +224,7 @@ describe('addresses of IP', () => {
       expect([frame, found?.kind, found?.confidence]).toEqual([frame, 'ip', confidence])
     }
   })
-  it('scopes, times and hardware addresses are none', () => {
+  it('scopes, times and hardware addresses are not found', () => {
     expect(told('std::dead a::b::c 10:11:12 aa:bb:cc:dd:ee:ff aa:bb:cc:dd:ee:ff:00:11')).toEqual([])
   })
 })
@@ -246,14 +246,14 @@ describe('seed phrases', () => {
   it.each(Object.entries(forms))('are found %s', (_, text) => {
     expect(kinds(text)).toContain('seed_phrase')
   })
-  it('are found in objects, one word under each key, and in lists of objects', () => {
+  it('are found in objects with one word per key, and in lists of objects', () => {
     for (const value of [
       { backup: Object.fromEntries(words.map((word, at) => [`n${at}`, word])) },
       { backup: words.map((word, position) => ({ position, word })) },
     ])
       expect(scanFields(value).flatMap(({ findings }) => findings.map(({ kind }) => kind))).toContain('seed_phrase')
   })
-  it('ordinary code is none', () => {
+  it('are not found in ordinary code', () => {
     const literals = [
       'true',
       'return',
@@ -281,10 +281,10 @@ describe('seed phrases', () => {
 })
 
 describe('low confidence', () => {
-  it.each(['jo@example.com', 'a@b.test', 'user@yourdomain.com', 'noreply@service.dev'])('%s has it', (address) => {
+  it.each(['jo@example.com', 'a@b.test', 'user@yourdomain.com', 'noreply@service.dev'])('applies to %s', (address) => {
     expect(scan(address)).toMatchObject([{ kind: 'email', confidence: 'low' }])
   })
-  it('is redacted in prose and not in code', () => {
+  it('findings are redacted in prose but not in code', () => {
     const text = 'Ask jo@example.com.\n```\nhost = "192.168.1.7" # jo@example.com, kim@mail-of-kim.de\n```\n'
     const left = redact(text, withoutPlaceholders(text, scan(text))).text
     expect(left).toBe('Ask ‹email:1›.\n```\nhost = "192.168.1.7" # jo@example.com, ‹email:2›\n```\n')

@@ -1,6 +1,6 @@
 /**
- * ISO 13616, the registry that SWIFT keeps (release 99): each country's BBAN as groups of kind and length: n digits, a capitals, c both.
- * Territories of France use its form.
+ * ISO 13616, SWIFT's IBAN registry (release 99): each country's BBAN as groups of length and kind: n digits, a capital letters, c both.
+ * Territories of France use its format.
  */
 const french = '5n5n11c2n'
 export const bbans: Readonly<Record<string, string>> = {

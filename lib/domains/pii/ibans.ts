@@ -17,7 +17,10 @@ const countries = new Map(
 )
 const longest = 34
 
-/** Whether it is an account of its country: length and structure of the registry, and the remainder by 97 is 1. Capitals, without gaps. */
+/**
+ * Whether it is a valid IBAN: length and structure of its country in the registry, and remainder 1 modulo 97. Expects capitals without
+ * gaps.
+ */
 function isIban(iban: string): boolean {
   const country = countries.get(iban.slice(0, 2))
   if (!country || iban.length !== country.length || !country.form.test(iban)) return false
@@ -31,7 +34,7 @@ function isIban(iban: string): boolean {
 
 const gap = /^(?:[ \u00a0\u202f-]|[ \t]{0,4}\r?\n[ \t>*]{0,6})/
 
-/** The IBAN that begins with the word there: in one piece, or in groups of four with gaps or line ends between them. */
+/** The IBAN that starts at this word: in one piece, or in groups of four separated by spaces, hyphens or line ends. */
 export function ibanAt(text: string, start: number): Finding | undefined {
   const country = countries.get(text.slice(start, start + 2).toUpperCase())
   if (!country) return undefined

@@ -1,10 +1,10 @@
-/** Finds many words in a text in one pass over it (Aho and Corasick). Words are in lower case and found in any case. */
+/** Finds many words in one pass over a text (Aho–Corasick). Words must be in lower case and match in any case. */
 export class KeywordFinder {
-  /** The class of each UTF-16 unit; 0 for units that no word has. */
+  /** Class of each UTF-16 unit; 0 for units that occur in no word. */
   readonly #classes = new Uint8Array(0x10000)
   readonly #width: number
   readonly #next: Int16Array
-  /** The words that end at a state. */
+  /** Words that end at a state. */
   readonly #ends: number[][]
   readonly #hasEnd: Uint8Array
 
@@ -31,7 +31,7 @@ export class KeywordFinder {
     this.#hasEnd = Uint8Array.from(this.#ends, ({ length }) => (length > 0 ? 1 : 0))
   }
 
-  /** Calls `found` with the index of each word and with the offset behind it, in the order of the text. */
+  /** Calls `found` with each word's index and its end offset, in text order. */
   find(text: string, found: (word: number, end: number) => void): void {
     const [classes, next, hasEnd, width] = [this.#classes, this.#next, this.#hasEnd, this.#width]
     let state = 0
@@ -41,7 +41,7 @@ export class KeywordFinder {
     }
   }
 
-  /** Breadth first: a state without a transition takes the one of its longest suffix. */
+  /** Breadth first: a state without a transition uses that of its longest suffix. */
   #link(states: number): void {
     const suffix = new Int16Array(states)
     const queue = [0]

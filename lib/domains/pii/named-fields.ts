@@ -1,11 +1,11 @@
 import { type Recognise, withNames } from './analyzer.ts'
 import { type FieldFindings, fieldTexts, personalWarnings } from './fields.ts'
 
-/** Said where an analyzer is connected and did not answer. */
+/** Warning if the configured analyzer did not answer. */
 const namesMissing =
   'Whether names or postal addresses of people stand in it was not looked at: the analyzer that is connected for this did not answer.'
 
-/** Something that was looked through: what was found in its texts, and the warnings that speak of it. */
+/** A scanned value with its findings and warnings. */
 export interface Warned {
   value: unknown
   found: readonly FieldFindings[]
@@ -14,8 +14,8 @@ export interface Warned {
 const keyOf = ({ path }: Pick<FieldFindings, 'path'>): string => JSON.stringify(path)
 
 /**
- * The warnings of each, with what a connected analyzer finds besides. Never throws, and takes no longer than one answer of the analyzer
- * may, however many there are; without one nobody is asked. Not to be called within a transaction: it waits for another server.
+ * Returns the warnings of each item, including the analyzer's findings. Never throws. Takes no longer than one analyzer request, however
+ * many items there are; without an analyzer nothing is requested. Do not call it within a transaction: it waits for another server.
  */
 export async function namesWarned(recognise: Recognise | undefined, items: readonly Warned[]): Promise<string[][]> {
   if (recognise === undefined) return items.map(({ warnings }) => [...warnings])

@@ -8,7 +8,7 @@ export interface NumberGroups {
 const gap = /(?:[ \u00a0\u202f]{1,2}|[-.\u2010-\u2013]|[ \t]{0,4}\r?\n[ \t>*]{0,6})(?=\d)/y
 const most = 6
 
-/** Groups of digits from there, six at most and none longer than a card, with what stands between them. */
+/** Groups of digits from here, at most six and none longer than a card number, with the text between them. */
 export function groupsFrom(text: string, start: number): NumberGroups {
   const groups: NumberGroups = { digits: [], ends: [], gaps: [] }
   for (let at = start; groups.digits.length < most; ) {
@@ -29,7 +29,7 @@ export function groupsFrom(text: string, start: number): NumberGroups {
 export const areGrouped = (groups: NumberGroups, form: readonly number[]): boolean =>
   form.every((length, at) => groups.digits[at]?.length === length)
 
-/** Whether as many digits follow as the shortest of cards, social security and telephone numbers has, with gaps and brackets. */
+/** Whether enough digits follow for the shortest card, social security or phone number, with gaps and brackets. */
 export function hasManyDigits(text: string, start: number): boolean {
   let digits = 0
   const limit = Math.min(text.length, start + 28)

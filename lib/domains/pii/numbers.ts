@@ -6,7 +6,10 @@ import { nationalAt } from './phones.ts'
 import { isAlphanumeric, isDigit } from './signs.ts'
 import { socialAmong } from './social-security.ts'
 
-/** Whether the number is a part of something else: of an id, a decimal, an amount with thousands. A comma between columns parts them. */
+/**
+ * Whether the number is part of something else: an id, a decimal, an amount with thousands separators. A comma between columns separates
+ * numbers.
+ */
 function isInside(text: string, start: number, end: number): boolean {
   const before = text.charCodeAt(start - 1)
   if (before === 95 || before === 36) return true
@@ -15,8 +18,8 @@ function isInside(text: string, start: number, end: number): boolean {
 }
 
 /**
- * What the number from `start` to `end` begins: a card, a social security number, a telephone number, an address of IPv4. `cueEnd` is
- * where the last word ended after which a number is one to call; -1 without one.
+ * The finding that starts with the number from `start` to `end`: a card, social security number, phone number or IPv4 address. `cueEnd` is
+ * the end of the last word that announces a phone number; -1 without one.
  */
 export function numbersAt(text: string, start: number, end: number, cueEnd: number): Finding | undefined {
   if (isInside(text, start, end)) return undefined
@@ -24,7 +27,7 @@ export function numbersAt(text: string, start: number, end: number, cueEnd: numb
     const ip = ipv4At(text, start)
     if (ip) return ip
   }
-  // Most numbers stand alone and are short: a year, an amount, a line of a list.
+  // Most numbers are isolated and short: a year, an amount, a line of a list.
   if (end - start < 7 && !hasManyDigits(text, start)) return undefined
   const length = end - start
   const mayBeCard = length === 4 || length === 6 || length >= 13

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { findPersonalData } from './personal-data.ts'
 import { looksLikeAPersonsName } from './persons-name.ts'
 
-describe('what is personal data', () => {
+describe('personal data', () => {
   test.each([
     ['email', 'Write to a.beispiel+x@mail.example.org today.', 'a.beispiel+x@mail.example.org'],
     ['email', '请写信到 test@例子.中国。', 'test@例子.中国'],
@@ -23,7 +23,7 @@ describe('what is personal data', () => {
     ['card', 'Card 4111 1111 1111 1111.', '4111 1111 1111 1111'],
     ['national_id', '身份证11010519491231002X。', '11010519491231002X'],
     ['national_id', 'SSN 123-45-6789', '123-45-6789'],
-  ])('%s in %j', (kind, text, expected) => {
+  ])('%s is found in %j', (kind, text, expected) => {
     const found = findPersonalData(text).filter((one) => one.kind === kind)
     expect(found.map(({ start, end }) => text.slice(start, end))).toEqual([expected])
   })
@@ -41,22 +41,22 @@ it.each([
   'id 9Dr.Beispiel and x4Mr.Who in a hash',
   'build 3CEO of Nowhere',
   '',
-])('nothing in %j', (text) => {
+])('nothing is found in %j', (text) => {
   expect(findPersonalData(text)).toEqual([])
 })
 
-it('kinds that are not asked for are not told', () => {
+it('kinds that are not requested are not reported', () => {
   expect(findPersonalData('a@example.org, +49 30 1234567', { kinds: ['phone'] }).map(({ kind }) => kind)).toEqual([
     'phone',
   ])
 })
 
-it('a hostile text costs no more than its length', () => {
+it('a hostile text takes linear time', () => {
   const long = `${'1 Aaaa '.repeat(4_000)}${'a.'.repeat(4_000)}@${'1-'.repeat(4_000)}`
   expect(findPersonalData(long)).toBeInstanceOf(Array)
 })
 
-describe('what could be a person’s name', () => {
+describe('names of people', () => {
   test.each([
     'Anna Beispiel',
     'Anna',
@@ -66,7 +66,7 @@ describe('what could be a person’s name', () => {
     'McNobody',
     '王小明',
     '欧阳某',
-  ])('%s', (name) => {
+  ])('accepts %s', (name) => {
     expect(looksLikeAPersonsName(name)).toBe(true)
   })
   test.each([
@@ -79,7 +79,7 @@ describe('what could be a person’s name', () => {
     '2026',
     '样例科技公司',
     '',
-  ])('not %j', (name) => {
+  ])('rejects %j', (name) => {
     expect(looksLikeAPersonsName(name)).toBe(false)
   })
 })

@@ -13,7 +13,7 @@ export const personalKinds = [
   'national_id',
 ] as const
 export type PersonalKind = (typeof personalKinds)[number]
-/** Where it stands: UTF-16 offsets, the end exclusive. */
+/** Position: UTF-16 offsets, `end` exclusive. */
 export interface Finding {
   kind: PersonalKind
   start: number
@@ -23,7 +23,7 @@ export interface Finding {
 const capital = String.raw`\p{Lu}[\p{L}'’-]{0,40}`
 const chineseSurnames =
   '王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗高梁郑谢宋唐许韩冯邓曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤'
-/** Every repetition is bounded, so that a long text costs no more than its length. */
+/** Every repetition is bounded, so the cost is linear in the text's length. */
 const patterns: readonly { kind: PersonalKind; pattern: RegExp; isOne?: (text: string) => boolean }[] = [
   { kind: 'national_id', pattern: /(?<!\d)[1-9]\d{16}[\dXx](?![\dXx])/g, isOne: isChineseId },
   {
@@ -70,7 +70,7 @@ const patterns: readonly { kind: PersonalKind; pattern: RegExp; isOne?: (text: s
       /[\u4e00-\u9fff]{2,12}(?:公司|集团|银行)的?(?:首席(?:执行|财务|技术|运营)官|董事长|总裁|总经理|副总裁|财务总监|创始人)/g,
   },
 ]
-/** What the scanner knows by its check digits or its form. */
+/** Kinds that the scanner recognizes by check digits or form. */
 const scanned: Partial<Record<Kind, PersonalKind>> = {
   email: 'email',
   phone: 'phone',
@@ -79,10 +79,10 @@ const scanned: Partial<Record<Kind, PersonalKind>> = {
   ssn: 'national_id',
 }
 
-/** Of these kinds what its form alone tells; what check digits prove, {@link findPersonalData} finds besides. In no order. */
+/** Findings of these kinds by form only, unordered; {@link findPersonalData} adds those proven by check digits. */
 export const personalForms = (text: string, kinds: readonly PersonalKind[]): Finding[] =>
   patterns.flatMap(({ kind, pattern, isOne }) =>
-    // To search first is not to copy the pattern for each text that it is not in.
+    // `search` avoids copying the pattern for each text without a match.
     kinds.includes(kind) && text.search(pattern) >= 0
       ? [...text.matchAll(pattern)].flatMap(({ 0: match, index }) =>
           isOne === undefined || isOne(match) ? [{ kind, start: index, end: index + match.length }] : [],
@@ -91,9 +91,9 @@ export const personalForms = (text: string, kinds: readonly PersonalKind[]): Fin
   )
 
 /**
- * Personal data in a text: e-mail addresses, telephone numbers (any country's with its code; without one those of the USA and mainland
- * mobiles), postal addresses, people by title, offices with their company, IBANs, card and identity numbers whose check digits are right.
- * English and Chinese, some German. Where it stands, never what; in the order of its beginnings.
+ * Personal data in a text: email addresses, phone numbers (any country's with its code; without one those of the USA and mainland China's
+ * mobiles), postal addresses, people by title, offices with their company, and IBANs, card and identity numbers with valid check digits.
+ * English and Chinese, some German. Returns positions, never content, ordered by start.
  */
 export function findPersonalData(
   text: string,

@@ -1,11 +1,11 @@
 import metadata from 'libphonenumber-js/min/metadata'
 
 /**
- * The national numbers of countries as libphonenumber's metadata has them. Its own parser takes 40 microseconds a number, too long for a
- * text that consists of numbers.
+ * National number formats from libphonenumber's metadata. Its own parser takes 40 microseconds per number, too long for a text full of
+ * numbers.
  */
 interface Plan {
-  /** The whole national number, without the national prefix. */
+  /** The complete national number without the national prefix. */
   number: RegExp
   prefixes: readonly string[]
 }
@@ -14,7 +14,7 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 /** Rows are [calling code, IDD prefix, pattern, lengths, formats, national prefix, …, patterns of each type of line]. */
 function planOf(rows: readonly (readonly unknown[])[]): Plan {
   const patterns = rows.flatMap((row) => {
-    // Without the pattern of fixed lines the general one decides, as in the library.
+    // Without a pattern for fixed lines the general pattern applies, as in the library.
     const types = Array.isArray(row[11]) && Array.isArray(row[11][0]) ? row[11] : []
     const lines = types.flatMap((type: unknown) => (Array.isArray(type) ? [text(type[0])] : []))
     return lines.length > 0 ? lines : [text(row[2])]
@@ -37,10 +37,10 @@ function planFor(name: string, rowsOf: () => readonly (readonly unknown[])[]): P
 }
 const rowOf = (country: string): readonly unknown[] => rows.get(country) ?? []
 
-/** The North American plan's form: an area code and an exchange that begin with 2 to 9. New area codes come every year. */
+/** Format of the North American plan: an area code and an exchange that start with 2 to 9. New area codes are added every year. */
 export const isAmericanForm = (digits: string): boolean => /^(?!\d11)[2-9]\d{2}(?!\d11)[2-9]\d{6}$/.test(digits)
 
-/** ITU-T E.164: whether the digits are a calling code and a number of one of its countries; a national prefix after the code may stand. */
+/** ITU-T E.164: whether the digits are a calling code and a number of one of its countries; a national prefix after the code is allowed. */
 export function isInternationalNumber(digits: string): boolean {
   if (isAmericanForm(digits.slice(1)) && digits.startsWith('1')) return true
   for (let length = 1; length <= 3; length++) {
@@ -62,7 +62,7 @@ export const isNumberIn = (country: string, digits: string): boolean =>
     digits,
   )
 
-/** Of these a national number is looked for where the text says that it is one to call. */
+/** Countries whose national numbers are recognized after a cue. */
 const usual =
   'US CA GB DE FR ES IT PT BR MX AR CO CL NL BE CH AT IE PL CZ SK HU RO GR SE FI DK NO RU UA TR JP KR CN TW HK SG IN PK ID TH VN MY PH AU NZ ZA NG KE EG AE SA IL IR'.split(
     ' ',

@@ -10,7 +10,7 @@ const month = '(?:0[1-9]|1[0-2])'
 const date = new RegExp(
   `^\\(?(?:(?:19|20)\\d\\d(?:[-/. ]0?[1-9]|[-/. ]1[0-2])[-/. ]${day}|(?:19|20)\\d\\d${month}${day}|${day}[-/. ]${day}[-/. ](?:19|20)\\d\\d|${day}[-/.]${day}[-/.]\\d\\d(?![-/. ]\\d\\d(?!:)))(?!\\d)`,
 )
-/** As a program counts: in one piece without a leading zero and long, or a round number. */
+/** A count rather than a phone number: long and in one piece without a leading zero, or a round number. */
 const counted = /^[1-9]\d{11,}$|0{6}$/
 
 function withExtension(text: string, end: number): number {
@@ -20,13 +20,13 @@ function withExtension(text: string, end: number): number {
 
 const mostEnds = 6
 
-/** A number to call, as long as it can be: groups after a gap are left out until the rest is a number. */
+/** End of the longest valid phone number: drops trailing groups until the rest is valid. */
 function callable(text: string, start: number, isNumber: (digits: string) => boolean): number | undefined {
   run.lastIndex = start
   const written = run.exec(text)?.[0]
   if (written === undefined || date.test(written)) return undefined
   let digits = ''
-  /** Where groups of digits end, and how many digits there are until then. */
+  /** Ends of digit groups, and the number of digits before each. */
   const ends: { at: number; count: number; isLineEnd: boolean }[] = []
   for (let at = 0; at <= written.length; at++) {
     const sign = written.charAt(at)
@@ -35,7 +35,7 @@ function callable(text: string, start: number, isNumber: (digits: string) => boo
   }
   const all = ends.reverse()
   const tried = [...all.filter(({ isLineEnd }) => isLineEnd).slice(-1), ...all].slice(0, mostEnds)
-  // A national prefix in brackets after a calling code is left out when one dials the code.
+  // A national prefix in brackets after a calling code is not dialled with the code.
   const shown = /^\+\d[\d ]{0,3}\(0\)/.exec(written)?.[0].replace(/\D/g, '').length ?? 0
   for (const { at, count } of tried) {
     if (count < 7 || count > 15 || isAlphanumeric(text, start + at)) {
@@ -50,7 +50,7 @@ function callable(text: string, start: number, isNumber: (digits: string) => boo
 const phone = (start: number, end: number | undefined, score: number): Finding | undefined =>
   end === undefined ? undefined : finding('phone', start, end, score)
 
-/** ITU-T E.164: the number after a `+` there, valid in its country. */
+/** ITU-T E.164: the valid international number after this `+`. */
 export function internationalAt(text: string, at: number): Finding | undefined {
   if (isAlphanumeric(text, at - 1) || text.charAt(at - 1) === '+') return undefined
   let digits = 0
@@ -74,7 +74,7 @@ function americanAt(text: string, place: number, isCalled: boolean): Finding | u
   return isOne ? finding('phone', place, end, 0.85) : undefined
 }
 
-/** A national number without a code: the USA's as people write one, a mainland mobile, and others' where a cue before it says so. */
+/** A national number without a code: in US notation, a mainland Chinese mobile, or another country's after a cue. */
 export function nationalAt(text: string, start: number, length: number, cueEnd: number): Finding | undefined {
   const from = text.charAt(start - 1) === '(' ? start - 1 : start
   const lead = text.charCodeAt(start)

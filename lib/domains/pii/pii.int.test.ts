@@ -8,7 +8,7 @@ import { trace } from '#lib/testing/units.ts'
 
 const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 
-/** Answers as Presidio's analyzer does: places in code points. It knows one name. */
+/** A Presidio mock that answers in code points and knows one name. */
 const asked: unknown[] = []
 let mood: 'well' | 'wrong' | 'broken' | 'silent' = 'well'
 const analyzer = createServer(async (request, response) => {
@@ -59,7 +59,7 @@ const scanned = async (app: TestApp, text: string, more: object = {}) => {
   return app.fetch('POST', '/v1/pii/scan', { token, body: { text, ...more } })
 }
 
-test('a text is looked through, and nothing of it is stored', async () => {
+test('a text is scanned and not stored', async () => {
   const text = `Ask a@b.example. ${phrase}`
   const { status, json, text: answer } = await scanned(plain, text)
   expect(status).toBe(200)
@@ -79,7 +79,7 @@ test('a text is looked through, and nothing of it is stored', async () => {
   expect((await plain.fetch('POST', '/v1/pii/scan', { body: { text } })).status).toBe(401)
 })
 
-test('names come from the connected analyzer, in JavaScript’s places; its guesses do not', async () => {
+test('names come from the analyzer with JavaScript offsets, without its guesses', async () => {
   const text = '👩‍💻 wrote Ada Beispiel, a@b.example'
   const { json } = await scanned(connected, text)
   const found: { kind: string; start: number; end: number }[] = json.data.findings
@@ -98,7 +98,7 @@ test('names come from the connected analyzer, in JavaScript’s places; its gues
 })
 
 test.each(['wrong', 'broken', 'silent'] as const)(
-  'an analyzer that is %s is said to be missing, and the rest is told',
+  'a %s analyzer is reported as missing, and other findings are returned',
   async (how) => {
     mood = how
     const { status, json } = await scanned(connected, 'Ada Beispiel, a@b.example')
@@ -110,7 +110,7 @@ test.each(['wrong', 'broken', 'silent'] as const)(
 
 const objective = (words: string) => ({ ...trace(), task: { objective: words } })
 const missing = /analyzer that is connected for this did not answer/
-/** Everything of a kind that is contributed, and where its warnings come. */
+/** Contributes one of each kind and collects the warnings. */
 const contributed = async (app: TestApp, words: string) => {
   const { token } = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
   const send = (method: string, path: string, body: unknown) => app.fetch(method, path, { token, body })
@@ -127,7 +127,7 @@ const contributed = async (app: TestApp, words: string) => {
   }
 }
 
-test('names that the analyzer finds are told with the rest in one warning of whatever is contributed', async () => {
+test('names found by the analyzer are included in the single warning of each contribution', async () => {
   const { answers, warnings, batch } = await contributed(connected, 'Ask Ada Beispiel at a@b.example.')
   expect(answers.map(({ status }) => status)).toEqual([201, 200, 201, 200])
   for (const warning of [...warnings, batch[1]]) {
@@ -136,12 +136,12 @@ test('names that the analyzer finds are told with the rest in one warning of wha
     expect(warning).not.toContain('Beispiel')
   }
   expect(batch[0]).toBe('undefined')
-  // Nobody is asked where no analyzer is connected, and nothing is said to be missing.
+  // Without an analyzer nothing is requested and nothing is reported as missing.
   const without = await contributed(plain, 'Ask Ada Beispiel at a@b.example.')
   for (const warning of [...without.warnings, without.batch[1]]) expect(warning).toMatch(/\(email\)\. Take out/)
 })
 
-test('what a voter says of a unit is looked through as the unit was', async () => {
+test('feedback of a voter is scanned like the unit', async () => {
   const author = await connected.agent()
   const { token } = await issuedAgent(connected, ['read', 'write'], { owner: await signedIn(connected) })
   const { json } = await connected.fetch('POST', '/v1/knowledge', {
@@ -170,7 +170,7 @@ const exchange = (app: TestApp, token: string, ...contents: string[]) =>
     body: { messages: contents.map((content) => ({ role: 'user', content })) },
   })
 
-test('names are taken out of a logged exchange, and one with a secret is sent to nobody', async () => {
+test('names are redacted in a logged exchange, and an exchange with a secret is not sent to the analyzer', async () => {
   const { token } = await connected.agent()
   const { status, json } = await exchange(connected, token, 'Ask Ada Beispiel.', 'Who? Ada Beispiel, a@b.example')
   expect(status).toBe(201)
@@ -184,7 +184,7 @@ test('names are taken out of a logged exchange, and one with a secret is sent to
   expect(asked).toHaveLength(before)
 })
 
-test('without its analyzer everything goes on, and says what was not looked at', async () => {
+test('contributions succeed without the analyzer and report what was not checked', async () => {
   mood = 'broken'
   const { answers, warnings, batch } = await contributed(connected, 'Ask Ada Beispiel at a@b.example.')
   const { token } = await connected.agent()
@@ -199,7 +199,7 @@ test('without its analyzer everything goes on, and says what was not looked at',
   expect(logged.json.data).toMatchObject({ redacted: { email: 1 }, degraded: ['presidio'] })
 })
 
-test('an analyzer that lets three wait is not waited for again at once', async () => {
+test('an analyzer that times out three times is temporarily not called', async () => {
   const address = analyzer.address()
   const { recognise } = openPresidio(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
   mood = 'silent'
@@ -210,7 +210,7 @@ test('an analyzer that lets three wait is not waited for again at once', async (
   expect([waited, next, asked.length - before]).toEqual([[undefined, undefined, undefined], undefined, 3])
 })
 
-test('a unit with a secret is refused by kind and field and never repeated; personal data is a warning', async () => {
+test('a unit with a secret is rejected by kind and field without repeating it; personal data causes a warning', async () => {
   const { token } = await plain.agent()
   const send = (objective: string, more: object = {}) => {
     return plain.fetch('POST', '/v1/knowledge', { token, body: { ...trace(), task: { objective, ...more } } })
@@ -241,7 +241,7 @@ test('a unit with a secret is refused by kind and field and never repeated; pers
   expect(counted).toHaveLength(3)
 })
 
-test('a skill and an item of a batch are looked through, too', async () => {
+test('skills and batch items are scanned as well', async () => {
   const { token } = await plain.agent()
   const skill = await plain.fetch('POST', '/v1/skills', {
     token,

@@ -3,13 +3,13 @@ import { type Finding, finding } from './findings.ts'
 const longest = 24 * 1024
 const header = /-----BEGIN ([A-Z0-9][A-Z0-9 ]{0,60}?)?PRIVATE KEY( BLOCK)?-----/y
 const body = /[A-Za-z0-9+/=]/
-/** Signs that stand between the lines of a key wherever it is quoted: space, line ends, also escaped ones, quotes and margins. */
+/** Characters between the lines of a quoted key: space, line ends (also escaped), quotes and margins. */
 const between = /[\s\\"'`>|,*#+;()[\]{}:.-]/
 const leastBody = 32
 
 /**
- * A PEM private key whose header begins there (RFC 7468, RFC 1421, OpenSSH, OpenPGP; encrypted ones, too): up to its end, or as far as its
- * body goes where that was cut off. A header that no key follows is a word about keys.
+ * A PEM private key whose header starts here (RFC 7468, RFC 1421, OpenSSH, OpenPGP; also encrypted): up to its end, or as far as a
+ * truncated body extends. A header without a key is just text about keys.
  */
 export function pemAt(text: string, start: number): Finding | undefined {
   header.lastIndex = start
@@ -27,7 +27,7 @@ export function pemAt(text: string, start: number): Finding | undefined {
       return finding('private_key', start, text.startsWith(closing, at) ? at + closing.length : end, 1)
     }
     if (body.test(sign)) {
-      // An escaped line end is no body.
+      // An escaped line end is not part of the body.
       if (!(text.charAt(at - 1) === '\\' && /[nrt]/.test(sign))) {
         signs += 1
         end = at + 1

@@ -14,10 +14,10 @@ describe('redaction', () => {
     ['(212) 555-2368, +1 212 555 2368', '‹phone:1›, ‹phone:1›'],
     ['nothing to see', 'nothing to see'],
     ['', ''],
-  ])('%s', (text, expected) => {
+  ])('redacts %s', (text, expected) => {
     expect(redact(text).text).toBe(expected)
   })
-  it('leaves nothing to be found, and the rest as it was', () => {
+  it('leaves nothing to find and keeps the rest unchanged', () => {
     const { text } = corpus(3, 60)
     const { text: clean, findings } = redact(text)
     expect(findings.length).toBeGreaterThan(20)
@@ -27,10 +27,10 @@ describe('redaction', () => {
   })
 })
 
-describe('a text that comes in chunks', () => {
+describe('a text that arrives in chunks', () => {
   const whole = Array.from({ length: 30 }, (_, at) => corpus(100 + at, 60).text).join('\n')
   test.each([1, 2, 3])(
-    'is told as the whole is, cut anywhere (%i)',
+    'has the findings of the entire text for any chunks (%i)',
     (seed) => {
       const d = drawn(seed)
       const scanner = new TextScanner()
@@ -47,7 +47,7 @@ describe('a text that comes in chunks', () => {
     },
     240_000,
   )
-  it('keeps a portion and not the text', () => {
+  it('uses memory for one portion, not for the entire text', () => {
     const scanner = new TextScanner()
     const chunk = 'An ordinary line without anything in it.\n'.repeat(1_000)
     let [sent, most] = [0, 0]
@@ -64,12 +64,12 @@ describe('a text that comes in chunks', () => {
 
 describe('hostile text', () => {
   const work = (text: string) => processorTime(() => scan(text, { strategy: true }))
-  // Four times the text is four times the work where it grows with the text, and sixteen where it grows with its square.
+  // Four times the text takes four times the work if it is linear, and sixteen times if it is quadratic.
   test.each(worstScans)(
-    '$name',
+    'is scanned in linear time: $name',
     ({ make }) => {
       const growth = () => work(make(64 * 1024)) / Math.max(work(make(16 * 1024)), 2_000)
-      // What the collector does by the way only ever adds: the least of some attempts counts.
+      // Garbage collection only adds time, so the minimum of several attempts counts.
       const seen = [growth()]
       while (Math.min(...seen) > 8 && seen.length < 5) seen.push(growth())
       expect(Math.min(...seen)).toBeLessThan(9)

@@ -2,10 +2,10 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js'
 import type { Finding, Kind } from './findings.ts'
 import { scan } from './scanner.ts'
 
-/** Values of a text that are remembered; beyond, each place gets a number of its own, so that no text grows the memory without end. */
+/** Maximum values remembered; beyond it each occurrence gets a new number, which bounds memory. */
 const remembered = 65_536
 
-/** What two ways of writing one value have in common. */
+/** Normalizes different spellings of one value. */
 function sameAs(kind: Kind, written: string): string {
   switch (kind) {
     case 'email':
@@ -36,7 +36,7 @@ function sameAs(kind: Kind, written: string): string {
   }
 }
 
-/** Gives each value of a kind a number, the first 1: one value one number, as long as the numbering lives. */
+/** Numbers the values of each kind from 1: equal values get equal numbers for the lifetime of this function. */
 export function numbering(): (kind: Kind, written: string) => string {
   const known = new Map<string, number>()
   const last = new Map<Kind, number>()
@@ -53,8 +53,8 @@ export function numbering(): (kind: Kind, written: string) => string {
 }
 
 /**
- * The text with `‹email:1›` in the place of what was found, one value one number. The findings are those given, settled as {@link scan}
- * gives them, or of a scan; what is to be blocked is replaced as well.
+ * Replaces each finding with a marker such as `‹email:1›`; equal values get equal numbers. `findings` must be sorted and without overlaps,
+ * as {@link scan} returns them. Also replaces findings with the action `block`.
  */
 export function redact(
   text: string,

@@ -11,7 +11,7 @@ import { firstHashByte, mostHashed } from './short-hash.ts'
 const told = (text: string, found: readonly Finding[] = scan(text)) =>
   found.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
 
-describe('published vectors', () => {
+describe('published test vectors', () => {
   /** The entropies of BIP-39’s reference vectors (Trezor). */
   const entropies = [
     '00000000000000000000000000000000',
@@ -49,7 +49,7 @@ describe('published vectors', () => {
     'legal winner thank year wave sausage worth useful legal winner thank yellow',
     'ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic',
     'test test test test test test test test test test test junk',
-  ])('%s', (phrase) => {
+  ])('finds the phrase: %s', (phrase) => {
     expect(scan(phrase)).toEqual([{ kind: 'seed_phrase', start: 0, end: phrase.length, score: 0.97, action: 'block' }])
   })
 
@@ -65,7 +65,7 @@ describe('published vectors', () => {
   ])('EIP-55: %s', (address) => {
     expect(told(`send to ${address}, please`)).toEqual([`ethereum_address ${address}`])
   })
-  it('an address in mixed case with a wrong checksum is none', () => {
+  it('a mixed-case address with a wrong checksum is not found', () => {
     expect(scan('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD')).toEqual([])
   })
 
@@ -87,7 +87,7 @@ describe('published vectors', () => {
     TN5910006035183598478831 TR330006100519786457841326 VA59001123000012345678 VG96VPVG0000012345678901 XK051212012345678906`
       .trim()
       .split(/\s+/),
-  )('the IBAN registry’s example %s, also in groups and over lines', (iban) => {
+  )('the IBAN registry’s example %s is found, also in groups and across lines', (iban) => {
     const groups = iban.match(/.{1,4}/g) ?? []
     for (const written of [iban, groups.join(' '), groups.join('\n')])
       expect(told(`to ${written}; thanks`)).toEqual([`iban ${written}`])
@@ -100,7 +100,7 @@ describe('published vectors', () => {
     378734493671000 4111111111111111`
       .trim()
       .split(/\s+/),
-  )('the networks’ test number %s', (number) => {
+  )('the networks’ test number %s is found', (number) => {
     expect(told(`paid with ${number}.`)).toEqual([`card ${number}`])
     const last = String((Number(number.at(-1)) + 1) % 10)
     expect(told(`paid with ${number.slice(0, -1)}${last}.`)).toEqual([])
@@ -138,7 +138,7 @@ describe('published vectors', () => {
   })
 })
 
-describe('what must not be taken for a secret', () => {
+describe('values that are not secrets', () => {
   const hash = `0x${'4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'}`
   test.each([
     `tx ${hash}`,
@@ -156,7 +156,7 @@ describe('what must not be taken for a secret', () => {
     Array.from({ length: 40 }, (_, at) => `Pass ${at}`).join('\n'),
     'ready pass fail '.repeat(20),
     'sk-learn, sk-your-api-key-goes-here, ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
-  ])('%s', (text) => {
+  ])('finds nothing in %s', (text) => {
     expect(scan(text)).toEqual([])
   })
   test.each([
@@ -164,10 +164,10 @@ describe('what must not be taken for a secret', () => {
     `PRIVATE_KEY=${hash.slice(2)}`,
     `tx ${`0x${'ab'.repeat(32)}`} was signed with the private key ${hash}`,
     `${hash} is my private key`,
-  ])('%s has a key', (text) => {
+  ])('%s contains a key', (text) => {
     expect(scan(text).map(({ kind }) => kind)).toEqual(['private_key'])
   })
-  it('frequent Chinese signs are a phrase with gaps or by name, and prose without', () => {
+  it('frequent Chinese characters are a phrase with gaps or after a cue, otherwise prose', () => {
     const phrase = entropyToMnemonic(hex.decode('00000000000000000000000000000000'), [...wordlists.simplifiedChinese])
     const run = phrase.replaceAll(' ', '')
     expect(scan(run)).toEqual([])
@@ -176,7 +176,7 @@ describe('what must not be taken for a secret', () => {
   })
 })
 
-it('where kinds overlap the strongest is told, and strategy only where it is asked for', () => {
+it('the most important of overlapping kinds is reported, and strategy details only on request', () => {
   expect(told('x@DE89370400440532013000.example')).toEqual(['iban DE89370400440532013000'])
   const text = 'entry price: $3,450.50, position size 2.5 ETH, stop loss 3200; 5% of portfolio. 仓位 30%'
   expect(scan(text)).toEqual([])
@@ -197,11 +197,11 @@ test.each([
   ['position size 100kUSDT now', 'position size 100kUSDT'],
   ['notional $2.5m.', 'notional $2.5m'],
   ['我的仓位30%的', '仓位30%'],
-])('of %j a strategy’s detail ends where the amount does', (text, expected) => {
+])('in %j the strategy detail ends with the amount', (text, expected) => {
   expect(told(text, scan(text, { strategy: true }))).toEqual([`strategy_detail ${expected}`])
 })
 
-describe('a strategy in prose', () => {
+describe('strategy details in prose', () => {
   test.each([
     ['Bought ETH at 2310 and closed at 2480.', '‹› and ‹›.'],
     ['sold at 65,900', '‹›'],
@@ -232,7 +232,7 @@ describe('a strategy in prose', () => {
     ['均价64120', '‹›'],
     ['以2310买入ETH，平仓于2480', '‹›ETH，‹›'],
     ['买入了3.5个BTC', '‹›BTC'],
-  ])('%s', (text, expected) => {
+  ])('redacts strategy details in: %s', (text, expected) => {
     const { text: left } = redact(text, scan(text, { strategy: true }))
     expect(left.replace(/‹strategy_detail:\d+›/g, '‹›')).toBe(expected)
   })
@@ -249,13 +249,13 @@ describe('a strategy in prose', () => {
     'Position 3 in the list is wrong. The API has a limit of 100 requests.',
     'Close to 40% of failures happen at night; fill rate of 98% at 20 ms.',
     'Open interest rises 20% before wicks widen; the effect lasts about 15 minutes.',
-  ])('nothing in %s', (text) => {
+  ])('nothing is found in %s', (text) => {
     expect(told(text, scan(text, { strategy: true }))).toEqual([])
   })
 })
 
-describe('words of phrases, one after another', () => {
-  it('each length of phrase is found wherever words stand around it, and its place is exact', () => {
+describe('consecutive words of phrases', () => {
+  it('phrases of each length are found between other words at their exact position', () => {
     const d = drawn(77)
     for (const bytes of [16, 20, 24, 28, 32])
       for (let round = 0; round < 20; round++) {
@@ -264,7 +264,7 @@ describe('words of phrases, one after another', () => {
         expect(told(text)).toEqual([`seed_phrase ${phrase}`])
       }
   })
-  it('the hash is SHA-256’s', () => {
+  it('firstHashByte equals SHA-256', () => {
     const d = drawn(5)
     for (let length = 0; length <= mostHashed; length++)
       for (let round = 0; round < 40; round++) {
@@ -294,7 +294,7 @@ describe('a corpus with noise, line breaks, markup and near misses', () => {
     ['another third', 1_001, corpus],
     ['a third with other prose, markup and near misses, which nothing was tuned on', 9_001, heldOut],
   ] as const)(
-    '%s',
+    'is found with sufficient recall and precision: %s',
     (_, from, make) => {
       const { hits, recall, precision } = measured(seeds(from), make)
       expect(hits).toBeGreaterThan(350)
@@ -303,7 +303,7 @@ describe('a corpus with noise, line breaks, markup and near misses', () => {
     },
     30_000,
   )
-  it('near misses are none', () => {
+  it('near misses are not found', () => {
     const d = drawn(11)
     for (let at = 0; at < 500; at++) {
       const text = nearMiss(d)

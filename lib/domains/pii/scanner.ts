@@ -15,18 +15,18 @@ import { strategyDetails } from './strategy.ts'
 import { vendorKeysAt, vendorKeywords } from './vendor-keys.ts'
 
 export interface ScanOptions {
-  /** Also sizes of positions, entry and exit prices. */
+  /** Also finds position sizes, entry prices and exit prices. */
   strategy?: boolean
 }
 
-/** How far a tag or an entity may reach whose words are none of the text. */
+/** Maximum length of a tag or an entity, whose words are not part of the text. */
 const tagReach = 120
 const entityReach = 10
-/** What a word must at least have to be a key or an address of a chain. */
+/** Minimum length of a blockchain key or address. */
 const leastAddress = 26
 const mostKey = 120
 
-/** The end of a tag that begins there; the place itself where none does. */
+/** End of the tag that starts here; the position itself if there is none. */
 function tagEnd(text: string, at: number): number {
   const next = text.charCodeAt(at + 1)
   if (next !== 47 && !(next > 64 && next < 91) && !(next > 96 && next < 123)) return at
@@ -46,7 +46,7 @@ const ofCredentials = new Set(credentialKeywords)
 const cues = new Set(phoneCues)
 let finder: KeywordFinder | undefined
 
-/** Keys and credentials go to `found`; the ends of the words after which a number is one to call are returned in their order. */
+/** Adds keys and credentials to `found`; returns the end offsets of words that announce a phone number, in order. */
 function atKeywords(text: string, found: Finding[]): number[] {
   const cueEnds: number[] = []
   const credentials: Finding[] = []
@@ -61,7 +61,7 @@ function atKeywords(text: string, found: Finding[]): number[] {
     }
     if (cues.has(keyword) && isCue(text, start, end)) cueEnds.push(end)
   })
-  // A vendor's form says exactly where the key ends.
+  // A vendor's format gives the exact end of the key, so it takes precedence.
   const keys = found.toSorted((one, other) => one.start - other.start)
   let at = 0
   for (const one of credentials) {
@@ -70,13 +70,13 @@ function atKeywords(text: string, found: Finding[]): number[] {
   }
   return cueEnds
 }
-/** A field that counts the words of a phrase: `"word12":`. */
+/** A field that numbers the words of a phrase: `"word12":`. */
 const isCounter = (text: string, start: number, end: number): boolean =>
   end - start <= 8 && /["':=.)\]]/.test(text.charAt(end))
 
 /**
- * Secrets and personal data in a text, in its order and without overlaps. Pure; its time grows with the length of the text alone: one pass
- * over its units, and a closer look where a sign, a head or the length of a word gives reason to, each bounded.
+ * Finds secrets and personal data in a text, ordered and without overlaps. Pure and linear: one pass over the text, with a bounded closer
+ * check where a symbol, prefix or word length suggests it.
  */
 export function scan(text: string, { strategy = false }: ScanOptions = {}): Finding[] {
   const found: Finding[] = []
@@ -85,14 +85,14 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
   }
   const cueEnds = atKeywords(text, found)
   let cue = 0
-  /** Where the last cue before a place ended. */
+  /** End of the last cue before a position. */
   const cueBefore = (place: number): number => {
     while ((cueEnds[cue] ?? Number.POSITIVE_INFINITY) <= place) cue += 1
     return cueEnds[cue - 1] ?? -1
   }
   const run = new SeedRun(text, found)
   const isMaybeWord = maybeWord()
-  /** Until there, words are a tag's or an entity's, not the phrase's. */
+  /** Words before this offset belong to a tag or entity, not to a phrase. */
   let aside = -1
   const length = text.length
 
@@ -130,7 +130,7 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
           break
         }
         case 37:
-          // An encoded gap (%20) is none of the next word.
+          // A percent-encoded space (%20) is not part of the next word.
           if (isHex(text, at + 1) && isHex(text, at + 2)) at += 2
           break
         case 45:
@@ -173,12 +173,12 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
     const size = at - start
     if (!hasLetters && isAscii) {
       take(numbersAt(text, start, at, cueBefore(start)))
-      // A number of one or two digits counts the words of a phrase.
+      // A number of one or two digits may number the words of a phrase.
       if (size > 2) run.close()
     } else {
       if (start > aside) {
         if (isDigit(text, at - 1) && isCounter(text, start, at)) {
-          // The words go on after it.
+          // The phrase continues after it.
         } else if (isMaybeWord(hash)) run.add(start, at)
         else run.close()
       }
@@ -189,7 +189,7 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
   return settled(strategy ? [...found, ...strategyDetails(text)] : found)
 }
 
-/** What a word of ASCII letters and digits may begin or be. */
+/** Checks a word of ASCII letters and digits for IBANs, keys and addresses. */
 function wordIn(text: string, start: number, end: number, size: number): Finding | undefined {
   if (size >= 4 && isIbanHead(text, start)) {
     const iban = ibanAt(text, start)

@@ -28,20 +28,20 @@ const chineseLists = [8, 9]
 const lengths = [24, 21, 18, 15, 12]
 export const shortest = 12
 const longest = 24
-/** A run of more words is no list of a phrase in another order. */
+/** A run with more words is not a phrase written in another order. */
 const mostOrdered = 30
-/** Sorts of gaps between the words of one phrase. */
+/** Maximum kinds of gaps between the words of one phrase. */
 const mostSorts = 2
-/** In a longer run of words, a phrase begins or ends where the gaps change their sort. */
+/** In a longer run, a phrase begins or ends where the kind of gap changes. */
 const mostTried = 48
-/** Words that are looked at together at most; beyond, the last ones are carried on. */
+/** Maximum words examined together; beyond it, only the last ones are kept. */
 const runLimit = 512
-/** Between two words of a phrase: numbers, bullets, quotes, line ends. */
+/** Maximum length between two words of a phrase: numbers, bullets, quotes, line ends. */
 const widestGap = 64
 const sentenceEnd = '.!?。！？'
 
 const accents = /[\u0300-\u036f]/g
-/** As people write it: composed or not, with its accents or without. */
+/** Spellings of a word: composed or decomposed, with or without accents. */
 function formsOf(word: string): Set<string> {
   const plain = word.normalize('NFKD')
   const isLatin = /^[a-z]+$/.test(plain.replace(accents, ''))
@@ -49,17 +49,17 @@ function formsOf(word: string): Set<string> {
 }
 
 const filterBits = 1 << 19
-/** One step of the hash that the scanner computes over the lower-case units of a word. */
+/** One step of the hash that the scanner computes over a word's lower-case units. */
 export const hashStep = (hash: number, code: number): number => Math.imul(hash ^ code, 0x01000193)
 export const hashStart = 0x811c9dc5
 const slot = (hash: number): number => (hash ^ (hash >>> 15)) & (filterBits - 1)
 
 interface Words {
-  /** A bit for each word's hash: who is not in it is in no list. */
+  /** Bloom-like filter with a bit per word hash: a word that is not in it is in no list. */
   filter: Uint8Array
-  /** Each form of a word, and which row of `places` is its own. */
+  /** Maps each spelling of a word to its row in `places`. */
   rows: Map<string, number>
-  /** The place of a word in each list, list by list; -1 in those that have it not. */
+  /** Index of a word in each list; -1 in lists without it. */
   places: Int16Array
 }
 let made: Words | undefined
@@ -83,7 +83,7 @@ function words(): Words {
   made = { filter, rows, places: Int16Array.from(found) }
   return made
 }
-/** The filter, for the scanner's own loop: 0 where no list has a word with that hash. */
+/** Filter for the scanner's loop: false if no list has a word with that hash. */
 export function maybeWord(): (hash: number) => boolean {
   const { filter } = words()
   return (hash) => {
@@ -93,7 +93,7 @@ export function maybeWord(): (hash: number) => boolean {
 }
 
 const packed = new Int32Array(9)
-/** BIP-39: 11 bits a word. Of as many words as a phrase has at most; what is behind `until` counts as none. */
+/** BIP-39: packs 11 bits per word, for the maximum words of a phrase; words from `until` on count as zero. */
 function pack(indices: Int16Array, from: number, until: number): void {
   let [held, bits, at] = [0, 0, 0]
   for (let word = from; word < from + longest; word++) {
@@ -110,18 +110,21 @@ function pack(indices: Int16Array, from: number, until: number): void {
   }
   packed[at] = held << (32 - bits)
 }
-/** Of the words last packed: of 33 bits 32 are entropy and one is of the checksum, the first bits of the entropy's SHA-256, behind all of it. */
+/**
+ * Checks the words packed last: of every 33 bits, 32 are entropy and one belongs to the checksum, which follows the entropy and consists of
+ * the first bits of its SHA-256.
+ */
 function hasChecksum(length: number): boolean {
   const bits = length / 3
   return (packed[bits] ?? 0) >>> (32 - bits) === firstHashByte(packed, bits) >> (8 - bits)
 }
-/** A part of the list itself, as a manual prints it. */
+/** Whether the words are a section of the word list itself, as printed in manuals. */
 function isListing(indices: Int16Array, from: number, length: number): boolean {
   for (let at = from + 1; at < from + length; at++) if (indices[at] !== (indices[at - 1] ?? 0) + 1) return false
   return true
 }
 const leastDifferent = 9
-/** Code and logs repeat a few words; a phrase has many different ones, except the published ones of one word and a last one. */
+/** Code and logs repeat a few words; a phrase has many different ones, except published phrases of one repeated word and a last one. */
 function isVaried(indices: Int16Array, from: number, length: number): boolean {
   let different = 0
   for (let at = from; at < from + length; at++) {
@@ -134,7 +137,7 @@ function isVaried(indices: Int16Array, from: number, length: number): boolean {
   const last = from + length - 1
   return different === 2 && indices.indexOf(indices[last] ?? -1, from) === last
 }
-/** Whether the words from there are a phrase of `most` words at most, the longest first; undefined where they are none. */
+/** Length of the longest phrase of at most `most` words that starts here; undefined if there is none. */
 function phraseLength(indices: Int16Array, from: number, most: number): number | undefined {
   pack(indices, from, from + most)
   for (const length of lengths)
@@ -145,7 +148,7 @@ function phraseLength(indices: Int16Array, from: number, most: number): number |
 
 const sortsWithin = (sorts: Int16Array, from: number, length: number): Set<number> =>
   new Set(sorts.subarray(from + 1, from + length))
-/** Whether the gap before the word, or one after twelve words or more, is of another sort than the gaps within. */
+/** Whether the gap before the first word, or one after twelve words or more, differs in kind from the gaps within. */
 function mayBeOne(sorts: Int16Array, from: number, most: number, isEnd: boolean): boolean {
   const [second, third] = [sorts[from + 1], sorts[from + 2]]
   const isWithin = (at: number) => sorts[at] === second || sorts[at] === third
@@ -157,7 +160,7 @@ function mayBeOne(sorts: Int16Array, from: number, most: number, isEnd: boolean)
   return false
 }
 
-/** Collects words that stand one after another and may be in a list, and tells the phrases among them. */
+/** Collects consecutive words that may be in a list, and reports the phrases among them. */
 export class SeedRun {
   readonly #text: string
   readonly #found: Finding[]
@@ -165,7 +168,7 @@ export class SeedRun {
   readonly #ends: number[] = []
   /** Whether a sentence ended before the word. */
   readonly #stops: boolean[] = []
-  /** Whether the run began before the words that are still kept. */
+  /** Whether the run began before the words kept. */
   #isContinued = false
 
   constructor(text: string, found: Finding[]) {
@@ -218,9 +221,12 @@ export class SeedRun {
         this.#tellOrdered(indices, this.#orders(), score)
     }
   }
-  /** Phrases in words of one language; those that it has not are -1. Single signs of Chinese are frequenter than words of others: `score`. */
+  /**
+   * Finds phrases in one language; words of other languages are -1. `score` is lower for single Chinese characters, which are more frequent
+   * than words.
+   */
   #tell(indices: Int16Array, even: Int16Array, sorts: Int16Array, isEnd: boolean, score: number): void {
-    /** Up to where all words from here on are of this language. */
+    /** All words from here up to this index are in this language. */
     let known = 0
     for (let from = 0; from + shortest <= indices.length; from++) {
       known = Math.max(known, from)
@@ -238,7 +244,7 @@ export class SeedRun {
       from += length - 1
     }
   }
-  /** For each word, the sort of the gap before it: what stands there besides space, letters and numbers, and whether the line ends. */
+  /** Kind of the gap before each word: its characters other than spaces, letters and numbers, including line ends. */
   #sorts(): Int16Array {
     const known = new Map<string, number>()
     return Int16Array.from(this.#starts, (start, at) => {
@@ -248,7 +254,7 @@ export class SeedRun {
       return known.get(sort) ?? 0
     })
   }
-  /** The words in the order of the numbers before them, or column by column, where they are written so. */
+  /** The words in the order of the numbers before them, or by column, if they are written like that. */
   #orders(): number[][] {
     const words = [...this.#starts.keys()]
     const numbers = words.map((at) => {
@@ -272,7 +278,7 @@ export class SeedRun {
       : []
     return [isCounted ? numbered : [], byColumn].filter(({ length }) => lengths.includes(length))
   }
-  /** A phrase whose words are not read in the order in which they stand. */
+  /** Finds phrases whose words are not in reading order. */
   #tellOrdered(indices: Int16Array, orders: readonly number[][], score: number): void {
     for (const order of orders) {
       const ordered = Int16Array.from(order, (at) => indices[at] ?? -1)
@@ -282,8 +288,8 @@ export class SeedRun {
     }
   }
   /**
-   * For each word, up to where the gaps before the words are of its sort: a phrase does not go over the end of a sentence, unless there is
-   * one after each word.
+   * For each word, the end of the words with the same kind of boundary: a phrase does not cross the end of a sentence, unless every word
+   * ends one.
    */
   #evenEnds(): Int16Array {
     const ends = new Int16Array(this.#stops.length)
@@ -292,11 +298,11 @@ export class SeedRun {
     return ends
   }
 }
-/** Before a phrase that is written without gaps. */
+/** Verbs before a phrase without gaps. */
 const copula = /[是为為即]/
 /**
- * A Chinese phrase without gaps at the end of a run of Han signs, where the text says that it is one: without that word, prose of these
- * frequent signs has a right checksum once in sixteen.
+ * A Chinese phrase without gaps at the end of a run of Han characters, if the text announces it: otherwise, one in sixteen texts of these
+ * frequent characters would have a valid checksum.
  */
 export function unspacedSeed(text: string, start: number, end: number): Finding | undefined {
   const { rows, places } = words()

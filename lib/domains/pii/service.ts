@@ -3,7 +3,7 @@ import { type Recognise, withNames } from './analyzer.ts'
 import { scanText } from './contract.ts'
 import { scan } from './scanner.ts'
 
-/** Looks through a text that somebody brings. The text is not stored, not logged, and goes to nobody but the connected analyzer, which is not shown what is found here. */
+/** Scans a text on request. The text is neither stored nor logged and is only sent to the configured analyzer, with findings masked. */
 export function piiService({ recognise }: { recognise: Recognise | undefined }) {
   return {
     scan: read(scanText, async (_ctx, { body: { text, strategy, language } }) => {

@@ -1,4 +1,7 @@
-/** FIPS 180-4: the first 32 bits of the fractional parts of the roots of the first primes; square roots begin the state, cube roots are added. */
+/**
+ * FIPS 180-4: the first 32 bits of the fractional parts of roots of the first primes: square roots for the initial state, cube roots for
+ * the round constants.
+ */
 function fractions(count: number, root: (prime: number) => number): Int32Array {
   const found: number[] = []
   for (let candidate = 2; found.length < count; candidate++)
@@ -7,7 +10,7 @@ function fractions(count: number, root: (prime: number) => number): Int32Array {
 }
 const start = fractions(8, Math.sqrt)
 const added = fractions(64, Math.cbrt)
-/** The longest message that fits into one block with its length, in words of 32 bits. */
+/** Longest message, in 32-bit words, that fits into one block with its length. */
 export const mostHashed = 13
 
 const schedule = new Int32Array(64)
@@ -15,8 +18,8 @@ const rotated = (value: number, by: number): number => (value >>> by) | (value <
 const of = (words: Int32Array, at: number): number => words[at] ?? 0
 
 /**
- * The first byte of the SHA-256 of the first `length` words of 32 bits, {@link mostHashed} at most. A text is tried as a phrase at every
- * word of it, so the hash is most of what an adversarial one costs: one block, and nothing allocated.
+ * Returns the first byte of the SHA-256 of the first `length` 32-bit words, at most {@link mostHashed}. The scanner tries a phrase at every
+ * word, so hashing dominates the cost of adversarial texts: this uses one block and allocates nothing.
  */
 export function firstHashByte(words: Int32Array, length: number): number {
   const message = schedule.fill(0, 0, 16)

@@ -1,14 +1,14 @@
-/** What a sign is to the scanner. Words are runs of `digit`, `letter` and `latin`; runs of `wide` are words of their own. */
+/** Character classes of the scanner. Words are runs of `digit`, `letter` and `latin`; runs of `wide` are separate words. */
 const other = 0
 export const digit = 1
 export const letter = 2
-/** A letter of a Latin script beyond ASCII, or an accent that is set over one. */
+/** A Latin letter beyond ASCII, or a combining accent. */
 const latin = 3
-/** Han, kana, hangul: scripts whose words are not told apart by their neighbours. */
+/** Han, kana, hangul: scripts whose words are not separated by other characters. */
 export const wide = 4
-/** A letter of any further script. */
+/** A letter of any other script. */
 const foreign = 5
-/** A sign at which some recogniser looks closer. */
+/** A character at which a recognizer checks further. */
 export const anchor = 6
 
 const ascii = new Uint8Array(128)
@@ -31,21 +31,21 @@ function classify(code: number): number {
   if (code >= 0xf900 && code < 0xfb00) return wide
   return code >= 0xfb00 && code < 0xfe00 ? foreign : other
 }
-/** The class of each UTF-16 unit. Surrogates count as `other`: no word that is looked for has any. */
+/** Class of each UTF-16 unit. Surrogates are `other`: no searched word contains any. */
 export const classes: Uint8Array = Uint8Array.from({ length: 0x10000 }, (_, code) => classify(code))
 
-/** Whether the unit at that place is an ASCII letter or digit. Outside of the text it is not. */
+/** Whether the unit is an ASCII letter or digit; false outside of the text. */
 export function isAlphanumeric(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code < 128 && (ascii[code] === digit || ascii[code] === letter)
 }
-/** Whether a digit stands there. */
+/** Whether the unit is a digit. */
 export function isDigit(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code >= 48 && code <= 57
 }
 
-/** Whether a word may begin there: nothing of a word stands before it, except an escape (`\n`, `%20`). */
+/** Whether a word may begin here: the previous unit does not belong to a word, except to an escape (` `, `%20`). */
 export function beginsWord(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1)
   if (before !== 95 && !isAlphanumeric(text, at - 1)) return true
@@ -53,7 +53,7 @@ export function beginsWord(text: string, at: number): boolean {
   return isEscape || (text.charCodeAt(at - 3) === 37 && isHex(text, at - 2) && isHex(text, at - 1))
 }
 
-/** Whether a hexadecimal digit stands there. */
+/** Whether the unit is a hexadecimal digit. */
 export function isHex(text: string, at: number): boolean {
   const code = text.charCodeAt(at) | 32
   return isDigit(text, at) || (code >= 97 && code <= 102)

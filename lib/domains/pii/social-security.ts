@@ -3,11 +3,14 @@ import { areGrouped, type NumberGroups } from './number-groups.ts'
 import { isAlphanumeric } from './signs.ts'
 
 const social = /ssn|social[ -]?security|taxpayer id/i
-/** The Social Security Administration's: no area 000, 666 or 9xx, no group 00, no serial 0000, and not the two that were printed for show. */
+/**
+ * Rules of the Social Security Administration: no area 000, 666 or 9xx, no group 00, no serial 0000, and not the two published sample
+ * numbers.
+ */
 const isSocialSecurity = (digits: string): boolean =>
   /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(digits) && digits !== '078051120' && digits !== '219099999'
 
-/** The social security number that these groups of digits begin with. */
+/** The social security number at the beginning of these groups of digits. */
 export function socialAmong(text: string, start: number, groups: NumberGroups): Finding | undefined {
   const isWhole = groups.digits[0]?.length === 9
   if (!isWhole && !areGrouped(groups, [3, 2, 4])) return undefined

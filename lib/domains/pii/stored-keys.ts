@@ -8,10 +8,10 @@ interface Place {
   kind: Kind
   path: (string | number)[]
 }
-/** Places that a refusal names at most. */
+/** Maximum positions listed in an error. */
 const mostNamed = 50
 
-/** Keys byte by byte, in a list or under the numbers of their places; only as deep as {@link scanFields} went before. */
+/** Finds keys as lists of bytes, or under numeric keys. {@link scanFields} has already limited the depth. */
 function bytesIn(node: unknown, path: Place['path']): Place[] {
   if (typeof node !== 'object' || node === null) return []
   const values: unknown[] = Object.values(node)
@@ -21,7 +21,7 @@ function bytesIn(node: unknown, path: Place['path']): Place[] {
   )
 }
 
-/** The refusal of what holds keys; it names kinds and places and never what stands there. `where`: of the whole, for people. */
+/** The error for content with keys; lists kinds and paths, never values. `where` names the content for people. */
 export function keysRefused(places: readonly Place[], where: string): Problem {
   const named = [...new Map(places.map((one) => [`${one.kind} ${one.path.join('.')}`, one])).values()].slice(
     0,
@@ -34,7 +34,10 @@ export function keysRefused(places: readonly Place[], where: string): Problem {
   })
 }
 
-/** Throws `content_blocked` where a private key or a seed phrase stands in the fields that would be stored, and `invalid` beyond 100 levels. */
+/**
+ * Rejects fields that contain a private key or seed phrase.
+ * @throws {Problem} `content_blocked`; `invalid` beyond 100 levels of nesting
+ */
 export function refuseKeys(fields: Record<string, unknown>, where: string): void {
   let places: Place[]
   try {

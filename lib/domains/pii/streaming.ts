@@ -3,50 +3,50 @@ import type { Finding } from './findings.ts'
 import { numbering, redact } from './redaction.ts'
 import { type ScanOptions, scan } from './scanner.ts'
 
-/** The longest of what is looked for, a PEM key, with room around it: what begins so near to the end may go on in the next chunk. */
+/** Maximum length of a finding (a PEM key) with a margin: a finding that starts this close to the end may continue in the next chunk. */
 const ahead = 32 * 1024
-/** What is looked at before a place to judge it. */
+/** Characters of context needed before a position. */
 const behind = 4 * 1024
-/** How much is collected before it is looked through. */
+/** Characters collected before a scan. */
 const portion = 256 * 1024
 
-/** What is known of the next part of a text. */
+/** Result for the next part of a text. */
 export interface Scanned {
-  /** The text as it came; `redacted` is the same with what was found replaced. Together all parts are the whole text. */
+  /** The text as received, and with findings replaced. All parts together are the entire text. */
   text: string
   redacted: string
-  /** Offsets in the whole text. */
+  /** Offsets in the entire text. */
   findings: Finding[]
 }
 
 /**
- * {@link scan} for text that comes in chunks of any size, cut anywhere: the same findings as of the whole, with memory for a portion and
- * not for the text. One value has one number through all of it.
+ * Applies {@link scan} to text that arrives in arbitrary chunks: same findings as for the entire text, with memory for one portion. A value
+ * has the same number throughout.
  */
 export class TextScanner {
   readonly #options: ScanOptions
   readonly #isCode: boolean
   readonly #number = numbering()
-  /** What was told already and is looked at only as what stands before. */
+  /** Length of the buffer's beginning that was already returned and is only kept as context. */
   #told = 0
   #buffer = ''
-  /** Where the buffer begins in the whole text. */
+  /** Offset of the buffer in the entire text. */
   #offset = 0
 
-  /** `isCode`: the text is code, configuration or a log, in which findings of low confidence are reported and not redacted. */
+  /** `isCode`: the text is code, configuration or a log, in which findings of low confidence are reported but not redacted. */
   constructor({ isCode = false, ...options }: ScanOptions & { isCode?: boolean } = {}) {
     this.#options = options
     this.#isCode = isCode
   }
 
-  /** Takes a chunk; gives what is settled by now. */
+  /** Adds a chunk; returns the part whose findings are final. */
   push(chunk: string): Scanned {
     this.#buffer += chunk
     return this.#buffer.length - this.#told < portion + ahead
       ? { text: '', redacted: '', findings: [] }
       : this.#tell(this.#buffer.length - ahead)
   }
-  /** The rest, after the last chunk. */
+  /** Returns the rest after the last chunk. */
   end(): Scanned {
     return this.#tell(this.#buffer.length)
   }
@@ -54,7 +54,7 @@ export class TextScanner {
   #tell(until: number): Scanned {
     const told = this.#told
     const all = scan(this.#buffer, this.#options).filter(({ start }) => start >= told && start < until)
-    // What began before the border is told whole; a pair of surrogates is not parted.
+    // Include all of a finding that started before the border, and do not split a surrogate pair.
     let border = Math.max(until, all.at(-1)?.end ?? 0)
     const code = this.#buffer.charCodeAt(border - 1)
     if (border < this.#buffer.length && code >= 0xd800 && code < 0xdc00) border += 1

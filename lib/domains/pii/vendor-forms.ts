@@ -1,13 +1,14 @@
 /**
- * How the keys of vendors are written. `collected` and `collectedByName` are the rules of Betterleaks (the successor of Gitleaks, MIT), as
- * Kingfisher 2.14.0 (Apache-2.0) distributes them, in the syntax of JavaScript: without the rules of identifiers and hosts, which are no
- * secrets, and with every repetition bounded. `documented` and `documentedByName` are ours, from the vendors' documentation.
- *
- * [what a text has in lower case where such a key may be; the key; how far before it the key may begin]. ADR 0069 describes the update.
+ * Formats of vendors' keys. `collected` and `collectedByName` are the rules of Betterleaks (the successor of Gitleaks, MIT) as distributed
+ * by Kingfisher 2.14.0 (Apache-2.0), in JavaScript syntax: without rules for identifiers and hosts, which are not secrets, and with bounded
+ * repetitions. `documented` and `documentedByName` are ours, from the vendors' documentation. ADR 0069 describes the update.
+ * - `keywords`: lower-case texts, one of which must occur near the key
+ * - `form`: the key
+ * - `lead`: how far before the keyword the key may begin
  */
 export type VendorForm = readonly [keywords: string, form: RegExp, lead?: number]
 
-/** Keys with a prefix or a marker of their own. */
+/** Keys with their own prefix or marker. */
 export const collected: readonly VendorForm[] = [
   ['a3-', /A3-[A-Z0-9]{6}-(?:(?:[A-Z0-9]{11})|(?:[A-Z0-9]{6}-[A-Z0-9]{5}))-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}/],
   ['ops_eyj', /ops_eyJ[a-zA-Z0-9+/]{250,2000}={0,3}/],
@@ -311,7 +312,7 @@ export const documented: readonly VendorForm[] = [
   ],
 ]
 
-/** Values that are a key because the name before them is a vendor's. */
+/** Values that are keys because a vendor's name precedes them. */
 export const collectedByName: readonly VendorForm[] = [
   ['abuseipdb', /[a-f0-9]{80}/i],
   ['adafruit', /[a-z0-9_-]{32}/i],

@@ -3,7 +3,7 @@ import { type Finding, finding, lowConfidence } from './findings.ts'
 import { beginsWord, isAlphanumeric } from './signs.ts'
 import { collected, collectedByName, documented, documentedByName, type VendorForm } from './vendor-forms.ts'
 
-/** Generated at random: many different characters, a digit or capitals beside each other, and no words joined by hyphens. */
+/** Whether a text looks randomly generated: many different characters, a digit or adjacent capitals, and no words joined by hyphens. */
 export function isDrawn(body: string): boolean {
   if (/(.)\1{5}/.test(body)) return false
   const different = new Set(body).size
@@ -18,7 +18,7 @@ export function isDrawn(body: string): boolean {
 interface Form {
   pattern: RegExp
   lead: number
-  /** The form itself has a run of one letter. */
+  /** Whether the format itself contains a run of one letter. */
   isPadded: boolean
 }
 const formOf = (pattern: RegExp, lead: number): Form => ({
@@ -35,10 +35,10 @@ function byKeyword(forms: readonly VendorForm[]): Map<string, Form[]> {
 }
 const marked = byKeyword([...documented, ...collected])
 const named = byKeyword([...documentedByName, ...collectedByName])
-/** Words that a vendor's key has, or the name before it. */
+/** Words that occur in a vendor's key or in the name before it. */
 export const vendorKeywords: readonly string[] = [...new Set([...marked.keys(), ...named.keys()])]
 
-/** GitHub's tokens and ours end in a CRC-32; an invented token has another one, and is still worth a look. */
+/** GitHub's tokens and ours end in a CRC-32; one with a wrong checksum is reported with low confidence. */
 const checked = /^(?:gh[opsur]_[A-Za-z0-9]{36}|kp_[A-Za-z0-9]{49})$/
 function keyFound(key: string, start: number): Finding {
   const end = start + key.length
@@ -58,7 +58,7 @@ function keyAt(text: string, start: number, keyword: string, { pattern, isPadded
 }
 
 const assignment = /[ \t\w.-]{0,30}(?:\\?["'`]|\]){0,2}\s{0,3}(?:=>|:=|\?=|={1,3}|:)\s{0,3}(?:\\?["'`]){0,3}/y
-/** A value that is a key because the name before it is a vendor's; the name ends at `end`. */
+/** A value that is a key because a vendor's name, which ends at `end`, precedes it. */
 function namedKey(text: string, end: number, forms: readonly Form[]): Finding | undefined {
   assignment.lastIndex = end
   if (!assignment.test(text)) return undefined
@@ -72,7 +72,7 @@ function namedKey(text: string, end: number, forms: readonly Form[]): Finding | 
   return undefined
 }
 
-/** The keys of vendors at a keyword that stands there. */
+/** Adds vendors' keys at this keyword to `found`. */
 export function vendorKeysAt(text: string, keyword: string, start: number, found: Finding[]): void {
   const end = start + keyword.length
   for (const form of marked.get(keyword) ?? []) {

@@ -1,9 +1,9 @@
 import type { Recognise } from './analyzer.ts'
 
 /**
- * An analyzer that is not known to be in the EEA: while somebody is promised that what they leave here stays there, it is asked nothing,
- * of nobody, for a text does not tell whose it is. Whoever asks is told that it did not answer. Once there is nobody there will be nobody:
- * with it connected, the promise is not given.
+ * Wraps an analyzer that is not known to be in the EEA. While any agent's data must stay there, no text is sent to the analyzer, because a
+ * text does not reveal its owner; callers see a missing answer. Once no such agent exists, none can be added: registration refuses the
+ * region while this analyzer is configured.
  */
 export function withheldWhile(isPromised: () => Promise<boolean>, recognise: Recognise): Recognise {
   let isNobody = false

@@ -11,7 +11,7 @@ import { sanitize } from './sanitizer.ts'
 const mostBytes = 60_000
 const extension = /\.(?:[cm]?[jt]sx?|json|md|py|vue|svelte|java|cpp|h|sql|css)$/
 
-/** Files of packages in a folder, breadth first, at most so many of one folder and in all. */
+/** Files of packages in a folder, breadth first, limited per folder and in total. */
 function filesIn(root: string, most: number): string[] {
   const found: string[] = []
   const folders = existsSync(root) ? [root] : []
@@ -72,7 +72,7 @@ int main() { std::map<std::string, std::vector<int>> m; for (int i=0;i<10 && i>-
 `,
 }
 
-/** Prose fields: code without markup that somebody pasted as it is. */
+/** Prose fields with pasted code that contains no markup. */
 const pasted: Record<string, string> = {
   TypeScript: `const seen = new Map<string, Promise<unknown>>()
 export async function load<T extends object>(paths: Array<Path>, one: (path: Path) => Promise<T>): Promise<Set<T>> {
@@ -100,7 +100,7 @@ value = x <y or z> 3`,
 }
 const tokens = (text: string) => text.split(/\s+/)
 
-/** What stages 3 to 5 refuse in code is refused as before: a character that nobody sees has no business there either. */
+/** Stages 3 to 5 also apply to code: invisible characters are not allowed there either. */
 function kept(run: () => string): string | undefined {
   try {
     return run()
@@ -121,7 +121,7 @@ const cases: [name: string, text: string][] = [
 ]
 
 describe('code', () => {
-  it('is kept as a file of a skill, in a fence, and as an argument of a tool', () => {
+  it("is unchanged in a skill's file, in a fence and as a tool argument", () => {
     const altered: string[] = []
     let compared = 0
     for (const [name, text] of cases) {
@@ -142,7 +142,7 @@ describe('code', () => {
     expect(compared).toBeGreaterThan(cases.length * 0.95)
   }, 20_000)
 
-  it('is kept in the files of a skill that are not Markdown', () => {
+  it("is unchanged in a skill's files that are not Markdown", () => {
     const skill_md = '---\nname: parts\ndescription: Keeps its parts\n---\n# Parts\n'
     const sent = Object.entries(own).map(([path, content]) => ({ path, content }))
     const { skill } = examineSkill({ skill_md, files: sent }, { strict: false })
@@ -154,7 +154,7 @@ describe('code', () => {
     for (const kind of ['plain', 'markdown'] as const) expect(tokens(sanitize(text, kind).text)).toEqual(tokens(text))
   })
 
-  it('is stripped as well when strict', () => {
+  it('is also sanitized in strict mode', () => {
     expect(sanitize('a `<b>` c\n\n```\n<i>x</i>\n```\n', 'markdown', { strict: true }).text).toBe(
       'a `` c\n\n```\nx\n```\n',
     )

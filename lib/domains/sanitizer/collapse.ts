@@ -15,9 +15,9 @@ import {
 const NAME_LIMIT = 64
 
 /**
- * Cuts nested markup (`<<b>script>`, `<!-<!-- -->- -->`) to any depth in one pass from right to left: the text to the
- * right of the position is already free of markup and never changes again, so what is kept once stays right. Kept
- * positions form a chain; a cut only moves its head. Quotes are not read here: the next sweep looks at what is left.
+ * Removes nested markup (`<<b>script>`, `<!-<!-- -->- -->`) of any depth in one pass from right to left: the text to the right of the
+ * position is already free of markup and never changes again. Kept positions form a linked list; a cut only moves its head. Quotes are not
+ * parsed here: the next sweep does that.
  */
 class Chain {
   readonly #text: string
@@ -117,7 +117,7 @@ class Chain {
     return !mayCompare(name) || !OPERATOR.test(this.#portion(position, end))
   }
 
-  /** The text of a tag up to its end or the next `<`: no position is read twice but by cuts, which remove it. */
+  /** The text of a tag up to its end or the next `<`. Only cuts read a position twice, and they remove it. */
   #portion(from: number, end: number): string {
     let portion = ''
     for (let at = from; at < end && this.#text[at] !== '<'; at = this.#of(this.#next, at))
@@ -129,7 +129,7 @@ class Chain {
     this.#head = this.#of(this.#next, last)
   }
 
-  /** Where `-->` or `--!>` ends whose first dash stands just before `second`. */
+  /** End of a `-->` or `--!>` whose first dash is just before `second`. */
   #dashes(second: number): number | undefined {
     if (this.#text[second] !== '-') return undefined
     let last = this.#of(this.#next, second)
@@ -142,7 +142,7 @@ class Chain {
   }
 }
 
-/** The nested comments and tags of a text, outside `code`, with how many there were. */
+/** Finds nested comments and tags of a text outside of `code`, and their numbers. */
 export function collapse(
   text: string,
   code: readonly Range[],

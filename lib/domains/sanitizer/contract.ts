@@ -3,10 +3,10 @@ import type { Change, Encoded } from './fields.ts'
 import type { Step } from './sanitization-error.ts'
 import type { ChangedPlace } from './sanitizer.ts'
 
-/** Changes that one answer names. */
+/** Maximum changes listed in one response. */
 const mostNamed = 50
 
-/** Where the sanitizer changed a contributed text. */
+/** Position at which the sanitizer changed a contributed text. */
 export const SanitizedPlace = z
   .strictObject({
     field: z.string().meta({ description: 'A JSON pointer (RFC 6901) into what was sent' }),
@@ -31,7 +31,7 @@ export const sanitizedPlaces = (
     .flatMap(({ path, places }) => places.map(({ what, place }) => ({ field: pointer(path), place, change: what })))
     .slice(0, mostNamed)
 
-/** At most one sentence; it names places and never what they hold. */
+/** Returns one sentence at most, with positions but never content. */
 export const encodedWarnings = (encoded: readonly Encoded[]): string[] =>
   encoded.length === 0
     ? []

@@ -21,8 +21,8 @@ mlabeledtr mlongdiv mmultiscripts mn mo mover mpadded mphantom mprescripts mroot
 mspace msqrt msrow mstack mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics`
 
 /**
- * The names of the elements of HTML (with the obsolete ones browsers still know), SVG 1.1 and 2, and the presentation
- * elements of MathML, in lower case. MathML's content elements (`<int>`, `<list>`, `<vector>` …) are left out: no
- * browser knows them, and code is full of those words.
+ * Names of the elements of HTML (including obsolete ones that browsers know), SVG 1.1 and 2, and the presentation elements of MathML, in
+ * lower case. MathML's content elements (`<int>`, `<list>`, `<vector>` …) are omitted: no browser knows them, and they are common words in
+ * code.
  */
 export const ELEMENTS: ReadonlySet<string> = new Set(`${HTML} ${SVG} ${MATHML}`.split(/\s+/))

@@ -1,7 +1,7 @@
 import { findInjection } from './injection.ts'
 
 const RUN = /[A-Za-z0-9+/_-]{24,}={0,2}/g
-/** Of one run so much is decoded, and so many runs of a text. */
+/** Maximum length decoded per run, and maximum runs per text. */
 const MOST_UNITS = 8192
 const MOST_RUNS = 200
 const PRINTABLE = /^[\s\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}]*$/u
@@ -16,12 +16,12 @@ function decoded(run: string): string | undefined {
     const text = decoder.decode(bytes)
     return PRINTABLE.test(text) ? text : undefined
   } catch {
-    // Neither Base64 nor text: most long words are not.
+    // Neither Base64 nor text, like most long words.
     return undefined
   }
 }
 
-/** Where Base64 stands whose text is a prompt injection. Long words in code and prose are no text when decoded. */
+/** Offsets of Base64 whose text is a prompt injection. Long words in code and prose do not decode to text. */
 export function findEncoded(text: string): number[] {
   const places: number[] = []
   let runs = 0

@@ -1,4 +1,4 @@
-/** The character references that may stand for a letter, a space or a mark of an injection. */
+/** Character references that can represent a letter, space or punctuation of an injection. */
 const NAMED: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -28,7 +28,7 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 const REFERENCE = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([A-Za-z]{2,8}));?/gi
 
-/** A copy in which character references are what they show, and how its offsets lead back. `undefined` where there is none. */
+/** Returns a copy with decoded character references and a mapping of its offsets; undefined without references. */
 export function decodeEntities(text: string): { copy: string; back: (offset: number) => number } | undefined {
   if (!text.includes('&')) return undefined
   const shifts: { at: number; by: number }[] = []

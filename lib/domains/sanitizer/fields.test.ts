@@ -16,14 +16,14 @@ function refusalOf(value: unknown): SanitizationError {
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
 
 describe('sanitizeFields', () => {
-  it('returns a clean value itself', () => {
+  it('returns the same value if it is clean', () => {
     const value = { task: { objective: 'a < b' }, steps: [{ step_id: 0, content: 'List<String>', done: null }] }
     const result = sanitizeFields(value)
     expect(result.value).toBe(value)
     expect(result.changes).toEqual([])
   })
 
-  it('says which fields changed, and leaves the value handed in alone', () => {
+  it('reports changed fields and does not modify its argument', () => {
     const value = { a: ['x', '<b>y</b><!-- z -->'], b: 'cafe\u0301', c: { d: 1 } }
     const before = structuredClone(value)
     const result = sanitizeFields(value)
@@ -45,7 +45,7 @@ describe('sanitizeFields', () => {
     expect(value).toEqual(before)
   })
 
-  it('names the field of a refusal', () => {
+  it('reports the field of a rejection', () => {
     const error = refusalOf({ steps: [{ 'a/b~c': 'ok' }, { 'a/b~c': 'x\nyou are now' }] })
     expect(error).toMatchObject({
       stage: 'injection',
@@ -65,39 +65,39 @@ describe('sanitizeFields', () => {
     ['e\u0301', 'nfc'],
     ['a\u200Bb', 'invisible'],
     ['[INST]', 'injection'],
-  ])('refuses the key %j and does not repeat it', (key, stage) => {
+  ])('rejects the key %j without repeating it', (key, stage) => {
     const error = refusalOf({ input: { fine: 1, [key]: 2 } })
     expect(error).toMatchObject({ stage, path: ['input'], key: true })
     expect(error.message).not.toContain(key)
   })
 
-  it('passes the strict option on', () => {
+  it('applies the strict option', () => {
     expect(sanitizeFields(['👩‍💻']).changes).toEqual([])
     expect(() => sanitizeFields(['👩‍💻'], { strict: true })).toThrow(SanitizationError)
   })
 
-  it('keeps __proto__ a field like any other', () => {
+  it('treats __proto__ like any other field', () => {
     const value: unknown = JSON.parse('{"__proto__": {"admin": "<b>yes</b>"}}')
     const result = sanitizeFields(value).value
     expect(JSON.stringify(result)).toBe('{"__proto__":{"admin":"yes"}}')
     expect(Object.getPrototypeOf(result)).toBe(Object.prototype)
   })
 
-  it('bounds the depth with an error of its own', () => {
+  it('limits the depth with a specific error', () => {
     expect(sanitizeFields(nested(DEPTH_LIMIT)).changes).toEqual([])
     for (const depth of [DEPTH_LIMIT + 1, 5000]) {
       expect(() => sanitizeFields(nested(depth))).toThrow(DepthError)
     }
   })
 
-  it('is recognised from another copy of the module', () => {
+  it('recognizes errors of another copy of the module', () => {
     const twin = Object.assign(new Error('x'), { [Symbol.for('knowledgepulse.SanitizationError')]: true })
     expect(SanitizationError.is(twin)).toBe(true)
     expect(SanitizationError.is(new Error('x'))).toBe(false)
     expect(DepthError.is(new DepthError())).toBe(true)
   })
 
-  it('is idempotent, and never changes what is not text', () => {
+  it('is idempotent and changes only text', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         try {

@@ -1,27 +1,27 @@
 import { SanitizationError, type Step } from './sanitization-error.ts'
 import { type ChangedPlace, type Options, sanitize } from './sanitizer.ts'
 
-/** What stages 1, 2 and 4 changed in one field. */
+/** Changes by stages 1, 2 and 4 in one field. */
 export type Change = {
   path: Step[]
   comments: number
   tags: number
   normalized: boolean
-  /** Where in the text as it was handed in. */
+  /** Positions in the original text. */
   places: ChangedPlace[]
 }
-/** A field with Base64 whose text would be refused. */
+/** A field with Base64 whose text would be rejected. */
 export type Encoded = { path: Step[]; place: number }
 
-/** Recorded arguments of tools: commands and data that an agent replays. Their text is kept as it is. */
+/** Recorded tool arguments: commands and data that an agent replays, so their text stays unchanged. */
 const ARGUMENTS: ReadonlySet<Step> = new Set(['input', 'query_template', 'input_template'])
 
-/** Objects and arrays within each other, the outermost counted. */
+/** Maximum nesting of objects and arrays, including the outermost. */
 export const DEPTH_LIMIT = 100
 
 const BRAND = Symbol.for('knowledgepulse.DepthError')
 
-/** A JSON value is nested deeper than `limit`. Nothing was changed and nothing is to be stored. */
+/** A JSON value is nested deeper than `limit`. Nothing was changed and nothing may be stored. */
 export class DepthError extends Error {
   override readonly name = 'DepthError'
   readonly [BRAND] = true
@@ -31,17 +31,17 @@ export class DepthError extends Error {
     super(`The value is nested deeper than ${DEPTH_LIMIT} objects and arrays. Nothing was stored; send it flatter.`)
   }
 
-  /** Recognises the error even when this module was loaded twice in one process. */
+  /** Recognizes the error even if this module was loaded twice in one process. */
   static is(error: unknown): error is DepthError {
     return typeof error === 'object' && error !== null && BRAND in error
   }
 }
 
 /**
- * Sanitizes every string of a JSON value as prose, recorded arguments of tools as code. A value in which nothing changes is returned itself, not a copy.
- * The name of a key is never changed: one that would be, or would be refused, is refused.
- *
- * @throws SanitizationError with the `path` of the field; DepthError beyond `DEPTH_LIMIT`
+ * Sanitizes every string of a JSON value as prose, and recorded tool arguments as code. Returns the same value, not a copy, if nothing
+ * changes. Keys are never changed: a key that would be changed or rejected is rejected.
+ * @throws {SanitizationError} with the `path` of the field
+ * @throws {DepthError} beyond `DEPTH_LIMIT`
  */
 export function sanitizeFields(
   value: unknown,

@@ -1,4 +1,4 @@
-/** Pairs of a letter that looks like another one and that one, for scripts whose letters pass for Latin. */
+/** Pairs of a look-alike letter and the Latin letter it resembles. */
 const LOOK_ALIKES = `
 аa вb еe зz иu кk мm нh оo пn рp сc тt уy хx ѕs іi јj ԁd ԛq ԝw һh ѵv гr ьb ӏl ԍg ԏt ӕae ґr ҽe ҫc ҏp ңh ҳx ѡw
 АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ЅS ІI ЈJ ԀD ԚQ ԜW ҺH ѴV ӀI ԌG ЗZ
@@ -20,17 +20,17 @@ for (const pair of LOOK_ALIKES.trim().split(/\s+/)) {
 }
 HOMOGLYPHS.set('”', '"')
 
-/** What shows as nothing though it is no format character: fillers of Hangul and Braille's empty cell. */
+/** Blank characters that are not format characters: Hangul fillers and the empty Braille cell. */
 const BLANK = /^[\u115F\u1160\u2800\u3164\uFFA0]$/u
-/** Allowed in context, and never part of how a word reads. */
+/** Format characters; allowed in some contexts, but never part of a word's appearance. */
 const INVISIBLE = /^\p{Cf}$/u
-/** All scripts but the East Asian ones, whose many characters fold to themselves. */
+/** All scripts except East Asian ones, whose many characters fold to themselves. */
 const FOLDABLE = /[\u0080-\u2E7F\uFEFF\u3164\uA490-\uABFF\uF900-\u{16FFF}\u{1D000}-\u{1FFFF}]/gu
 const folded = new Map<string, string>()
 
 /**
- * One character as it reads: Latin, lower case, without marks, compatibility forms (full width, mathematical, circled)
- * and look-alikes resolved (NFKD, then a table of the letters that pass for Latin).
+ * Folds one character to its appearance: Latin, lower case, without marks; compatibility forms (full width, mathematical, circled) and
+ * look-alikes are resolved by NFKD and a table.
  */
 function foldCharacter(character: string): string {
   const known = folded.get(character)
@@ -47,10 +47,10 @@ function foldCharacter(character: string): string {
   return value
 }
 
-/** A copy for comparing, never for storing; of another length than `text` when that is not ASCII. */
+/** A copy for comparison, never for storage. Its length may differ from `text` unless that is ASCII. */
 export const fold = (text: string): string => text.replace(FOLDABLE, foldCharacter).toLowerCase()
 
-/** The offset in `text` of the character that stands at `offset` in `fold(text)`. */
+/** Offset in `text` of the character at `offset` in `fold(text)`. */
 export function unfold(text: string, offset: number): number {
   let position = 0
   let copied = 0

@@ -3,7 +3,7 @@ import { fold, unfold } from './homoglyphs.ts'
 import { findOverride } from './overrides.ts'
 import type { Finding } from './sanitization-error.ts'
 
-/** Between words: white space, line breaks, and the marks of emphasis, quotes and quoted lines. */
+/** Between words: white space, line breaks, emphasis, quotes and quotation prefixes. */
 const GAP = '[\\s*`"\'>]+'
 const FILL = `(?:(?:all|any|each|every|the|your|my|our|these|those|this|that|its|of|to|entire|whole|and|about|everything|anything|completely)${GAP}){0,8}`
 const PRIOR = '(?:previous|prior|above|earlier|preceding|former|foregoing|past|aforementioned)'
@@ -13,7 +13,7 @@ const ORDERS =
 const SAID = `(?:(?:that|which|you|i|we|they|were|was|have|had|has|been|are|is|got|get|gotten|just|ever|already|read|seen|heard|learned|gave|given|received|stated|told|said|written|provided|instructed|all|up)${GAP}){0,8}`
 const BEFORE = '(?:above|before|earlier|previously|prior|preceding|so far|until now|till now|up to now|beforehand)'
 const COMMANDS = '(?:instructions?|prompts?|directions?|directives?|commands?|orders)'
-/** Guides say "ignore these instructions if …"; an order ends there or goes on with another one. */
+/** Guides contain "ignore these instructions if …"; a command ends there or continues with another one. */
 const ALL_OF_IT = `(?:(?:all|every(?:thing)?)${GAP}(?:of${GAP})?(?:(?:the|these|those|this|that|your|my|our|its)${GAP})?|(?:these|those)${GAP})${KIND}${COMMANDS}(?=[.!;,:]|\\s*$|\\s*\\n|${GAP}(?:and|then|you|now|but|i|we|instead)\\b)`
 
 const TAKE_BACK = new RegExp(
@@ -35,8 +35,8 @@ const CODE_VALUE =
   '[^\\S\\n\\r]*(?:["\'`\\[{|&*$\\d<>!@/\\\\]|-\\d|(?:true|false|null|none|undefined|yes|no|on|off)\\b|[\\w.$]+[(\\[{.=,;](?!\\s)|[\\w$]+[,;][^\\S\\n\\r]*(?:\\n|$)|\\r?\\n[^\\S\\n\\r]+(?:-[^\\S\\n\\r]|["\'\\w][\\w"\' .-]{0,60}:))'
 const RULES: readonly { rule: string; pattern: RegExp }[] = [
   { rule: 'role-change', pattern: new RegExp(`(?<![\\p{L}\\p{N}_-])you${GAP}are${GAP}now(?![\\p{L}\\p{N}_-])`, 'u') },
-  // A role only at the start of a line or right after a quote or bracket: "file system: ext4" is prose. A space or the
-  // end of the line follows it, and no value of code: `system: "…"`, `system: true`, `system:` before an indented key.
+  // A role only at the start of a line or after a quote or bracket: "file system: ext4" is prose. A space or the end of the line must
+  // follow, and no value in code: `system: "…"`, `system: true`, `system:` before an indented key.
   {
     rule: 'system-role',
     pattern: new RegExp(
@@ -54,18 +54,17 @@ const RULES: readonly { rule: string; pattern: RegExp }[] = [
   },
 ]
 
-/** Some piece of every rule: what has none of these needs no closer look, and ordinary text has none. */
+/** A part of every rule. Ordinary text contains none of these and needs no further check. */
 const SUSPECT =
   /ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|follow|obey|are[\s*`"'>]+now|system[^\S\n\r]*:|\[\s{0,8}(?:\/\s{0,8})?inst|<<|<\|/
 
-/** What a tag leaves of a word is read as a gap: code keeps its tags. */
+/** Tags within words are read as gaps, because tags in code are kept. */
 const TAG = /<\/?[a-z][^<>]{0,200}>/g
 const blank = (found: string): string => ' '.repeat(found.length)
 
 /**
- * Stage 5: the first sign of prompt injection, or undefined. Reads a folded copy (case, look-alikes, full-width and
- * mathematical letters, marks, character references); all repetitions are bounded or separated by what cannot repeat, so
- * the time is linear.
+ * Stage 5: returns the first sign of prompt injection, or undefined. Reads a folded copy (case, look-alikes, full-width and mathematical
+ * letters, marks, character references). All repetitions are bounded or cannot overlap, so the time is linear.
  */
 export function findInjection(text: string): Finding | undefined {
   const first = findIn(text)

@@ -1,21 +1,21 @@
 import { joinsLeft, joinsRight } from './joining.ts'
 import type { Finding } from './sanitization-error.ts'
 
-/** Category Cf but the marks one sees (U+0600 and kin), the two separators, tag characters, variation selectors. */
+/** Category Cf except visible marks (U+0600 and similar), the two separators, tag characters, variation selectors. */
 const SUSPECT =
   /[[\p{Cf}\u2028\u2029\u{E0000}-\u{E007F}\p{Variation_Selector}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/v
-/** What may be an emoji sequence with joiners, or a flag of tag characters. */
+/** Possible emoji sequences with joiners, or flags of tag characters. */
 const SEQUENCE =
   /[\p{Emoji}--[0-9#*]][\p{Emoji_Modifier}\uFE0F]?(?:\u200D[\p{Emoji}--[0-9#*]][\p{Emoji_Modifier}\uFE0F]?)+|\u{1F3F4}[\u{E0020}-\u{E007F}]+/v
 const CANDIDATE = new RegExp(`${SEQUENCE.source}|${SUSPECT.source}`, 'v')
 const RGI = /^\p{RGI_Emoji}$/v
 const SELECTOR = /^\p{Variation_Selector}$/u
-/** The longest RGI sequence has 35 UTF-16 units with room to spare; longer ones are not looked at. */
+/** Maximum length of a sequence to check; the longest RGI sequence has 35 UTF-16 units. */
 const LONGEST = 48
 
 /**
- * Stage 3: the first invisible character that has no business where it stands, or undefined. `strict` leaves out the
- * three allowances: joiners in RGI emoji (UTS #51), joiners in UAX #31's contexts A1, A2 and B, flags of tag characters.
+ * Stage 3: returns the first invisible character that is not allowed in its context, or undefined. `strict` disables the three allowances:
+ * joiners in RGI emoji (UTS #51), joiners in contexts A1, A2 and B of UAX #31, flags of tag characters.
  */
 export function findInvisible(text: string, strict: boolean): Finding | undefined {
   const pattern = new RegExp(strict ? SUSPECT : CANDIDATE, 'vg')
@@ -45,21 +45,21 @@ function isAllowed(text: string, at: number, character: string, strict: boolean)
   return character === '\u200D' && (isAfterVirama(text, at, undefined) || isBeforeVirama(text, at))
 }
 
-/** Scripts that write no spaces between words: U+200B says where a line may break. */
+/** Scripts without spaces between words, in which U+200B marks possible line breaks. */
 const NO_SPACES = /^[\p{Script=Khmer}\p{Script=Thai}\p{Script=Myanmar}\p{Script=Lao}]$/u
 const isInScript = (character: string, script: RegExp): boolean => script.test(character)
 const isLetter = (character: string): boolean => /^[\p{L}\p{M}]$/u.test(character)
 /** LRM, RLM and ALM. */
 const DIRECTION = /^[\u200E\u200F\u061C]$/
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
-/** How far a mark stands from the right-to-left text it is for: a number or a quoted word may stand between. */
+/** Maximum distance between a direction mark and right-to-left text: a number or a quoted word may be between them. */
 const REACH = 32
 const isBesideRightToLeft = (text: string, at: number): boolean =>
   !DIRECTION.test(after(text, at + 1)) &&
   (RIGHT_TO_LEFT.test(text.slice(Math.max(0, at - REACH), at)) ||
     RIGHT_TO_LEFT.test(text.slice(at + 1, at + 1 + REACH)))
 
-/** A conjunct that is written with the joiner before the virama, as Bengali র‍্য: a letter, the joiner, a virama, a letter. */
+/** A conjunct with the joiner before the virama, such as Bengali র‍্য: a letter, the joiner, a virama, a letter. */
 function isBeforeVirama(text: string, at: number): boolean {
   const virama = after(text, at + 1)
   return (
@@ -68,7 +68,7 @@ function isBeforeVirama(text: string, at: number): boolean {
 }
 
 const knownSequences = new Map<string, boolean>()
-/** As many sequences are remembered; people use few. */
+/** Maximum cached sequences; texts use few. */
 const MOST_KNOWN = 1024
 function isRgi(sequence: string): boolean {
   const known = knownSequences.get(sequence)
@@ -78,7 +78,7 @@ function isRgi(sequence: string): boolean {
   return isOne
 }
 
-/** An RGI emoji, whether or not its U+FE0F were left out, as many keyboards and services do. */
+/** Whether it is an RGI emoji, also without its U+FE0F, which many keyboards and services omit. */
 function looksUpRgi(sequence: string): boolean {
   if (sequence.length > LONGEST) return false
   if (RGI.test(sequence)) return true
@@ -93,14 +93,14 @@ function looksUpRgi(sequence: string): boolean {
   return RGI.test(qualified)
 }
 
-/** UAX #31 A1: a letter that joins to its left, marks, ZWNJ, marks, a letter that joins to its right. */
+/** UAX #31 A1: a left-joining letter, marks, ZWNJ, marks, a right-joining letter. */
 function isBetweenJoining(text: string, at: number): boolean {
   return joinsLeft(neighbour(text, at, -1).character) && joinsRight(neighbour(text, at, 1).character)
 }
 
 /**
- * UAX #31 A2 and B: a letter, marks, a virama, marks, the joiner; then for ZWNJ marks and a letter, for ZWJ anything but
- * a dependent vowel. No mark at all may follow a ZWJ here, which is stricter than "no dependent vowel".
+ * UAX #31 A2 and B: a letter, marks, a virama, marks, the joiner; then for ZWNJ marks and a letter, for ZWJ anything but a dependent vowel.
+ * Here no mark may follow a ZWJ, which is stricter than "no dependent vowel".
  */
 function isAfterVirama(text: string, at: number, follows: RegExp | undefined): boolean {
   const letter = neighbour(text, at, -1)
@@ -108,12 +108,12 @@ function isAfterVirama(text: string, at: number, follows: RegExp | undefined): b
   return follows ? follows.test(neighbour(text, at, 1).character) : !/^\p{M}$/u.test(after(text, at + 1))
 }
 
-/** The characters of combining class 9 (Unicode 17): those that take a consonant's vowel away. */
+/** Characters of combining class 9 (Unicode 17): viramas, which suppress a consonant's vowel. */
 const VIRAMA =
   /[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D3B\u0D3C\u0D4D\u0DCA\u0E3A\u0EBA\u0F84\u1039\u103A\u1714\u1715\u1734\u17D2\u1A60\u1B44\u1BAA\u1BAB\u1BF2\u1BF3\u2D7F\uA806\uA82C\uA8C4\uA953\uA9C0\uAAF6\uABED\u{10A3F}\u{11046}\u{11070}\u{1107F}\u{110B9}\u{11133}\u{11134}\u{111C0}\u{11235}\u{112EA}\u{1134D}\u{113CE}\u{113CF}\u{113D0}\u{11442}\u{114C2}\u{115BF}\u{1163F}\u{116B6}\u{1172B}\u{11839}\u{1193D}\u{1193E}\u{119E0}\u{11A34}\u{11A47}\u{11A99}\u{11C3F}\u{11D44}\u{11D45}\u{11D97}\u{11F41}\u{11F42}]/u
 const MARK = /^[\p{Mn}\p{Me}\p{Mc}]$/u
 
-/** The nearest character that is no mark, to the left (-1) or right (1), and the marks passed. A joiner is no mark. */
+/** The nearest character that is not a mark, to the left (-1) or right (1), and the marks skipped. A joiner is not a mark. */
 function neighbour(text: string, at: number, direction: -1 | 1): { character: string; passed: string } {
   let passed = ''
   let position = direction < 0 ? at : at + 1

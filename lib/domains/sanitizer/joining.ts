@@ -1,4 +1,4 @@
-/** Letters by Joining_Type (ArabicShaping.txt, Unicode 14; later ones are few and simply not allowed a ZWNJ). */
+/** Letters by Joining_Type (ArabicShaping.txt, Unicode 14). Later versions add few letters; a ZWNJ next to those is rejected. */
 const DUAL = `620 626 628 62A-62E 633-63F 641-647 649-64A 66E-66F 678-687 69A-6BF 6C1-6C2 6CC 6CE 6D0-6D1 6FA-6FC 6FF
 712-714 71A-71D 71F-727 729 72B 72D-72E 74E-758 75C-76A 76D-770 772 775-777 77A-77F 7CA-7EA 841-845 848 84A-853 855 860
 862-865 868 886 889-88D 8A0-8A9 8AF-8B0 8B3-8B8 8BA-8C8 1807 1820-1878 1887-18A8 18AA A840-A871 10AC0-10AC4 10AD3-10AD6
@@ -20,8 +20,8 @@ function matcher(ranges: string): RegExp {
 const JOINS_LEFT = matcher(`${DUAL} ${LEFT}`)
 const JOINS_RIGHT = matcher(`${DUAL} ${RIGHT}`)
 
-/** Whether a letter connects to the one after it (UAX #31: Joining_Type Dual or Left). */
+/** Whether a letter connects to the next one (UAX #31: Joining_Type Dual or Left). */
 export const joinsLeft = (letter: string): boolean => JOINS_LEFT.test(letter)
 
-/** Whether a letter connects to the one before it (UAX #31: Joining_Type Dual or Right). */
+/** Whether a letter connects to the previous one (UAX #31: Joining_Type Dual or Right). */
 export const joinsRight = (letter: string): boolean => JOINS_RIGHT.test(letter)

@@ -1,20 +1,19 @@
 import { type Lines, type Range, readLines } from './markdown-lines.ts'
 import { NextMatch } from './next-match.ts'
 
-/** Line starts at which a paragraph may end, so that no code span reaches across: a superset of CommonMark's. */
+/** Line starts at which a paragraph may end, so that no code span crosses them: a superset of CommonMark's. */
 const BOUNDARY =
   /\r(?!\n)|\n(?=[ \t]*(?:\r|\n|$|#{1,6}(?:\s|$)|[-+*](?:\s|$)|\d{1,9}[.)](?:\s|$)|[>|<]|`{3}|~{3}|=+[ \t]*(?:[\r\n]|$)|-+[ \t]*(?:[\r\n]|$)|(?:[*_-][ \t]*){3,}(?:[\r\n]|$)))/
 
 /**
- * Finds the code of a Markdown text: closed fences (CommonMark 0.31, 4.5) and inline code spans (6.1). Where readers
- * of Markdown may disagree it finds less, never more: what it calls code must be code for every one of them.
- * Positions asked for must not fall; the whole costs one pass.
+ * Finds the code of a Markdown text: closed fences (CommonMark 0.31, 4.5) and inline code spans (6.1). Where Markdown parsers may disagree
+ * it finds less: its results must be code for every parser. Positions passed in must not decrease; all calls together cost one pass.
  */
 export class MarkdownCode {
   readonly #text: string
   readonly #starts: number[] = []
   readonly #lengths: number[] = []
-  /** The index of the next run of the same length, or -1. */
+  /** Index of the next run of the same length, or -1. */
   readonly #twins: Int32Array
   readonly #lines: Lines
   readonly #boundary: NextMatch
@@ -25,9 +24,9 @@ export class MarkdownCode {
   #table = 0
   #alone = 0
   #section = 0
-  /** Up to here readers may pair the backticks otherwise than we would. */
+  /** Before this offset, parsers may pair backticks differently. */
   #doubtedTo = 0
-  /** Up to here readers may disagree on where a fence ends. */
+  /** Before this offset, parsers may disagree about the end of a fence. */
   #unsureTo = 0
   #found: Range | undefined
 
@@ -48,13 +47,13 @@ export class MarkdownCode {
       const start = this.#starts[index] ?? 0
       const length = this.#lengths[index] ?? 0
       if (text[start] !== '`') continue
-      // A backslash takes the first mark of an opening run away, but means nothing inside the span.
+      // A backslash escapes the first backtick of an opening run, but has no meaning inside the span.
       this.#twins[index] = seen.get(this.#isEscaped(start) ? length - 1 : length) ?? -1
       seen.set(length, index)
     }
   }
 
-  /** The first closed piece of code that starts at `from` or later. */
+  /** The first closed code range that starts at `from` or later. */
   after(from: number): Range | undefined {
     if (this.#found && this.#found.start >= from) return this.#found
     this.#found = undefined
@@ -81,7 +80,7 @@ export class MarkdownCode {
     const closing = this.#starts[twin] ?? 0
     const limit = this.#standsAlone(start) ? this.#lineEnd.at(start) : this.#boundary.at(start)
     if (closing >= limit || this.#isSplitByTable(start, closing)) {
-      // Only a blank line is sure to end the paragraph; until then a reader may see a span here, and then others elsewhere.
+      // Only a blank line certainly ends the paragraph; before it a parser may see a span here and then different ones later.
       if (closing < this.#blank.at(start)) this.#doubtedTo = this.#blank.at(start)
       return undefined
     }
@@ -94,7 +93,7 @@ export class MarkdownCode {
     return (alone[this.#alone]?.start ?? Number.POSITIVE_INFINITY) <= position
   }
 
-  /** In a table a bare `|` ends the cell, and with it the code span (GFM 4.10). */
+  /** In a table, an unescaped `|` ends the cell and any code span in it (GFM 4.10). */
   #isSplitByTable(start: number, end: number): boolean {
     const { tables } = this.#lines
     while ((tables[this.#table]?.end ?? Number.POSITIVE_INFINITY) <= start) this.#table += 1

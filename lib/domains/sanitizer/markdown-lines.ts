@@ -1,33 +1,33 @@
-/** A stretch of text; `end` is the first offset after it. */
+/** A range of text; `end` is exclusive. */
 export type Range = { start: number; end: number }
 
 type Fence = {
-  /** Offsets of the marks and of the end of their line. */
+  /** Offset of the fence characters, and the end of their line. */
   start: number
   lineEnd: number
   mark: string
   length: number
-  /** What stands before the marks, and must before every line of the block: spaces, and `>` in a quotation. */
+  /** Prefix required before every line of the block: spaces, and `>` in a quotation. */
   margin: string
-  /** Whether it may stand in a list or quotation, whose end would end it, and whether it surely is a fence then. */
+  /** `isInside`: it may be in a list or quotation, whose end also ends the fence; `mayOpen`: it is then certainly a fence. */
   isInside: boolean
   mayOpen: boolean
-  /** Whether it may close another: nothing follows the marks, and it begins no list item. */
+  /** Whether it may close another fence: nothing follows it, and it does not begin a list item. */
   isBare: boolean
-  /** With a `|` in its info string some readers take it for the head of a table. */
+  /** Its info string contains a `|`, so some parsers take it for a table header. */
   isRow: boolean
 }
 
-/** `doubtedTo`: readers of Markdown disagree from here to there, so nothing in between may be taken for code. */
+/** `doubtedTo`: Markdown parsers disagree up to this offset, so nothing in between may be treated as code. */
 export type FencedCode = Range | 'unclosed' | { doubtedTo: number }
 
 export type Lines = {
-  /** Offset of a fence's marks → what it opens, in order of appearance. */
+  /** Offset of a fence → what it opens, in order. */
   fences: ReadonlyMap<number, FencedCode>
-  /** Lines whose code spans cannot go on in the next line. */
+  /** Lines whose code spans cannot continue on the next line. */
   alone: readonly Range[]
   tables: readonly Range[]
-  /** Where a section or a list item at the margin begins, in their order: no doubt reaches beyond. */
+  /** Starts of sections and of list items at the margin, in order; ambiguity ends there. */
   sections: readonly number[]
 }
 
@@ -38,7 +38,7 @@ const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
 const HEADING = /^#{1,6}[ \t]/
 const RULER = /[-:| \t]+(?=[\r\n]|$)/y
 const TABBED_FENCE = /^[ >]*\t[ \t>]*(?:`{3}|~{3})/
-/** Containers that surely open where they stand: a number other than 1 does not interrupt a paragraph. */
+/** Containers that certainly open at this position: a number other than 1 does not interrupt a paragraph. */
 const CONTAINERS = /^ {0,3}(?:(?:>|[-+*]|0*1[.)]) {0,4})+$/
 const NUMBERED = /^ {0,3}(?:(?:>|[-+*]|\d{1,9}[.)]) {0,4})+$/
 
@@ -47,7 +47,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** Reads the blocks of a Markdown text that matter for telling code from prose (CommonMark 0.31; tables as in GFM). */
+/** Parses the Markdown blocks that matter for telling code from prose (CommonMark 0.31; tables as in GFM). */
 export function readLines(text: string): Lines {
   const found: Fence[] = []
   const alone: Range[] = []
@@ -93,7 +93,7 @@ export function readLines(text: string): Lines {
         isRow: text.slice(after, end).includes('|'),
       })
     }
-    // A heading ends with its line, and what is indented this far may be a block of code, which holds no spans.
+    // A heading ends with its line, and text indented this far may be a code block, which contains no spans.
     const prefix = matchAt(PREFIX, text, start)
     if (prefix?.[1] !== undefined || / {4}|\t/.test(prefix?.[0] ?? '')) alone.push({ start, end })
 
@@ -128,8 +128,8 @@ function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
 }
 
 /**
- * At the top level an unclosed fence goes to the end of the text. In a list or quotation any line without its margin
- * ends the block: where that may have happened the text is ambiguous.
+ * At the top level an unclosed fence extends to the end of the text. In a list or quotation any line without its prefix ends the block:
+ * where that may have happened the text is ambiguous.
  */
 function opened(text: string, fence: Fence, closer: Fence | undefined): FencedCode {
   const doubted = { doubtedTo: closer ? closer.start + closer.length : fence.lineEnd }
@@ -148,13 +148,13 @@ function opened(text: string, fence: Fence, closer: Fence | undefined): FencedCo
   return isWhole ? { start: fence.start, end: closer.start + closer.length } : doubted
 }
 
-/** Keeps of the closers to the right those that a shorter fence could not reach first: their length falls to the top. */
+/** Keeps those closing fences that a shorter opening fence would not reach earlier; lengths decrease towards the top. */
 function push(stack: Fence[], fence: Fence): void {
   while ((stack.at(-1)?.length ?? Number.POSITIVE_INFINITY) <= fence.length) stack.pop()
   stack.push(fence)
 }
 
-/** The nearest closer with at least `length` marks, by halving. */
+/** Binary search for the nearest closing fence with at least `length` characters. */
 function nearest(stack: readonly Fence[], length: number): Fence | undefined {
   let low = 0
   let high = stack.length

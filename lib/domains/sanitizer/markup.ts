@@ -3,15 +3,15 @@ import type { Range } from './markdown-lines.ts'
 import { sweep } from './sweep.ts'
 import { type Cut, type Kind, opensMarkup } from './tags.ts'
 
-/** What is left of a text; `rounds` holds what each round cut, in offsets of the text it began with. */
+/** The remaining text; `rounds` contains the cuts of each round, as offsets into the text at its beginning. */
 export type Stripped = { text: string; rounds: (Range & { what?: Cut['what'] })[][]; comments: number; tags: number }
 
 const ROUNDS = 4
 
 /**
- * Stages 1 and 2: cuts comments and tags until none is left. A round reads as a browser does, then folds what the cuts
- * have pushed together. Text that still changes after four rounds was built to: it loses every `<` that could begin
- * markup, so the end is always reached. Linear in the length of the text.
+ * Stages 1 and 2: removes comments and tags until none remains. A round parses like a browser, then removes markup that the cuts created.
+ * Text that still changes after four rounds was crafted to; it loses every `<` that could begin markup, so the process always ends. Linear
+ * in the length of the text.
  */
 export function strip(text: string, kind: Kind, isStrict = false): Stripped {
   const done: Stripped = { text, rounds: [], comments: 0, tags: 0 }
@@ -26,7 +26,7 @@ export function strip(text: string, kind: Kind, isStrict = false): Stripped {
   return disarm(done)
 }
 
-/** Takes away every `<` that could begin markup, and so all markup there is. */
+/** Removes every `<` that could begin markup, and thereby all markup. */
 export function disarm(done: Stripped): Stripped {
   const cuts: Range[] = []
   let next = ''
@@ -54,7 +54,7 @@ function apply(done: Stripped, cuts: Stripped['rounds'][number], comments: numbe
   return done
 }
 
-/** Where the pieces of code stand once the cuts are made. */
+/** Offsets of code ranges after the cuts. */
 function shift(code: readonly Range[], cuts: readonly Cut[]): Range[] {
   let index = 0
   let removed = 0

@@ -1,6 +1,6 @@
 /**
- * Finds the next match of a pattern at or after a position, for positions that never fall. Each answer is kept until
- * the position passes it, so any number of questions costs one pass over the text. Belongs to one text in one call.
+ * Finds the next match of a pattern at or after a position; positions must not decrease. Results are cached until the position passes them,
+ * so all calls together cost one pass over the text. Use one instance per text.
  */
 export class NextMatch {
   readonly #text: string
@@ -13,7 +13,7 @@ export class NextMatch {
     this.#pattern = new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`)
   }
 
-  /** Where the next match starts; the length of the text plus one when there is none. */
+  /** Start of the next match; the text's length plus one if there is none. */
   at(from: number): number {
     if (this.#start < from) {
       this.#pattern.lastIndex = from
@@ -24,13 +24,13 @@ export class NextMatch {
     return this.#start
   }
 
-  /** Where the match ends that `at(from)` found. */
+  /** End of the match that `at(from)` finds. */
   endAt(from: number): number {
     this.at(from)
     return this.#end
   }
 
-  /** Whether there is a match that starts before `limit`. */
+  /** Whether a match starts before `limit`. */
   before(from: number, limit: number): boolean {
     return this.at(from) < limit && this.#start <= this.#text.length
   }

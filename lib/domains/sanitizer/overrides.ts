@@ -1,15 +1,15 @@
 /**
- * How people order a model to ignore what it was told, in languages besides English. Each is a list of alternatives: verbs, words of
- * before, what was said, and words that may stand between.
+ * Words of commands to ignore previous instructions, in languages other than English. Each field is a list of alternatives: verbs, words
+ * for "previous", words for "instructions", and words allowed in between.
  */
 interface Language {
   verbs: string
   prior: string
   orders: string
   fill: string
-  /** What is ignored comes before the verb. */
+  /** The object precedes the verb. */
   verbLast?: true
-  /** Words are not parted by spaces. */
+  /** Words are not separated by spaces. */
   joined?: true
 }
 const languages: readonly Language[] = [
@@ -97,7 +97,7 @@ const within = '[\\s*`"\'「」『』“”]{0,3}'
 
 const ACCENTS = /[\u0300-\u036f\p{Cf}]/gu
 const NOT_ASCII = /[^\0-\x7f]/
-/** Lower case, without accents and invisible characters, full width as usual: people leave accents out. */
+/** Lower case without accents, invisible characters and full-width forms: people omit accents. */
 const plain = (text: string): string =>
   NOT_ASCII.test(text) ? text.toLowerCase().normalize('NFKD').replace(ACCENTS, '') : text.toLowerCase()
 function placeOf(text: string, offset: number): number {
@@ -124,18 +124,18 @@ function patternOf({ verbs, prior, orders, fill, verbLast, joined }: Language): 
 
 const OVERRIDES = languages.map((language) => ({
   pattern: new RegExp(patternOf(language), 'u'),
-  /** Without one of these there is nothing to look for. */
+  /** Quick check: without one of these the pattern cannot match. */
   sign: new RegExp(`(?:${plain(language.orders)})`, 'u'),
   verb: new RegExp(`(?:${plain(language.verbs)})`, 'u'),
   isLatin: /^[a-z]/.test(plain(language.verbs)),
 }))
 
-/** What every verb in Latin letters begins with: one look instead of one for each language. */
+/** Beginnings of all verbs in Latin letters: one check instead of one per language. */
 const LATIN_VERB =
   /ignor|olvid|desestim|descart|omit|haz caso|no sig|oubli|neglig|ne tien|ne ten|abstraction|ne sui|vergiss|vergess|missacht|ubergeh|verwirf|befolg|esque|desconsider|desprez|nao sig/
 const OTHERS = OVERRIDES.filter(({ isLatin }) => !isLatin)
 
-/** Where a text orders to ignore what was said before, in a language other than English; -1 where it does not. */
+/** Offset of a command to ignore previous instructions in a language other than English; -1 if there is none. */
 export function findOverride(text: string): number {
   const copy = plain(text)
   const isLatin = LATIN_VERB.test(copy)

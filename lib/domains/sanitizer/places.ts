@@ -1,6 +1,6 @@
 import type { Range } from './markdown-lines.ts'
 
-/** Leads an offset in a changed text back to the text it was made from. Costs nothing until it is asked. */
+/** Maps an offset in a changed text to the original text. Costs nothing until it is called. */
 export class Trail {
   readonly #steps: ((offset: number) => number)[] = []
 
@@ -27,8 +27,8 @@ function beforeCuts(cuts: readonly Range[], offset: number): number {
 }
 
 /**
- * NFC never joins anything to an ASCII character that follows it, so the pieces from one ASCII run to the next compose
- * alone. Within a piece the offset is exact up to the first and from the last changed character.
+ * NFC never joins a character with a following ASCII character, so the pieces between ASCII runs compose independently. Within a piece the
+ * offset is exact before the first and after the last changed character.
  */
 function beforeComposing(before: string, offset: number): number {
   let start = 0

@@ -3,8 +3,8 @@ import { SanitizationError } from './sanitization-error.ts'
 import { sanitize } from './sanitizer.ts'
 
 /**
- * Somebody's words for a field of that name, as plain text. Throws `content_rejected` with stage, field and place, and `invalid` where
- * nothing is left of them; `kept` says in a sentence what became of the rest.
+ * Sanitizes a person's text as plain text. `kept` is a sentence about the outcome for the error message.
+ * @throws {Problem} `content_rejected` with stage, field and position; `invalid` if nothing remains
  */
 export function plainWords(text: string, field: string, strict: boolean, kept = 'Nothing was changed.'): string {
   try {

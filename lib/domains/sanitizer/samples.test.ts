@@ -41,12 +41,12 @@ function readSkills(): string[] {
     .map((file) => readFileSync(join(sampleFolder, 'skills', file), 'utf8'))
 }
 
-/** A text without the tags that occur in the samples, by a list of their names. */
+/** Removes the tags that occur in the samples, by a list of their names. */
 const withoutTags = (text: string) =>
   text.replace(/<(?:!doctype|\/?(?:html|head|title|meta|body|h1|ul|li|p|a|form|input|br|hr))\b[^>]*>/gi, '')
 
 describe(`real input: ${origin}`, () => {
-  it('passes every unit; only comments and tags are gone', () => {
+  it('accepts every unit and removes only comments and tags', () => {
     const units = readUnits()
     expect(units.length).toBeGreaterThan(0)
     for (const unit of units) {
@@ -59,7 +59,7 @@ describe(`real input: ${origin}`, () => {
     }
   })
 
-  it('passes every skill unchanged where its markup stands in code', () => {
+  it('keeps every skill unchanged whose markup is in code', () => {
     const skills = readSkills()
     expect(skills.length).toBeGreaterThan(0)
     for (const skill of skills) expect(sanitizeSkillMd(skill).text).toBe(skill)

@@ -1,24 +1,22 @@
-/** Where a text is refused: the sanitizer's five, and `secret`, a private key or a seed phrase in what is clean otherwise. */
+/** Stage that rejected the text: the sanitizer's five, and `secret` for a private key or seed phrase in otherwise clean text. */
 export type Stage = 'html-comment' | 'html-tag' | 'invisible' | 'nfc' | 'injection' | 'secret'
 
 /** One step into a JSON value: a key of an object or an index of an array. */
 export type Step = string | number
 
-/** What a check found: an offset in the text it was given, and the rule or character, e.g. `U+200B`. */
+/** Result of a check: an offset in the text it received, and the rule or character, e.g. `U+200B`. */
 export type Finding = { offset: number; rule: string }
 
 const BRAND = Symbol.for('knowledgepulse.SanitizationError')
 
 /**
- * A text was refused by the content sanitizer. Nothing was changed and nothing is to be stored.
- *
- * - `stage`: which stage refused; for the name of an object's key also the stage that would have changed it
+ * The content sanitizer rejected a text. Nothing was changed and nothing may be stored. No field and no message contains content; keys in
+ * `path` passed the sanitizer themselves.
+ * - `stage`: the stage that rejected it; for an object's key also a stage that would have changed it
  * - `rule`: the rule (`instruction-override`) or the character (`U+200B`)
- * - `place`: UTF-16 offset in the text **as it was handed in**; `line` and `column` count from 1, the column in UTF-16 units
- * - `path`: where the text stands in a JSON value (empty for a text alone); `key` says that the finding is in the name
- *   of a key of the object at `path`, which is not repeated here
- *
- * No field and no message ever holds content. Keys in `path` passed the sanitizer themselves.
+ * - `place`: UTF-16 offset in the **original** text; `line` and `column` start at 1, the column in UTF-16 units
+ * - `path`: position of the text in a JSON value (empty for a plain text); `key` means that the finding is in the name of a key of the
+ * object at `path`, which is not repeated here
  */
 export class SanitizationError extends Error {
   override readonly name = 'SanitizationError'
@@ -55,7 +53,7 @@ export class SanitizationError extends Error {
     return this.path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
   }
 
-  /** The same refusal, said of a place inside a JSON value. */
+  /** The same error for a position inside a JSON value. */
   within(path: readonly Step[], key = false): SanitizationError {
     return new SanitizationError({ ...this.at(), path, key })
   }
@@ -64,13 +62,13 @@ export class SanitizationError extends Error {
     return { stage: this.stage, rule: this.rule, place: this.place, line: this.line, column: this.column }
   }
 
-  /** Recognises the error even when this module was loaded twice in one process. */
+  /** Recognizes the error even if this module was loaded twice in one process. */
   static is(error: unknown): error is SanitizationError {
     return typeof error === 'object' && error !== null && BRAND in error
   }
 }
 
-/** Builds the error for a finding at `place` in `input`. */
+/** Creates the error for a finding at `place` in `input`. */
 export function refusal(input: string, stage: Stage, rule: string, place: number): SanitizationError {
   const before = input.slice(0, place)
   const lines = before.split(/\r\n?|\n/)

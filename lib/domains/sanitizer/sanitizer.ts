@@ -7,35 +7,34 @@ import { type Finding, refusal, type Stage } from './sanitization-error.ts'
 import type { Kind } from './tags.ts'
 
 export type Options = { strict?: boolean }
-/** What was changed, and where in the text as it was handed in. */
+/** The kind of change and its position in the original text. */
 export type ChangedPlace = { what: 'comment' | 'tag' | 'normalized' | 'byte-order-mark'; place: number }
 export type Sanitized = {
   text: string
   removed: { comments: number; tags: number }
   normalized: boolean
-  /** The first places that were changed, in no order; as many as a report names. */
+  /** Up to {@link MOST_PLACES} changed positions, in no particular order. */
   places: ChangedPlace[]
-  /** Where Base64 stands whose text would be refused. It is kept: the contributor is warned. */
+  /** Offsets of Base64 whose text would be rejected. It is kept; the contributor is warned. */
   encoded: number[]
 }
-/** Places that are reported of one text. */
+/** Maximum positions reported per text. */
 const MOST_PLACES = 20
 
 const NOT_ASCII = /[^\0-\x7f]/
-/** Sorting long runs of marks costs time by the square of their length; no language stacks thirty (UAX #15, 13). */
+/** Normalizing long runs of marks takes quadratic time; no language stacks thirty (UAX #15, 13). */
 const MOST_MARKS = 30
 const MARKS = /\p{M}+/gu
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 const SETTLED_AFTER = 4
 
 /**
- * Makes a text safe to store and to show to people and models, in this order: 1 removes HTML comments, 2 strips HTML
- * tags, both to a fixed point and outside code: closed fences, inline code, and texts of the kind `code`; 3 refuses invisible characters; 4 composes to NFC;
- * 5 refuses prompt injection. Where composing opened what 1 or 2 had to close, they run again, so the result is always
- * a text this function returns unchanged. Pure, stateless, linear in the length of the text.
- *
- * @param strict refuses also the invisible characters that people write with in context, and strips code as well
- * @throws SanitizationError with the place in `text`; nothing of the text is in it
+ * Makes a text safe to store and to show to people and models, in this order: (1) removes HTML comments, (2) removes HTML tags, both to a
+ * fixed point and outside of code (closed fences, inline code, texts of the kind `code`); (3) rejects invisible characters; (4) composes to
+ * NFC; (5) rejects prompt injection. If composing creates new markup, stages 1 and 2 run again, so sanitizing the result again does not
+ * change it. Pure, stateless, linear in the length of the text.
+ * @param options `strict` also rejects invisible characters that are legitimate in context, and sanitizes code
+ * @throws {SanitizationError} with the position in `text`, without any content
  */
 export function sanitize(text: string, kind: Kind, options: Options = {}): Sanitized {
   const trail = new Trail()
@@ -52,7 +51,7 @@ export function sanitize(text: string, kind: Kind, options: Options = {}): Sanit
 
   let current = text
   let normalized = false
-  // Editors put it before the text. Anywhere else stage 3 refuses it.
+  // Editors insert it at the beginning. Anywhere else stage 3 rejects it.
   if (current.startsWith('\uFEFF')) {
     note('byte-order-mark', 0)
     trail.cut([{ start: 0, end: 1 }])
@@ -95,9 +94,9 @@ export const sanitizeSkillMd = (text: string, options: Options = {}): Sanitized 
 
 const untouched = (text: string): Stripped => ({ text, rounds: [], comments: 0, tags: 0 })
 
-/** What cannot be composed: half of a surrogate pair, which is no character, and a heap of marks on one letter. */
+/** Finds text that cannot be composed: half of a surrogate pair, or too many marks on one letter. */
 function findUncomposable(text: string): Finding | undefined {
-  // Whole runs, one after another: to look for 31 at every mark costs 31 times as much.
+  // Match whole runs: searching for 31 marks at every mark would cost 31 times as much.
   for (const { 0: run, index } of text.matchAll(MARKS))
     if (run.length > MOST_MARKS && [...run].length > MOST_MARKS) return { offset: index, rule: 'combining-marks' }
   if (text.isWellFormed()) return undefined

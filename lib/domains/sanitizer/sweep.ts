@@ -22,18 +22,18 @@ export type Swept = { cuts: Cut[]; code: Range[] }
 
 const COMMENT_END = /--!?>/
 const HANDLER = /[\s/"']on[^\s"'>/=]+\s*=/i
-/** Attributes with which even a one-letter element can do something. */
+/** Attributes that make even a one-letter element dangerous. */
 const RISKY = /[\s/"'](?:on[^\s"'>/=]+|(?:xlink:)?href|src|srcset|srcdoc|style|data|action|formaction|cite|ping)\s*=/i
 const QUOTED_VALUE = /=\s*["']/
 const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255})>/iy
-/** Schemes in angle brackets that act when Markdown makes a link of them. */
+/** Schemes in angle brackets that are dangerous when Markdown turns them into links. */
 const OTHER_LINK = /<(?:javascript|vbscript|livescript|data|file|blob|view-source):[^\s<>]*>/iy
 const PHP = /<\?(?:php\b|=)/iy
 const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
 
 /**
- * One pass from left to right, as a browser reads: what starts first, markup or code, wins. Finds the comments and tags
- * outside code, and the code. Linear: the ends of quoted tags are found backwards for all starts at once.
+ * One pass from left to right, like a browser: whichever starts first, markup or code, wins. Finds comments and tags outside of code, and
+ * the code. Linear: the ends of quoted tags are computed backwards for all starts at once.
  */
 class Sweep {
   readonly #text: string
@@ -87,7 +87,7 @@ class Sweep {
     return { cuts, code }
   }
 
-  /** What to cut at the `<` at `start`, when the next code starts at `limit`. */
+  /** Returns what to cut at the `<` at `start`, if the next code starts at `limit`. */
   #at(start: number, limit: number): Cut | undefined {
     const text = this.#text
     const what = opening(text.charAt(start + 1), text.charAt(start + 2), this.#kind)
@@ -95,7 +95,7 @@ class Sweep {
     if (isNegation(text, start)) return undefined
     if (what === undefined) return undefined
     if (text.startsWith('<!--', start)) {
-      // An unclosed comment loses its opening only: what it would have hidden is then seen by everyone.
+      // An unclosed comment only loses its opening, which makes the hidden text visible.
       const isClosed = this.#commentEnd.before(start + 2, text.length)
       return { start, end: isClosed ? this.#commentEnd.endAt(start + 2) : start + 4, what: 'comment' }
     }
@@ -103,7 +103,7 @@ class Sweep {
       return { start, end: this.#instructionEnd.endAt(start + 2), what: 'comment' }
     }
     if (what === 'instruction' && this.#kind === 'plain' && this.#matches(PHP, start)) return undefined
-    // `Comparator<? super A>`: a wildcard, glued to the type.
+    // `Comparator<? super A>`: a wildcard directly after a type name.
     if (what === 'instruction' && /^\w<\?[\s>,]/.test(text.slice(start - 1, start + 3))) return undefined
     if (this.#greater.before(start + 2, limit)) return { start, end: this.#greater.endAt(start + 2), what: 'comment' }
     if (text.startsWith('</>', start)) return { start, end: start + 3, what: 'tag' }
@@ -129,8 +129,8 @@ class Sweep {
   }
 
   /**
-   * A tag without its `>`: a page around the text, or a code span after it, could finish it. One that would then act
-   * is cut to the end of its paragraph; one that would open an HTML block of Markdown loses its name.
+   * A tag without its `>`, which a surrounding page or a following code span could complete. A dangerous one is cut to the end of its
+   * paragraph; one that would open an HTML block of Markdown loses its name.
    */
   #unfinished(start: number, name: Name | undefined, limit: number): Cut | undefined {
     if (!name) return undefined
@@ -172,7 +172,7 @@ class Sweep {
     return BLOCK_START.lastIndex === position
   }
 
-  /** Where the tag that starts at `start` closes, with `>` in quoted values passed over; -1 when it never does. */
+  /** End of the tag that starts at `start`, ignoring `>` in quoted values; -1 if it is never closed. */
   #closing(start: number): number {
     this.#ends ??= closings(this.#text)
     return this.#ends[start] ?? -1
@@ -180,8 +180,8 @@ class Sweep {
 }
 
 /**
- * For each `<` the closing `>` of a tag that would start there, by the attribute states of the HTML standard (13.2.5.32
- * to 13.2.5.39) run backwards: `tag`, `value`, … hold where a reader in that state at this position would leave the tag.
+ * Computes for each `<` the closing `>` of a tag that would start there, with the attribute states of the HTML standard (13.2.5.32 to
+ * 13.2.5.39) run backwards: `tag`, `value`, … are the offsets at which a parser in that state at this position would leave the tag.
  */
 function closings(text: string): Int32Array {
   const ends = new Int32Array(text.length)
@@ -221,5 +221,5 @@ function closings(text: string): Int32Array {
   return ends
 }
 
-/** Finds the comments and tags outside code, and the code, in the order in which they stand. */
+/** Finds comments and tags outside of code, and the code, in order. */
 export const sweep = (text: string, kind: Kind, isStrict = false): Swept => new Sweep(text, kind).run(isStrict)

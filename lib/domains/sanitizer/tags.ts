@@ -6,14 +6,14 @@ export type Kind = 'markdown' | 'plain' | 'code'
 export type Cut = Range & { what: 'comment' | 'tag' }
 export type Name = { word: string; end: number }
 
-/** A token like `&&` or `and` where an attribute should stand: `i<b && c>d` compares, no browser gains anything from it. */
+/** A token like `&&` or `and` in place of an attribute: `i<b && c>d` is a comparison, and harmless as markup. */
 export const OPERATOR =
   /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else|extends|super|implements|as|keyof|typeof|readonly|const|infer)\s)/
 
 const isLetter = (character: string): boolean =>
   (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')
 
-/** What the characters after `<` begin, by the tokenizer of the HTML standard (13.2.5.6 to 13.2.5.8). */
+/** The markup that the characters after `<` begin, by the tokenizer of the HTML standard (13.2.5.6 to 13.2.5.8). */
 export function opening(first: string, second: string, kind: Kind): 'tag' | 'declaration' | 'instruction' | undefined {
   if (isLetter(first) || (first === '/' && isLetter(second))) return 'tag'
   if (first === '/') return kind === 'markdown' || /^\s$/.test(second) ? 'declaration' : undefined
@@ -23,17 +23,17 @@ export function opening(first: string, second: string, kind: Kind): 'tag' | 'dec
   return undefined
 }
 
-/** Whether a `<` before this character could begin markup of any kind. */
+/** Whether a `<` before this character could begin any markup. */
 export const opensMarkup = (character: string): boolean =>
   isLetter(character) || (character !== '' && '/!?'.includes(character))
 
-/** Whether `name` alone makes a tag: those of HTML, SVG and MathML. */
+/** Whether the name is that of an HTML, SVG or MathML element, which makes it a tag without further checks. */
 export const isTagName = (name: string): boolean => ELEMENTS.has(name.toLowerCase())
 
-/** Elements whose text a browser reads differently, or runs. */
+/** Elements whose text a browser parses differently or executes. */
 const RAW =
   /^(?:script|style|iframe|textarea|title|xmp|plaintext|noscript|noembed|noframes|template|svg|math|frameset)$/
-/** Elements that are also words and types, and that do nothing without attributes: `Promise<unknown>`, `cp <source> <path>`. */
+/** Elements that are also words or type names, and harmless without attributes: `Promise<unknown>`, `cp <source> <path>`. */
 const WORDS = new Set(
   `address area article aside audio base body canvas caption cite code content data desc details dialog element figure filter
 footer form frame glyph handler header image input label legend line link listener listing main map mark marker mask menu mesh
@@ -45,8 +45,8 @@ section select set slot source spacer stop summary switch symbol table text time
 const LINE_BREAKS = /^(?:BR|HR|WBR|NOBR|LI|TD|TR|TH|DT|DD|UL|OL|IMG|DIV)$/
 
 /**
- * Whether a start tag without attributes, whose element the text closes nowhere, is a type argument, a name in a regular expression, or a
- * placeholder. `before` is the text up to it, `after` the character behind it.
+ * Whether a start tag without attributes, whose element is never closed in the text, is a type argument, a group name in a regular
+ * expression, or a placeholder. `before` is the text before it, `after` the character after it.
  */
 export function isTypeOrPlaceholder(name: string, before: string, after: string): boolean {
   if (/^(?:script|style)$/i.test(name) || RAW.test(name)) return false
@@ -56,18 +56,18 @@ export function isTypeOrPlaceholder(name: string, before: string, after: string)
   return name.length === 1 && /[\w$:]$/.test(before) && after === '('
 }
 
-/** A comparison or a type is only thought of where the name is one letter, a word or a type's, or no element's. */
+/** Whether it can be a comparison or a type: the name has one letter, is a word or type name, or is not an element. */
 export const mayCompare = (name: string): boolean =>
   name.length === 1 || !ELEMENTS.has(name.toLowerCase()) || (isWordOrType(name) && !RAW.test(name.toLowerCase()))
 const isWordOrType = (name: string): boolean => WORDS.has(name) || (/^[A-Z]/.test(name) && !LINE_BREAKS.test(name))
 
-/** `<<SYS>>` is no tag: stage 5 has to see it. */
+/** `<<SYS>>` is not treated as a tag, so that stage 5 sees it. */
 export const isSystemMark = (name: string, before: string, after: string): boolean =>
   name.toLowerCase() === 'sys' && before === '<' && after === '>'
 
 const NAME = /<\/?([A-Za-z][A-Za-z0-9:._-]{0,63})(?=[\s/>]|$)/y
 
-/** The name of the tag that starts at `start`, when it is well formed. */
+/** The name of the tag that starts at `start`, if it is well-formed. */
 export function nameAt(text: string, start: number): Name | undefined {
   NAME.lastIndex = start
   const match = NAME.exec(text)
@@ -78,7 +78,7 @@ export function nameAt(text: string, start: number): Name | undefined {
 export const isPlaceholderWith = (name: string, rest: string): boolean =>
   WORDS.has(name) && /^(?: [a-z][\w-]{0,30}){1,3}$/i.test(rest) && !/ on\w*$/i.test(rest)
 
-/** The names of the elements that a text closes anywhere. */
+/** Names of elements that the text closes anywhere. */
 export const closedNames = (text: string): ReadonlySet<string> =>
   new Set(
     text.includes('</')

@@ -49,9 +49,9 @@ const used = async (tokenId: string, age: number, use: { reads?: number; writes?
 const refuse = (tokenId: string, ip = '192.0.2.7') =>
   app.app.tokens.keepRefusal({ tokenId, requestClass: 'read', limit: 300, consumed: 301, ip })
 
-describe('who may look', () => {
+describe('access', () => {
   const paths = ['/agents', '/agents/nobody', '/tokens', '/revocations', '/rejections']
-  test.each(paths)('%s: an admin, by session or token, and nobody else', async (path) => {
+  test.each(paths)('%s accepts only admins, by session or token', async (path) => {
     const open = path === '/agents/nobody' ? 404 : 200
     expect((await get(path)).status).toBe(open)
     expect((await get(path, { token: (await issuedAgent(app, ['admin'])).token })).status).toBe(open)
@@ -62,7 +62,7 @@ describe('who may look', () => {
     expect((await get(path, { token })).json).toMatchObject({ status: 403, code: 'scope_too_small' })
   })
 
-  test.each(paths)('%s: not with a session that ended, nor by a role that was taken away', async (path) => {
+  test.each(paths)('%s rejects ended sessions and former admins', async (path) => {
     const former = await signedIn(app, 'admin')
     await app.db.prisma.account.update({ where: { id: former.accountId }, data: { role: 'person' } })
     expect((await get(path, former)).status).toBe(403)
@@ -71,7 +71,7 @@ describe('who may look', () => {
     expect((await get(path, ended)).status).toBe(401)
   })
 
-  test('looking is audited by ids and counts alone', async () => {
+  test('admin reads are audited with ids and counts only', async () => {
     await named('audited-agent')
     await found('/agents?q=audited')
     await found('/agents/audited-agent')
@@ -88,8 +88,8 @@ describe('who may look', () => {
   })
 })
 
-describe('the list', () => {
-  test('finds by the beginning of an id or name in either case, and takes no sign for more than itself', async () => {
+describe('list of agents', () => {
+  test('search matches the prefix of an id or name case-insensitively, without wildcards', async () => {
     await named('Lookup-One')
     await named('other-one', { name: 'LOOKUP two' })
     await named('x_lookup')
@@ -108,7 +108,7 @@ describe('the list', () => {
       expect([bad, (await get(`/agents?${bad}`)).status]).toEqual([bad, 422])
   })
 
-  test('shows tier, limits, organisation, owner, tokens and use', async () => {
+  test('returns tier, limits, organisation, owner, tokens and usage', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { tier: 'enterprise', owner })
     await app.fetch('PATCH', `/v1/agents/${agent.id}`, { ...admin, body: { limits: { reads_per_minute: 7 } } })
@@ -140,7 +140,7 @@ describe('the list', () => {
     ])
   })
 
-  test('is walked along its cursor: each agent once, newest first', async () => {
+  test('cursor pagination returns each agent once, newest first', async () => {
     for (let n = 0; n < 5; n++) {
       await named(`walked-${n}`)
       if (n % 2) app.clock.advance(1)
@@ -156,8 +156,8 @@ describe('the list', () => {
   })
 })
 
-describe('one agent', () => {
-  test('with its tokens and its use by hour and day', async () => {
+describe('single agent', () => {
+  test('returns its tokens and its usage by hour and day', async () => {
     const agent = await issuedAgent(app, ['read'])
     await used(agent.tokenId, 0, { reads: 3 })
     await used(agent.tokenId, 5 * day, { writes: 4 })
@@ -181,7 +181,7 @@ describe('one agent', () => {
     expect((await get('/agents/no-such-agent')).json).toMatchObject({ status: 404, code: 'not_found' })
   })
 
-  test('an admin revokes its tokens, by id and by prefix; twice is once', async () => {
+  test('an admin revokes its tokens by id and by prefix, idempotently', async () => {
     const agent = await issuedAgent(app, ['read'])
     const { json } = await app.fetch('POST', '/v1/auth/tokens', { token: agent.token })
     const revoked = await Promise.all(
@@ -196,14 +196,14 @@ describe('one agent', () => {
   })
 })
 
-describe('revocations by their own refusals', () => {
-  test('with the refusals that led to them, for as long as those are kept', async () => {
+describe('automatic revocations', () => {
+  test('are listed with the refusals that caused them until those are deleted', async () => {
     const agent = await issuedAgent(app, ['read'])
     const { json: rotated } = await app.fetch('POST', `/v1/auth/tokens/${agent.tokenId}/rotate`, {
       token: agent.token,
       body: { overlap: '1h' },
     })
-    // Long before, it counts for nothing and is no evidence.
+    // Too old to count, and not part of the evidence.
     await refuse(agent.tokenId, '192.0.2.1')
     app.clock.advance(2 * hour)
     const times: string[] = []
@@ -213,7 +213,7 @@ describe('revocations by their own refusals', () => {
       app.clock.advance(minute)
     }
     const { data, total } = await found(`/revocations?agent_id=${agent.id}`)
-    // The one that was rotated away had ended by itself.
+    // The rotated token had already ended, so it is not listed.
     expect(total).toBe(1)
     expect(data).toEqual([
       {
@@ -238,7 +238,7 @@ describe('revocations by their own refusals', () => {
     expect((await found('/revocations?agent_id=nobody-here')).data).toEqual([])
   })
 
-  test('are walked along the cursor, and counted in the summary for a week', async () => {
+  test('are paginated by cursor, and counted in the summary for a week', async () => {
     app.clock.advance(8 * day)
     const before = (await found('/tokens')).data
     expect(before.auto_revoked_7d).toBe(0)
@@ -256,7 +256,7 @@ describe('revocations by their own refusals', () => {
   })
 })
 
-test('the summary counts what works now, and its use of a day', async () => {
+test('the summary counts active tokens and their usage of one day', async () => {
   const before = (await found('/tokens')).data
   const [works, ended, expired] = [await named('sum-1'), await named('sum-2'), await named('sum-3')]
   await app.db.prisma.token.update({
@@ -276,7 +276,7 @@ test('the summary counts what works now, and its use of a day', async () => {
   })
 })
 
-test('a flood of looks is refused like any other', async () => {
+test('concurrent requests beyond the limit get 429', async () => {
   const { id, token } = await issuedAgent(app, ['admin'], { tier: 'enterprise' })
   await app.db.prisma.agent.update({ where: { id }, data: { readsPerMinute: 5 } })
   const told = await Promise.all(Array.from({ length: 7 }, () => get('/agents', { token })))

@@ -7,7 +7,7 @@ import { columns, type TokenRow, tokenView } from './overview.ts'
 import { refusalsKept, refusalWindow, type TierName, tierLimits } from './rules.ts'
 import { pointsOf, startOf, sumOf, type Use, type UsePoint, usePeriods } from './usage-rules.ts'
 
-/** What the list asks of agents; lib/app/accounts-and-agents.ts connects it. */
+/** Agent columns of the admin token list; `lib/app/accounts-and-agents.ts` provides them. */
 interface ListedAgent {
   id: string
   name: string | null
@@ -32,11 +32,11 @@ export interface TokenAdminPorts {
     one(id: string): Promise<ListedAgent | undefined>
     total(): Promise<number>
   }
-  /** How many tokens of each agent work now. */
+  /** Number of active tokens per agent id. */
   inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
 }
 
-/** Lists stop counting here, and say so. */
+/** Totals stop counting at this number. */
 const mostCounted = 1_001
 const mostTokens = 100
 const week = 7 * 86_400_000
@@ -82,7 +82,7 @@ const about = (agent: ListedAgent, activeTokens: number) => ({
 })
 const none: Use = { reads: 0, writes: 0, refused: 0 }
 
-/** What admins see of all agents' tokens: how many there are, how much they are used, and which were revoked by their own refusals. */
+/** Admin views of all tokens: totals, usage, and tokens that the rate limiter revoked. */
 export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
   async function requestsOf(ids: readonly string[], since: Date): Promise<Map<string, UsePoint[]>> {
     const rows = await db.query<UsePoint & { agent_id: string }>(

@@ -2,13 +2,13 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 
 export interface TokensAtAGlance {
   active: number
-  /** Of them, those that end until the time asked for. */
+  /** Active tokens that expire before the requested time. */
   expiring: number
   nextExpiry: Date | null
   lastUsedAt: Date | null
 }
 
-/** Tokens of these agents that work now. */
+/** Summarizes the active tokens of these agents. */
 export async function tokensAtAGlance(
   db: Database,
   agents: readonly string[],
@@ -24,7 +24,7 @@ export async function tokensAtAGlance(
   return row ?? { active: 0, expiring: 0, nextExpiry: null, lastUsedAt: null }
 }
 
-/** How many tokens the limits revoked since. */
+/** Counts tokens revoked by the rate limiter after `since`. */
 export async function revokedByLimits(db: Database, since: Date): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     'tokens-revoked-by-limits',

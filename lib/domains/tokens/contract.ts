@@ -11,7 +11,7 @@ const Scopes = z
   .meta({
     description: '`read` retrieves and searches; `write` changes its own; `admin` is for admins to give, in a session',
   })
-/** A name that people read: one line, no control characters. */
+/** A display name: one line, no control characters. */
 const TokenName = z
   .string()
   .trim()

@@ -1,11 +1,11 @@
 import { type Check, failsIf } from '#lib/kernel/evidence.ts'
 
 const day = 86_400_000
-/** Evidence of refused requests, network addresses in it, is kept 7 days; what removes it runs hourly. */
+/** Refused requests, including their network addresses, are retained for 7 days; the purge job runs hourly. */
 const refusalsKept = 7 * day
 const slack = day / 12
 
-/** Minimisation: network addresses of refused requests go with their term. */
+/** Data minimisation: network addresses of refused requests are deleted when their retention ends. */
 export const tokensEvidence = (): Check[] => [
   {
     line: 'minimisation',

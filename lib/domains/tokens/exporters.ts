@@ -2,7 +2,7 @@ import type { Exporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** An agent's tokens, never their keys or hashes, how much they were used, and when they asked for too much. */
+/** Exports an agent's tokens (never keys or hashes), their usage and their rate limit refusals. */
 export const tokenExporters = (db: Database): Exporter[] => [
   {
     part: 'tokens',
@@ -70,7 +70,7 @@ export const tokenExporters = (db: Database): Exporter[] => [
           request_class: 'c.request_class',
           limit: 'c."limit"',
           consumed: 'c.consumed',
-          // The address of an earlier user is not a later owner's to know.
+          // A later owner must not see an earlier user's network address.
           ...((id === agentId || isAdmin) && { ip: 'c.ip' }),
         }),
       }),

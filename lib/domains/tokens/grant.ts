@@ -4,13 +4,13 @@ import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import type { AgentStanding, GrantToken, IssueToken } from './ports.ts'
 import { adminTokenLife, grantable, outlives, type Scope } from './rules.ts'
 
-/** The agent itself, or the person who owns it. */
+/** Whether the actor is the agent itself or the person who owns it. */
 export const isOwn = (actor: Actor, agent: Pick<AgentStanding, 'id' | 'ownerId'>): boolean =>
   actor.kind === 'agent'
     ? actor.id === agent.id
     : actor.kind === 'person' && actor.accountId !== undefined && actor.accountId === agent.ownerId
 
-/** When the longest life ends that the actor may give; null has no end. A token that expires cannot outlive itself by another. */
+/** Latest expiry that the actor may grant; null means unlimited. A token that expires cannot issue one that expires later. */
 async function longestLife({ actor, tx }: MutationContext): Promise<Date | null> {
   if (actor.isAdmin || actor.tokenId === undefined) return null
   const own = await tx.token.findUnique({ where: { id: actor.tokenId }, select: { expiresAt: true } })
@@ -18,8 +18,8 @@ async function longestLife({ actor, tx }: MutationContext): Promise<Date | null>
 }
 
 /**
- * When a new token with scope `admin` ends. Throws `forbidden` for a token and for people who are no admins, and `step_up_required`: a leaked
- * token, or an open browser, must not make itself permanent.
+ * Expiry of a new token with scope `admin`. A leaked token or an unattended browser must not gain permanent access.
+ * @throws {Problem} `scope_too_small` or `forbidden` unless the actor is an admin in a session; `step_up_required`.
  */
 export function endOfAdminToken(ctx: Pick<MutationContext, 'actor' | 'now'>): Date {
   if (ctx.actor.kind === 'agent' && !ctx.actor.isAdmin)
@@ -33,7 +33,7 @@ export function endOfAdminToken(ctx: Pick<MutationContext, 'actor' | 'now'>): Da
   return new Date(ctx.now.getTime() + adminTokenLife)
 }
 
-/** Refuses to hand out more than the actor has: a leaked token must not make itself a wider or a longer-lived one. */
+/** Rejects scopes and lifetimes beyond the actor's own, so that a leaked token cannot extend its own access. */
 export async function refuseEscalation(
   ctx: MutationContext,
   wanted: { scopes: readonly Scope[]; expiresAt: Date | null },
@@ -50,7 +50,7 @@ export async function refuseEscalation(
     throw new Problem('forbidden', 'This token expires, and it cannot give a life longer than its own.')
 }
 
-/** Issues a token on behalf of whoever asks, within what they have themselves. Whose agent it is, the caller has checked. */
+/** Issues a token within the actor's own scopes and lifetime. The caller must already have checked that the actor may manage the agent. */
 export const tokenGrant =
   (issue: IssueToken): GrantToken =>
   async (ctx, { expiresAt, ...spec }) => {

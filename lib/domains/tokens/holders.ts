@@ -1,7 +1,7 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** Tokens, with the refusals that were counted against them and the counts of their use, which go with their token. */
+/** Tokens with their rate limit refusals and usage counts, which are deleted together with the token. */
 export const tokenHolder = (db: Database): DataHolder => ({
   name: 'tokens',
   store: 'postgresql',
@@ -28,11 +28,14 @@ export const tokenHolder = (db: Database): DataHolder => ({
     return { items: found.map(({ id }) => id).sort(), held: {} }
   },
   async erase(_scope, items, tx) {
-    // In the order in which uses are written: nobody waits crosswise.
+    // Lock in the same order as usage writes to avoid deadlocks.
     await tx.$queryRaw`SELECT 1 FROM tokens WHERE id = ANY(${[...items]}::text[]) ORDER BY id COLLATE "C" FOR UPDATE`
     return tx.$executeRaw`DELETE FROM tokens WHERE id = ANY(${[...items]}::text[])`
   },
-  /** By whose they are as well as by their ids; use and refusals in their own tables, these by the key that successors share too. */
+  /**
+   * Searches tokens by agent and by id, and also usage and refusals in their own tables. Refusals are also found by the limit key that
+   * rotated tokens share.
+   */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const [row] = await db.query<{ n: number }>(

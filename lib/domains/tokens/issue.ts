@@ -5,15 +5,16 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { IssuedToken, IssueToken, TokenPorts } from './ports.ts'
 import { counted, inOrder, makeKey, prefixOf, tierLimits } from './rules.ts'
 
-/** How many of an agent's tokens work now. Exact only while the agent's row is locked. */
+/** Counts an agent's active tokens. Exact only while the agent's row is locked. */
 export const countInUse = (tx: Transaction, agentId: string, now: Date): Promise<number> =>
   tx.token.count({
     where: { agentId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
   })
 
 /**
- * How many of its tier's tokens an agent has used up: those that work, and one for each limit key of which none does though one was
- * made within the last minute. Without these, making and revoking would open windows without end. Exact as {@link countInUse} is.
+ * Counts the tokens of an agent towards its tier's limit: active tokens, plus one for each limit key that has no active token but got one
+ * within the last minute. Otherwise creating and revoking tokens repeatedly would open new rate limit windows without limit. Exact only
+ * while the agent's row is locked.
  */
 async function countTaken(tx: Transaction, agentId: string, now: Date): Promise<number> {
   const [taken] = await tx.$queryRaw<{ n: number }[]>`
@@ -25,7 +26,7 @@ async function countTaken(tx: Transaction, agentId: string, now: Date): Promise<
   return taken?.n ?? 0
 }
 
-/** Stores a new token, and counts nothing. Its limit key is its own id unless it succeeds another token. */
+/** Stores a new token without checking the tier's limit. The limit key is the token's own id unless the token replaces another one. */
 export async function storeToken(
   tx: Transaction,
   {
@@ -39,7 +40,7 @@ export async function storeToken(
   }: Parameters<IssueToken>[1] & { limitKey?: string },
 ): Promise<IssuedToken> {
   const scopes = inOrder(spec.scopes)
-  // Prefixes have 47 random bits and are unique: one that is taken is drawn again.
+  // Prefixes have 47 random bits and must be unique; draw again on a collision.
   for (let attempt = 0; attempt < 5; attempt++) {
     const key = makeKey()
     const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes, issuedByAdmin }
@@ -56,8 +57,9 @@ export async function storeToken(
 }
 
 /**
- * Issues a token to an agent, as many as its tier allows at once. It asks nobody for permission: first run and `kp admin token`
- * call it; requests go through what checks the actor. Throws `not_found` and `conflict`.
+ * Issues a token within the tier's limit without checking permissions: the initial setup and `kp admin token` call it directly. Requests
+ * use {@link GrantToken}, which checks the actor.
+ * @throws {Problem} `not_found`, `conflict`
  */
 export const tokenIssue =
   ({ agentOf }: Pick<TokenPorts, 'agentOf'>): IssueToken =>

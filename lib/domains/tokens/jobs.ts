@@ -6,12 +6,12 @@ import { usageKept } from './usage-rules.ts'
 
 const batch = 1_000
 
-/** Runs a batch in a transaction of its own until one comes back that is not full. */
+/** Runs batches, each in its own transaction, until one is not full. */
 async function inBatches(ctx: Context, run: (tx: Transaction) => Promise<number>): Promise<void> {
   while ((await ctx.gate.transaction(run)) === batch);
 }
 
-/** Clean-ups of what the domain no longer needs. `purgeWindows` deletes windows of the limiter that have ended. */
+/** Jobs that delete expired data. `purgeWindows` deletes rate limit windows that have ended. */
 export const tokensJobs = ({ purgeWindows }: { purgeWindows(): Promise<number> }) => [
   job({
     name: 'tokens.purge',

@@ -23,20 +23,20 @@ const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
   issued_by_admin: made.issuedByAdmin,
 })
 
-/** Creating, rotating and revoking. Each takes the agent's row first, so that its tokens are counted exactly. */
+/** Creates, rotates and revokes tokens. Each operation locks the agent's row first, so that token counts are exact. */
 export function tokenManagement({
   agentOf,
   grant,
   notify,
 }: Pick<TokenPorts, 'agentOf' | 'notify'> & { grant: GrantToken }) {
-  /** An admin made it for an agent that is not theirs. */
+  /** Whether an admin is issuing the token for an agent that they do not own. */
   const byAdmin = ({ actor }: MutationContext, agent: AgentStanding): boolean => actor.isAdmin && !isOwn(actor, agent)
-  /** Such a token reads the private units of the agent's owner, who therefore learns of it. */
+  /** Such a token can read the private units of the agent's owner, so the owner is notified. */
   async function tellOwner(ctx: MutationContext, agent: AgentStanding, { prefix }: IssuedToken): Promise<void> {
     if (byAdmin(ctx, agent) && agent.ownerId !== null)
       await notify(ctx.tx, { kind: 'token-issued', accountId: agent.ownerId, keyPrefix: prefix })
   }
-  /** The agent, locked, if the actor may manage it. Another's looks like none. */
+  /** Returns the locked agent if the actor may manage it; agents of others look nonexistent. */
   async function managed(ctx: MutationContext, agentId: string): Promise<AgentStanding | null> {
     const agent = await agentOf(ctx.tx, agentId, { lock: true })
     return agent && (ctx.actor.isAdmin || isOwn(ctx.actor, agent)) ? agent : null
@@ -44,7 +44,7 @@ export function tokenManagement({
   async function held(ctx: MutationContext, where: { id: string } | { prefix: string }) {
     const found = await ctx.tx.token.findUnique({ where, select: { id: true, agentId: true } })
     const agent = found && (await managed(ctx, found.agentId))
-    // Read again: only now does whatever else changes the agent's tokens wait for this.
+    // Read again: other changes to the agent's tokens are only blocked since the agent was locked.
     const token = agent && (await ctx.tx.token.findUnique({ where: { id: found.id } }))
     if (!token) throw notFound()
     return { agent, token }
@@ -58,7 +58,7 @@ export function tokenManagement({
     })
     return { agent, token, revokedAt: token.revokedAt ?? ctx.now, changed: count === 1 }
   }
-  /** Whose token is to be made: an agent's own, or the one that a person or an admin names. */
+  /** Id of the agent to issue the token for: the requested one, or the actor's only agent. */
   function targetOf({ actor }: MutationContext, agentId: string | undefined): string {
     if (agentId !== undefined) return agentId
     const [only, ...others] = actor.agents
@@ -101,7 +101,7 @@ export function tokenManagement({
           `This token is ${state}; only an active one can be rotated. Create a token instead.`,
         )
       const scopes = inOrder(old.scopes)
-      // A token of an earlier version may live longer: its successor does not.
+      // Tokens issued by earlier versions may live longer; their successors must not.
       const expiresAt = scopes.includes('admin') ? sooner(old.expiresAt, endOfAdminToken(ctx)) : old.expiresAt
       await refuseEscalation(ctx, { scopes, expiresAt })
       const overlap = overlaps[body.overlap]

@@ -31,13 +31,13 @@ export interface TokenRow {
 }
 export const columns =
   'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason, issued_by_admin'
-/** Of the agents $1; with a state, as they stand at $2. */
+/** Condition for tokens of the agents `$1`, optionally only those in the given state at `$2`. */
 const ownTokens = (state: (typeof tokenStates)[number] | undefined): string =>
   `agent_id = ANY($1::text[]) AND $2::timestamptz IS NOT NULL${state === undefined ? '' : ` AND ${inState(state, '$2')}`}`
 const selectPage = (where: string): string => `SELECT ${columns}, limit_key FROM tokens
   WHERE ${where} AND ($3::timestamptz IS NULL OR (created_at, id) < ($3, $4))
   ORDER BY created_at DESC, id DESC LIMIT $5`
-/** What revoked the token: the refusals in its limit key within the hour before. */
+/** Refusals that caused the revocation: those with the same limit key within the hour before it. */
 const selectRefusals = `SELECT t.id AS token_id, f.at, f.request_class AS class, f."limit", f.consumed
   FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS t(id, limit_key, revoked_at)
   CROSS JOIN LATERAL (SELECT * FROM rate_limit_refusals r
@@ -67,7 +67,7 @@ export const tokenView = (row: TokenRow, now: Date) => ({
   issued_by_admin: row.issued_by_admin,
   state: stateOf({ expiresAt: row.expires_at, revokedAt: row.revoked_at, revokedReason: row.revoked_reason }, now),
 })
-/** No limits but those of a person, who comes through a browser. */
+/** Limits of a tier; an enterprise agent's own limits take precedence. */
 const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?: number | null) => {
   const limits = tierLimits[tier]
   return {
@@ -80,9 +80,9 @@ const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?:
   }
 }
 
-/** What an actor may know about its own tokens. */
+/** Views of an actor's own tokens. */
 export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'profileOf'>) {
-  /** The evidence against those that were revoked by it. Addresses are not among it: an earlier user's is not a later owner's to know. */
+  /** Refusals behind each automatic revocation, without network addresses: a later owner must not see an earlier user's address. */
   async function refusalsOf(tokens: readonly (TokenRow & { limit_key: string })[]) {
     const stopped = tokens.flatMap(({ id, limit_key, revoked_at, revoked_reason }) =>
       revoked_at && revoked_reason === 'rate_limit' ? [{ id, limit_key, revoked_at }] : [],
@@ -125,7 +125,7 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
         profileOf(actor.id),
         db.query<TokenRow>('token-own', `SELECT ${columns} FROM tokens WHERE id = $1`, [actor.tokenId]),
       ])
-      // It was purged or erased while it asked.
+      // The token was purged or erased during this request.
       if (!profile || !row) throw new Problem('token_invalid', 'No such token.')
       const { agent_id, scopes, revoked_at: _, revoked_reason: __, state: ___, ...token } = tokenView(row, now)
       return {

@@ -31,8 +31,8 @@ async function create(body: object): Promise<string> {
 const refuse = (tokenId: string, requestClass: 'read' | 'write' = 'read') =>
   app.app.tokens.keepRefusal({ tokenId, requestClass, limit: 300, consumed: 301, ip: '192.0.2.7' })
 
-describe('a person’s list of tokens', () => {
-  test('is asked for by state, each token in exactly one', async () => {
+describe("list of a person's tokens", () => {
+  test('filtering by state returns each token in exactly one state', async () => {
     const ends = await create({ expires_in_days: 1 })
     app.clock.advance(25 * hour)
     const rotated = await create({ name: 'rotated with overlap' })
@@ -55,10 +55,10 @@ describe('a person’s list of tokens', () => {
     expect((await app.fetch('GET', '/v1/auth/tokens?state=gone', { cookie: person.cookie })).status).toBe(422)
   })
 
-  test('tells the owner what revoked a token that asked too much, without anybody’s address, while it is kept', async () => {
+  test('shows the owner the refusals that revoked a token, without network addresses, while they are stored', async () => {
     const id = await create({ name: 'too eager' })
     const quiet = await create({ name: 'quiet' })
-    // An hour before: no part of it.
+    // An hour earlier, so not part of the evidence.
     await refuse(id)
     app.clock.advance(hour + 1)
     for (const requestClass of ['read', 'write', 'read'] as const) {
@@ -82,7 +82,7 @@ describe('a person’s list of tokens', () => {
     expect((await list('?limit=100')).data.find((token) => token.id === id)?.refusals).toEqual([])
   })
 
-  test('is nobody else’s: strangers, other tenants, ended sessions', async () => {
+  test('is empty or rejected for strangers, other tenants and ended sessions', async () => {
     const other = await signedIn(app)
     expect((await list('', other.cookie)).total).toBe(0)
     const named = await app.fetch('GET', `/v1/auth/tokens?agent_id=${agent.id}`, { cookie: other.cookie })

@@ -1,7 +1,7 @@
 import type { GatePorts, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Scope, TierName } from './rules.ts'
 
-/** What tokens need to know of the agent that they belong to. */
+/** Properties of the owning agent that token rules depend on. */
 export interface AgentStanding {
   id: string
   tier: TierName
@@ -20,13 +20,13 @@ export interface AgentProfile extends AgentStanding {
   restrictedAt: Date | null
 }
 
-/** What the domain asks others for; lib/services.ts connects it. */
+/** Dependencies on other domains; `lib/services.ts` provides them. */
 export interface TokenPorts {
   gate: Pick<GatePorts, 'clock' | 'auditWithin'>
-  /** `lock` holds the agent's row until the transaction ends: whatever counts an agent's tokens takes it first. */
+  /** `lock` locks the agent's row until the transaction ends. Lock it before counting the agent's tokens. */
   agentOf(tx: Transaction, agentId: string, options?: { lock?: boolean }): Promise<AgentStanding | null>
   profileOf(agentId: string): Promise<AgentProfile | null>
-  /** Puts the mail into the queue, with the transaction. */
+  /** Queues the email within the transaction. */
   notify(
     tx: Transaction,
     mail: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string },
@@ -38,10 +38,10 @@ export interface TokenSpec {
   scopes: readonly Scope[]
   name: string | null
   expiresAt: Date | null
-  /** An admin makes it for an agent of somebody else. */
+  /** An admin issues the token for an agent that they do not own. */
   issuedByAdmin?: boolean
 }
-/** A token as it was made; the key is nowhere else. */
+/** A newly issued token. The raw key is not stored anywhere. */
 export interface IssuedToken {
   id: string
   key: string
@@ -52,7 +52,7 @@ export interface IssuedToken {
   issuedByAdmin: boolean
 }
 export type IssueToken = (tx: Transaction, spec: TokenSpec & { now: Date }) => Promise<IssuedToken>
-/** Without `expiresAt` the token lasts as long as its giver may make it. */
+/** Without `expiresAt` the token gets the longest lifetime that the actor may grant. */
 export type GrantToken = (
   ctx: MutationContext,
   spec: Omit<TokenSpec, 'expiresAt'> & { expiresAt?: Date | undefined },

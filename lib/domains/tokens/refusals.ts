@@ -13,9 +13,8 @@ export interface Refusal {
 }
 
 /**
- * Keeps a 429 as evidence. The third within one hour that a token received, or one that shares its limit key by rotation, revokes all
- * of those that still work, in the transaction that keeps it; then the result is true. False also when the database is down: the 429
- * goes out all the same.
+ * Stores a 429 response as evidence. The third one within an hour for tokens with the same limit key revokes all active tokens with that
+ * key in the same transaction. Returns true if tokens were revoked. Returns false if the database is unavailable: the 429 is still sent.
  */
 export function refusalKeeper(
   db: Database,
@@ -24,13 +23,13 @@ export function refusalKeeper(
   const keep = ({ tokenId, requestClass, limit, consumed, ip }: Refusal): Promise<boolean> =>
     db.transaction(async (tx) => {
       const token = await tx.token.findUnique({ where: { id: tokenId }, select: { agentId: true, limitKey: true } })
-      // Like every change of its tokens: refusals wait for each other, so that each is counted and none follows the revocation, and
-      // a rotation waits too, or its new token would escape.
+      // Locking the agent serializes refusals: each is counted and none is stored after the revocation. It also blocks rotations, whose new
+      // token would otherwise escape the revocation.
       const agent = token && (await agentOf(tx, token.agentId, { lock: true }))
       if (!agent) return false
       const { limitKey } = token
       const now = gate.clock.now()
-      // In the order in which uses are written, so that neither locks the other out.
+      // Lock in the same order as usage writes to avoid deadlocks.
       const working = await tx.$queryRaw<{ id: string; prefix: string }[]>`
         SELECT id, prefix FROM tokens
         WHERE limit_key = ${limitKey} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})

@@ -22,7 +22,7 @@ const now = new Date('2026-03-01T12:00:00.000Z')
 const at = (milliseconds: number) => new Date(now.getTime() + milliseconds)
 
 describe('keys', () => {
-  test('have the documented form, and no two are the same', () => {
+  test('have the documented format and are unique', () => {
     const keys = Array.from({ length: 1_000 }, makeKey)
     for (const key of keys) {
       expect(key).toMatch(/^kp_[0-9A-Za-z]{49}$/)
@@ -31,14 +31,14 @@ describe('keys', () => {
     expect(new Set(keys.map(prefixOf)).size).toBe(1_000)
   })
 
-  test('every change of a single character is caught', () => {
+  test('isKey rejects every change of a single character', () => {
     const key = makeKey()
     for (let place = 0; place < key.length; place++)
       for (const letter of base62)
         if (letter !== key[place]) expect(isKey(key.slice(0, place) + letter + key.slice(place + 1))).toBe(false)
   })
 
-  test('two neighbours that changed places are caught', () => {
+  test('isKey rejects two swapped neighbouring characters', () => {
     fc.assert(
       fc.property(fc.integer({ min: 3, max: 50 }), (place) => {
         const key = makeKey()
@@ -49,7 +49,7 @@ describe('keys', () => {
     )
   })
 
-  test('no other text is one', () => {
+  test('isKey rejects all other texts', () => {
     fc.assert(fc.property(fc.string(), (text) => !isKey(text)))
     const key = makeKey()
     for (const text of [
@@ -64,7 +64,7 @@ describe('keys', () => {
       expect(isKey(text)).toBe(false)
   })
 
-  test('the hash tells keys apart, and the prefix is all that stays readable', () => {
+  test('hashes differ between keys, and only the prefix stays readable', () => {
     const key = makeKey()
     expect(hashOf(key)).toHaveLength(32)
     expect(hashOf(key).equals(hashOf(makeKey()))).toBe(false)
@@ -72,7 +72,7 @@ describe('keys', () => {
   })
 })
 
-describe('what an actor may give', () => {
+describe('grantable permissions', () => {
   const agent = (...own: string[]) => ({ kind: 'agent' as const, isAdmin: own.includes('admin'), scopes: own })
   test.each([
     [agent('read'), ['read']],
@@ -83,9 +83,9 @@ describe('what an actor may give', () => {
     [{ kind: 'person' as const, isAdmin: false, scopes: [] }, ['read', 'write']],
     [{ kind: 'person' as const, isAdmin: true, scopes: [] }, ['read', 'write', 'admin']],
     [{ kind: 'anonymous' as const, isAdmin: false, scopes: [] }, []],
-  ])('%j gives %j', (actor, may) => expect(grantable(actor)).toEqual(may))
+  ])('grantable(%j) returns %j', (actor, may) => expect(grantable(actor)).toEqual(may))
 
-  test('an agent never gives what it lacks', () => {
+  test('an agent never grants a scope that it lacks', () => {
     fc.assert(
       fc.property(fc.subarray(['read', 'write']), (own) =>
         grantable(agent(...own)).every((scope) => own.includes(scope)),
@@ -99,11 +99,11 @@ describe('what an actor may give', () => {
     [null, at(1), true],
     [at(2), at(1), true],
     [at(1), at(1), false],
-  ])('a life until %s beside one until %s is longer: %s', (wanted, own, longer) =>
+  ])('an expiry at %s is later than an expiry at %s: %s', (wanted, own, longer) =>
     expect(outlives(wanted, own)).toBe(longer),
   )
 
-  test('scopes come in one order, each once', () => {
+  test('inOrder sorts scopes and removes duplicates', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...scopes)), (some) => {
         const ordered = inOrder(some)
@@ -115,7 +115,7 @@ describe('what an actor may give', () => {
   })
 })
 
-describe('a token’s life', () => {
+describe('lifetime of a token', () => {
   test.each([
     [{ expiresAt: null, revokedAt: null, revokedReason: null }, 'active'],
     [{ expiresAt: at(1), revokedAt: null, revokedReason: null }, 'active'],
@@ -124,32 +124,32 @@ describe('a token’s life', () => {
     [{ expiresAt: now, revokedAt: null, revokedReason: 'rotation' }, 'expired'],
     [{ expiresAt: null, revokedAt: now, revokedReason: 'rotation' }, 'revoked'],
     [{ expiresAt: at(-1), revokedAt: at(-2), revokedReason: 'owner' }, 'revoked'],
-  ])('%j is %s', (life, state) => expect(stateOf(life, now)).toBe(state))
+  ])('the state of %j is %s', (life, state) => expect(stateOf(life, now)).toBe(state))
 
   test.each([
     [4, 0, true],
     [5, 0, true],
-    [9, 0, true], // the tier was lowered: a rotation without overlap adds none
+    [9, 0, true], // the tier was lowered; a rotation without overlap adds no token
     [4, 60_000, true],
     [5, 60_000, true],
     [6, 60_000, false],
-  ])('with %i tokens of tier free in use, a rotation with an overlap of %i ms is allowed: %s', (inUse, overlap, may) =>
+  ])('with %i active free-tier tokens, a rotation with an overlap of %i ms is allowed: %s', (inUse, overlap, may) =>
     expect(mayRotate(inUse, 'free', overlap)).toBe(may),
   )
 
-  test('an overlap never lengthens a life', () => {
+  test('an overlap never extends a token’s life', () => {
     expect(overlapEnd(null, 60_000, now)).toEqual(at(60_000))
     expect(overlapEnd(at(120_000), 60_000, now)).toEqual(at(60_000))
     expect(overlapEnd(at(30_000), 60_000, now)).toEqual(at(30_000))
   })
 
-  test('the window of refusals is one hour', () => {
+  test('the refusal window is one hour', () => {
     expect(countsSince(now)).toEqual(at(-3_600_000))
     expect(refusalWindow).toBe(3_600_000)
   })
 })
 
-test('the tiers are those of the documentation', () => {
+test('tier limits match the documentation', () => {
   expect(tierLimits).toEqual({
     anonymous: { reads: 60, writes: 0, batch: 0, unitBytes: 0, exportsPerDay: 0, tokens: 0 },
     free: { reads: 300, writes: 30, batch: 10, unitBytes: 262_144, exportsPerDay: 10, tokens: 5 },

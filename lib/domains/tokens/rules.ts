@@ -9,7 +9,7 @@ export { type Scope, scopes, type TierLimits, type TierName, tierLimits, tiers }
 const secretLength = 43
 const checkLength = 6
 const form = new RegExp(`^kp_[0-9A-Za-z]{${secretLength + checkLength}}$`)
-/** How much of a key is kept readable, to recognise it by. */
+/** Number of characters of a key that are stored in clear text to identify it. */
 const prefixLength = 11
 
 const checksum = (text: string): string => {
@@ -18,19 +18,19 @@ const checksum = (text: string): string => {
   return base62(bytes, checkLength)
 }
 
-/** A new raw key: `kp_`, 32 random bytes as 43 base62 characters, 6 of CRC-32. Shown once and kept nowhere. */
+/** Generates a raw key: `kp_`, 32 random bytes as 43 base62 characters, and a CRC-32 as 6 characters. It is shown once and never stored. */
 export function makeKey(): string {
   const body = `kp_${base62(randomBytes(32), secretLength)}`
   return body + checksum(body)
 }
 
-/** Whether the text has a key's form and checksum; needs no database, so a scanner finds a leaked one offline. */
+/** Whether the text has a key's format and checksum. Needs no database, so scanners can detect leaked keys offline. */
 export const isKey = (text: string): boolean =>
   form.test(text) && checksum(text.slice(0, -checkLength)) === text.slice(-checkLength)
 
 export const prefixOf = (key: string): string => key.slice(0, prefixLength)
 
-/** Overlaps that a rotation offers, in milliseconds: how long the old key still works. */
+/** How long the old key keeps working after a rotation, in milliseconds. */
 export const overlaps = {
   '0s': 0,
   '1m': 60_000,
@@ -41,30 +41,33 @@ export const overlaps = {
 } as const
 export type Overlap = keyof typeof overlaps
 
-/** The third 429 within this window, by one limit key, revokes the tokens that have it. */
+/** Milliseconds within which the third 429 for a limit key revokes the tokens that share it. */
 export const refusalWindow = 3_600_000
 export const refusalsToRevoke = 3
 
-/** Milliseconds after it was made for which a token counts against its agent's number though it ended: the limiter's window. */
+/** Milliseconds after creation during which an ended token still counts towards its agent's limit; equals the rate limit window. */
 export const counted = 60_000
 
-/** Whether a refusal at that time still counts towards the revocation: the window is half open, an hour ago is out. */
+/** Start of the revocation window. The window is half-open: a refusal exactly one hour ago does not count. */
 export const countsSince = (now: Date): Date => new Date(now.getTime() - refusalWindow)
 
-/** The scopes in their fixed order, each once. */
+/** Returns the scopes in canonical order without duplicates. */
 export const inOrder = (wanted: readonly string[]): Scope[] => scopes.filter((scope) => wanted.includes(scope))
 
-/** What an actor may put on a token: an admin in a session everything, a person `read` and `write`, a token what it has. No token gives `admin`. */
+/**
+ * Scopes that the actor may grant: all for an admin in a session, `read` and `write` for a person, its own for a token. A token never
+ * grants `admin`.
+ */
 export function grantable(actor: Pick<Actor, 'kind' | 'isAdmin' | 'scopes'>): readonly Scope[] {
   if (actor.kind === 'person') return actor.isAdmin ? scopes : ['read', 'write']
   if (actor.kind !== 'agent') return []
   return actor.isAdmin ? ['read', 'write'] : inOrder(actor.scopes.filter((scope) => scope !== 'admin'))
 }
 
-/** Longest life of a token with scope `admin`, and its life unless it is given; milliseconds. */
+/** Maximum and default lifetime of a token with scope `admin`, in milliseconds. */
 export const adminTokenLife = 90 * 86_400_000
 
-/** Whether a life up to `wanted` goes beyond one up to `own`; null has no end. */
+/** Whether the expiry `wanted` is later than `own`; null means no expiry. */
 export const outlives = (wanted: Date | null, own: Date | null): boolean =>
   own !== null && (wanted === null || wanted > own)
 
@@ -74,14 +77,14 @@ export interface TokenLife {
   revokedReason: string | null
 }
 export const tokenStates = ['active', 'rotated', 'expired', 'revoked'] as const
-/** rotated: replaced, and good until its overlap ends. Its reason is `rotation` while it is not revoked. */
+/** `rotated` means replaced but still valid until the overlap ends; its reason is `rotation` and it is not revoked. */
 export function stateOf({ expiresAt, revokedAt, revokedReason }: TokenLife, now: Date): (typeof tokenStates)[number] {
   if (revokedAt) return 'revoked'
   if (expiresAt && expiresAt <= now) return 'expired'
   return revokedReason === 'rotation' ? 'rotated' : 'active'
 }
 
-/** {@link stateOf} as a condition of SQL on `tokens`; `now` is SQL for the present. */
+/** {@link stateOf} as an SQL condition on `tokens`; `now` is the SQL expression for the current time. */
 export const inState = (state: (typeof tokenStates)[number], now: string): string => {
   const works = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
   switch (state) {
@@ -97,19 +100,19 @@ export const inState = (state: (typeof tokenStates)[number], now: string): strin
 }
 
 /**
- * Whether an agent with so many tokens in use may rotate one. Without overlap their number stays; with one it may be one over the
- * tier's for as long as that lasts, and never two.
+ * Whether an agent with this many active tokens may rotate one. Without overlap the number does not change; with overlap the agent may
+ * exceed its tier's limit by one token until the overlap ends.
  */
 export const mayRotate = (inUse: number, tier: TierName, overlap: number): boolean =>
   overlap === 0 || inUse <= tierLimits[tier].tokens
 
-/** When the old key stops working: at the end of the overlap, or when it would have ended anyway. */
+/** When the old key stops working: at the end of the overlap, or at its own earlier expiry. */
 export function overlapEnd(expiresAt: Date | null, overlap: number, now: Date): Date {
   const end = new Date(now.getTime() + overlap)
   return expiresAt && expiresAt < end ? expiresAt : end
 }
 
 const day = 86_400_000
-/** Milliseconds that evidence of refusals, and tokens that ended, are kept. */
+/** Retention of refusals and of ended tokens, in milliseconds. */
 export const refusalsKept = 7 * day
 export const endedTokensKept = 90 * day

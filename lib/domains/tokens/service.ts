@@ -13,7 +13,7 @@ import { tokenUse } from './usage.ts'
 const countWorking = `SELECT agent_id, count(*)::int AS n FROM tokens
   WHERE agent_id = ANY($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) GROUP BY agent_id`
 
-/** Tokens: whose they are, what they may, and when they end. */
+/** Tokens: issuing, authentication, scopes, rotation and revocation. */
 export function tokensService(db: Database, ports: TokenPorts) {
   const issue = tokenIssue(ports)
   const grant = tokenGrant(issue)
@@ -26,7 +26,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
     keepRefusal: refusalKeeper(db, ports),
     use: tokenUse(db, ports.gate.clock),
 
-    /** The agent that a key which works now belongs to; null for every other text. Which tokens it has, it does not tell. */
+    /** Returns the agent and scopes of an active key, or null for any other text. Does not reveal which token it is. */
     async bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null> {
       if (!isKey(key)) return null
       const token = await tx.token.findFirst({
@@ -36,8 +36,8 @@ export function tokensService(db: Database, ports: TokenPorts) {
       return token && { agentId: token.agentId, scopes: inOrder(token.scopes) }
     },
     /**
-     * Revokes every token of the agents that has the scope and works now; how many. Each agent is locked first, as for every change of its
-     * tokens, so that none escapes by a rotation at the same moment.
+     * Revokes all active tokens of the agents that have the scope; returns how many. Locks each agent first, so that a concurrent rotation
+     * cannot create a token that escapes.
      */
     async revokeScoped(
       { tx, actor, ip, now }: MutationContext,
@@ -70,12 +70,12 @@ export function tokensService(db: Database, ports: TokenPorts) {
       )
       return revoked.length
     },
-    /** How many tokens of each agent work now. */
+    /** Number of active tokens per agent id. */
     async inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>> {
       const counted = await db.query<{ agent_id: string; n: number }>('tokens-in-use', countWorking, [agents, now])
       return new Map(counted.map(({ agent_id, n }) => [agent_id, n]))
     },
-    /** Every scope that tokens of the agent which work now have between them. */
+    /** Union of the scopes of the agent's active tokens. */
     async scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]> {
       const tokens = await tx.token.findMany({
         where: { agentId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },

@@ -1,11 +1,11 @@
-// Apart from rules.ts, whose hashes no browser has.
+// Separate from rules.ts, which uses hashes that are unavailable in browsers.
 
 export const scopes = ['read', 'write', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 export const tiers = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof tiers)[number]
 
-/** What a tier allows. Reads, writes per minute; batch in units; unitBytes in bytes; tokens active at once. */
+/** Limits of a tier: reads and writes per minute, `batch` in units, `unitBytes` in bytes, `tokens` active at the same time. */
 export interface TierLimits {
   reads: number
   writes: number

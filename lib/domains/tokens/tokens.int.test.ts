@@ -52,7 +52,7 @@ const refuse = (tokenId: string) =>
   app.app.tokens.keepRefusal({ tokenId, requestClass: 'read', limit: 300, consumed: 301, ip: '192.0.2.7' })
 
 describe('a token', () => {
-  test('knows whose it is and what it may', async () => {
+  test('reads its agent, tier, scopes and limits', async () => {
     const agent = await issuedAgent(app, ['read', 'write'], { tier: 'pro' })
     const { data } = readSelf.output.parse((await me(agent.token)).json)
     expect(data).toMatchObject({
@@ -76,7 +76,7 @@ describe('a token', () => {
     expect((await app.fetch('GET', '/v1/auth/me')).status).toBe(401)
   })
 
-  test('is created with a name, scopes and an end, and its key is kept nowhere', async () => {
+  test('is created with a name, scopes and an expiry, and its key is not stored', async () => {
     const agent = await issuedAgent(app, ['read', 'write'])
     const headers = { 'Idempotency-Key': 'create-once' }
     const body = { name: 'nightly', scopes: ['read'], expires_in_days: 2 }
@@ -101,7 +101,7 @@ describe('a token', () => {
   test.each([
     [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
     [{ expires_at: 'tomorrow' }, 'expires_at'],
-    // The year 10000 in UTC, which no answer could show.
+    // The year 10000 in UTC, which responses cannot represent.
     [{ expires_at: '9999-12-31T23:59:59-23:00' }, 'expires_at'],
     [{ expires_at: '2999-01-01T00:00:00Z', expires_in_days: 1 }, 'expires_in_days'],
     [{ expires_in_days: 0 }, 'expires_in_days'],
@@ -110,7 +110,7 @@ describe('a token', () => {
     [{ scopes: ['everything'] }, 'scopes'],
     [{ name: 'a\u0000b' }, 'name'],
     [{ tier: 'pro' }, 'tier'],
-  ])('%j is a 422 that names %s', async (body, field) => {
+  ])('creating one with %j returns 422 naming %s', async (body, field) => {
     const agent = await issuedAgent(app, ['read'])
     const told = await create({ token: agent.token, body })
     expect([told.status, told.json.code]).toEqual([422, 'invalid'])
@@ -118,7 +118,7 @@ describe('a token', () => {
     expect(await active(agent.id)).toBe(1)
   })
 
-  test('gives nothing that it lacks itself', async () => {
+  test('cannot grant scopes that it lacks', async () => {
     const reader = await issuedAgent(app, ['read'])
     const writer = await issuedAgent(app, ['read', 'write'])
     for (const [token, scopes] of [
@@ -136,7 +136,7 @@ describe('a token', () => {
     expect((await me(writer.token)).status).toBe(200)
   })
 
-  test('that ends gives no longer life than its own', async () => {
+  test('that expires cannot grant a later expiry', async () => {
     const agent = await issuedAgent(app, ['read'])
     const short = await created({ token: agent.token, body: { expires_in_days: 1 } })
     expect((await create({ token: short.api_key, body: { expires_in_days: 2 } })).status).toBe(403)
@@ -145,7 +145,7 @@ describe('a token', () => {
     expect((await rotated(short.id, { token: short.api_key })).expires_at).toBe(short.expires_at)
   })
 
-  test('is refused on the next request after it was revoked, on every route', async () => {
+  test('is rejected on every route from the first request after its revocation', async () => {
     const agent = await issuedAgent(app, ['read', 'write'])
     const made = await created({ token: agent.token })
     expect((await me(made.api_key)).status).toBe(200)
@@ -164,7 +164,7 @@ describe('a token', () => {
     expect((await me(agent.token)).status).toBe(200)
   })
 
-  test('in the wrong header or form is not taken', async () => {
+  test('is rejected in the wrong header or format', async () => {
     const agent = await issuedAgent(app, ['read'])
     expect((await app.fetch('GET', '/v1/auth/me', { headers: { 'X-Api-Key': agent.token } })).status).toBe(401)
     expect((await app.fetch('GET', '/v1/auth/me', { headers: { Authorization: agent.token } })).status).toBe(401)
@@ -179,7 +179,7 @@ describe('revoking by prefix', () => {
   const byPrefix = (key_prefix: string, ask: Ask) =>
     app.fetch('POST', '/v1/auth/revoke', { body: { key_prefix }, ...ask })
 
-  test('works for the agent, twice the same', async () => {
+  test("revokes the agent's token idempotently", async () => {
     const agent = await issuedAgent(app, ['read'])
     const made = await created({ token: agent.token })
     const first = revokeByPrefix.output.parse((await byPrefix(made.key_prefix, { token: agent.token })).json)
@@ -189,7 +189,7 @@ describe('revoking by prefix', () => {
     const again = revokeByPrefix.output.parse((await byPrefix(made.key_prefix, { token: agent.token })).json)
     expect(again.data).toEqual(first.data)
   })
-  test('is a 404 for a prefix of somebody else and of nobody, and a 422 for none', async () => {
+  test("returns 404 for an unknown prefix or another agent's, and 422 for an invalid one", async () => {
     const agent = await issuedAgent(app, ['read'])
     const other = await issuedAgent(app, ['read'])
     for (const prefix of [agent.token.slice(0, 11), 'kp_00000000'])
@@ -200,8 +200,8 @@ describe('revoking by prefix', () => {
   })
 })
 
-describe('another’s token', () => {
-  test('cannot be seen, made, rotated or revoked by a stranger', async () => {
+describe("access to another agent's token", () => {
+  test('strangers cannot see, create, rotate or revoke it', async () => {
     const victim = await issuedAgent(app, ['read', 'write'])
     const owned = await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })
     const stranger = await issuedAgent(app, ['read', 'write'])
@@ -223,7 +223,7 @@ describe('another’s token', () => {
     )
   })
 
-  test('is nobody’s without a token', async () => {
+  test('requests without a token get 401', async () => {
     const victim = await issuedAgent(app, ['read'])
     const told = [
       await app.fetch('GET', '/v1/auth/tokens'),
@@ -235,7 +235,7 @@ describe('another’s token', () => {
     for (const { status, json } of told) expect([status, json.code]).toEqual([401, 'token_missing'])
   })
 
-  test('is an admin’s and an owner’s to manage', async () => {
+  test('admins and owners can manage it', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     const made = await created({ cookie: owner.cookie, body: { scopes: ['read', 'write'] } })
@@ -243,24 +243,24 @@ describe('another’s token', () => {
     expect((await create({ cookie: owner.cookie, body: { scopes: ['admin'] } })).status).toBe(403)
     const { cookie } = await signedIn(app, 'admin')
     const given = await created({ cookie, body: { agent_id: agent.id, scopes: ['admin'] } })
-    // The owner cannot make an admin's token their own by rotating it, and may end it.
+    // The owner can revoke a token issued by an admin, but cannot take it over by rotating it.
     expect((await rotate(given.id, { cookie: owner.cookie, body: {} })).status).toBe(403)
     expect((await revoke(given.id, { cookie: owner.cookie })).status).toBe(204)
     expect((await revoke(made.id, { token: admin.token })).status).toBe(204)
     expect(await tokenRow(made.id)).toMatchObject({ revoked_reason: 'admin' })
     expect((await create({ token: admin.token, body: { agent_id: 'nobody-here' } })).status).toBe(404)
-    // A person with no agent, or several, has to say which.
+    // A person with no agent or several must specify the agent.
     expect((await create({ cookie: person.cookie })).status).toBe(422)
   })
 })
 
-describe('the list', () => {
-  test('shows one’s own tokens page by page, without keys', async () => {
+describe('list of tokens', () => {
+  test("returns the agent's own tokens by page, without keys", async () => {
     const agent = await issuedAgent(app, ['read'], { tier: 'pro' })
     await issuedAgent(app, ['read'])
     const made = [agent.tokenId]
     for (let n = 0; n < 4; n++) {
-      // Two at a time in the same millisecond, and the end of a page between them: the id decides.
+      // Two per millisecond, split by the end of a page, so that the id decides the order.
       if (n % 2 === 0) app.clock.advance(1)
       made.push((await created({ token: agent.token, body: { name: `token ${n}` } })).id)
     }
@@ -279,7 +279,7 @@ describe('the list', () => {
     expect(new Set(seen)).toEqual(new Set(made))
     expect(seen.at(-1)).toBe(agent.tokenId)
   })
-  test('tells how a token stands, and takes no cursor of another’s making', async () => {
+  test('returns the state of each token, and rejects a cursor from another list', async () => {
     const agent = await issuedAgent(app, ['read'])
     const old = await created({ token: agent.token })
     await rotated(old.id, { token: agent.token, body: { overlap: '1h' } })
@@ -293,7 +293,7 @@ describe('the list', () => {
     for (const query of ['cursor=x', 'limit=0', 'limit=101', 'limit=1e9', 'offset=1'])
       expect((await app.fetch('GET', `/v1/auth/tokens?${query}`, { token: agent.token })).status).toBe(422)
   })
-  test('of a person covers the agents that they own', async () => {
+  test('returns the tokens of all agents that a person owns', async () => {
     const owner = await signedIn(app)
     const [one, other] = [await issuedAgent(app, ['read'], { owner }), await issuedAgent(app, ['read'], { owner })]
     const list = async (query: string, ask: Ask) =>
@@ -309,7 +309,7 @@ describe('the list', () => {
 })
 
 describe('rotation', () => {
-  test('replaces the key at once', async () => {
+  test('replaces the key immediately', async () => {
     const agent = await issuedAgent(app, ['read', 'write'])
     const made = await rotated(agent.tokenId, { token: agent.token })
     expect(made).toMatchObject({ agent_id: agent.id, scopes: ['read', 'write'], name: null })
@@ -329,7 +329,7 @@ describe('rotation', () => {
     ['1h', hour],
     ['6h', 6 * hour],
     ['24h', day],
-  ] as const)('with an overlap of %s lets both work until then', async (overlap, lasts) => {
+  ] as const)('with an overlap of %s keeps both keys valid until it ends', async (overlap, lasts) => {
     const agent = await issuedAgent(app, ['read'])
     const made = await rotated(agent.tokenId, { token: agent.token, body: { overlap } })
     app.clock.advance(lasts - 1)
@@ -338,7 +338,7 @@ describe('rotation', () => {
     expect([(await me(agent.token)).status, (await me(made.api_key)).status]).toEqual([401, 200])
   })
 
-  test('happens once per token, also when asked for many times at once', async () => {
+  test('succeeds once per token when requested concurrently', async () => {
     const agent = await issuedAgent(app, ['read'])
     for (const overlap of ['1h', '0s']) {
       const victim = await created({ token: agent.token })
@@ -349,7 +349,7 @@ describe('rotation', () => {
     }
   })
 
-  test('waits for a 429 that revokes, and a 429 for it: no new token slips past', async () => {
+  test('and a 429 that revokes are serialized, so that no new token escapes', async () => {
     for (const isRotationFirst of [true, false]) {
       const agent = await issuedAgent(app, ['read'])
       const victim = await created({ token: agent.token })
@@ -382,7 +382,7 @@ describe('rotation', () => {
     }
   })
 
-  test('has no part in the Idempotency-Keys of the token before', async () => {
+  test('starts with new Idempotency-Keys', async () => {
     const agent = await issuedAgent(app, ['read'])
     const headers = { 'Idempotency-Key': 'one' }
     const first = await created({ token: agent.token, body: { name: 'first' }, headers })
@@ -391,7 +391,7 @@ describe('rotation', () => {
     expect(second.id).not.toBe(first.id)
   })
 
-  test('is refused for a revoked and an expired token', async () => {
+  test('is rejected for revoked and expired tokens', async () => {
     const agent = await issuedAgent(app, ['read'])
     const revoked = await created({ token: agent.token })
     await revoke(revoked.id, { token: agent.token })
@@ -401,21 +401,21 @@ describe('rotation', () => {
       expect((await rotate(id, { token: agent.token, body: {} })).status).toBe(409)
   })
 
-  test('takes the overlaps that are documented, and no other', async () => {
+  test('accepts only the documented overlaps', async () => {
     const agent = await issuedAgent(app, ['read'])
     for (const overlap of ['2h', '', 60, null, '48h'])
       expect((await rotate(agent.tokenId, { token: agent.token, body: { overlap } })).status).toBe(422)
   })
 })
 
-describe('how many tokens an agent may have', () => {
+describe('limit of tokens per agent', () => {
   test.each([
     ['free', 5],
     ['pro', 20],
     ['enterprise', 100],
-  ] as [TierName, number][])('in tier %s: %i, exactly, when asked for at once', async (tier, most) => {
+  ] as [TierName, number][])('in tier %s is exactly %i for concurrent requests', async (tier, most) => {
     const agent = await issuedAgent(app, ['read'], { tier })
-    // All but the last few are put there by hand: making a hundred would end at the writes per minute.
+    // Insert most tokens directly: creating a hundred would exceed the write limit.
     await rows(
       `INSERT INTO tokens (id, agent_id, limit_key, hash, prefix, scopes, created_at)
        SELECT $1 || '_' || n, $1, $1 || '_' || n, sha256(($1 || n)::bytea), 'x' || substr(md5($1 || n), 1, 10), '{read}', $2 FROM generate_series(1, $3::int - 4) n`,
@@ -428,7 +428,7 @@ describe('how many tokens an agent may have', () => {
     expect(await active(agent.id)).toBe(most)
   })
 
-  test('a rotation goes one over while it overlaps, and never two', async () => {
+  test('may be exceeded by one during the overlap of a rotation, never by two', async () => {
     const agent = await issuedAgent(app, ['read'])
     const made = []
     for (let n = 0; n < 4; n++) made.push(await created({ token: agent.token }))
@@ -443,7 +443,7 @@ describe('how many tokens an agent may have', () => {
     expect(await active(agent.id)).toBe(5)
   })
 
-  test('ended ones do not count', async () => {
+  test('does not count ended tokens', async () => {
     const agent = await issuedAgent(app, ['read'])
     for (let n = 0; n < 4; n++) await created({ token: agent.token, body: { expires_in_days: 1 } })
     expect((await create({ token: agent.token })).status).toBe(409)
@@ -452,12 +452,12 @@ describe('how many tokens an agent may have', () => {
   })
 })
 
-describe('windows', () => {
+describe('rate limit windows', () => {
   const write = async (token: string, times: number) =>
     Promise.all(Array.from({ length: times }, () => app.fetch('DELETE', '/v1/auth/tokens/tok_none', { token })))
   const letThrough = (told: { status: number }[]) => told.filter(({ status }) => status === 404).length
 
-  test.each(['0s', '1h'] as const)('are not multiplied by rotating, with an overlap of %s', async (overlap) => {
+  test.each(['0s', '1h'] as const)('are not multiplied by rotations with an overlap of %s', async (overlap) => {
     const agent = await issuedAgent(app, ['read', 'write'])
     let { tokenId: id, token } = agent
     const keys = [token]
@@ -470,7 +470,7 @@ describe('windows', () => {
       keys.push(token)
     }
     allowed += letThrough(await write(token, 13))
-    // Thirty writes for the four tokens together; each of the three rotations was one.
+    // The four tokens share thirty writes, and each of the three rotations was one.
     expect(allowed).toBe(27)
     expect((await rotate(id, { token, body: { overlap } })).status).toBe(429)
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', agent.id)).toHaveLength(4)
@@ -479,7 +479,7 @@ describe('windows', () => {
     expect(left).toEqual(overlap === '0s' ? ['299'] : ['299', '298', '297', '296'])
   })
 
-  test('are not multiplied by creating and revoking: within a minute as many as the tier has tokens', async () => {
+  test("are not multiplied by creating and revoking tokens: at most the tier's tokens per minute", async () => {
     const agent = await issuedAgent(app, ['read', 'write'])
     const keys = [agent.tokenId]
     const again = async () => {
@@ -496,10 +496,10 @@ describe('windows', () => {
     const told = await create({ token: agent.token })
     expect([told.status, told.json.code]).toEqual([409, 'conflict'])
     expect(told.json.detail).toContain('within the last minute')
-    // By registering once more, and for the operator's own hand, it is the same.
+    // The limit also applies to registering again.
     const register = { token: agent.token, body: { agent_id: agent.id } }
     expect((await app.fetch('POST', '/v1/auth/register', register)).status).toBe(409)
-    // A rotation opens no window, so it is not held up.
+    // A rotation opens no new window, so it is not delayed.
     const next = await rotated(agent.tokenId, { token: agent.token })
     expect(await create({ token: next.api_key })).toMatchObject({ status: 409 })
 
@@ -510,7 +510,7 @@ describe('windows', () => {
     expect(new Set(keys).size).toBe(5)
   })
 
-  test('are counted once for a token and its successors, so that rotating costs no place', async () => {
+  test('count a token and its successors once, so rotations do not use up the limit', async () => {
     const agent = await issuedAgent(app, ['read'])
     let { tokenId: id, token } = agent
     for (let n = 0; n < 6; n++) {
@@ -523,8 +523,8 @@ describe('windows', () => {
   })
 })
 
-describe('429s', () => {
-  test('the third within an hour revokes, with evidence, an audit entry and a mail to the owner', async () => {
+describe('429 responses', () => {
+  test('the third within an hour revokes the token, with evidence, an audit entry and an email to the owner', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])
@@ -546,7 +546,7 @@ describe('429s', () => {
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
   })
 
-  test('of a token and its successors by rotation add up, and revoke whichever of them still work', async () => {
+  test('of a token and its successors add up, and revoke all of them that are active', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     const sibling = await created({ token: agent.token })
@@ -586,7 +586,7 @@ describe('429s', () => {
     expect(new Set(mails.map(({ prefix }) => prefix))).toEqual(new Set([second.key_prefix, third.key_prefix]))
   })
 
-  test('that a token received just before it was rotated away still count', async () => {
+  test('received by a token just before its rotation still count', async () => {
     const agent = await issuedAgent(app, ['read'])
     const next = await rotated(agent.tokenId, { token: agent.token })
     expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])
@@ -595,7 +595,7 @@ describe('429s', () => {
     expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: 'rotation' })
   })
 
-  test('over rotations at once are counted exactly', async () => {
+  test('across concurrent rotations are counted exactly', async () => {
     const agent = await issuedAgent(app, ['read'])
     const next = await rotated(agent.tokenId, { token: agent.token, body: { overlap: '1h' } })
     const last = await rotated(next.id, { token: next.api_key, body: { overlap: '1h' } })
@@ -606,7 +606,7 @@ describe('429s', () => {
     expect(await active(agent.id)).toBe(0)
   })
 
-  test('that lie an hour apart do not add up', async () => {
+  test('an hour apart do not add up', async () => {
     const agent = await issuedAgent(app, ['read'])
     for (let n = 0; n < 6; n++) {
       expect(await refuse(agent.tokenId)).toBe(false)
@@ -615,7 +615,7 @@ describe('429s', () => {
     expect((await me(agent.token)).status).toBe(200)
   })
 
-  test('of a stranger, or of another token of the same agent, never count', async () => {
+  test('of a stranger or of another token of the same agent never count', async () => {
     const [victim, stranger] = [await issuedAgent(app, ['read']), await issuedAgent(app, ['read'])]
     const sibling = await created({ token: victim.token })
     await refuse(victim.tokenId)
@@ -628,7 +628,7 @@ describe('429s', () => {
     expect((await me(victim.token)).status).toBe(200)
   })
 
-  test('at once are counted exactly', async () => {
+  test('that are concurrent are counted exactly', async () => {
     const agent = await issuedAgent(app, ['read'])
     const kept = await Promise.all(Array.from({ length: 12 }, () => refuse(agent.tokenId)))
     expect(kept.filter(Boolean)).toHaveLength(1)
@@ -636,7 +636,7 @@ describe('429s', () => {
     expect(await rows('SELECT 1 FROM audit_entries WHERE resource_id = $1', agent.tokenId)).toHaveLength(1)
   })
 
-  test('through the front: two are 429, the third says that it revoked, then it is a 401', async () => {
+  test('over HTTP: two plain 429, a third that reports the revocation, then 401', async () => {
     const agent = await issuedAgent(app, ['read'], { tier: 'enterprise' })
     const limits = { token: admin.token, body: { limits: { reads_per_minute: 2 } } }
     expect((await app.fetch('PATCH', `/v1/agents/${agent.id}`, limits)).status).toBe(200)
@@ -649,7 +649,7 @@ describe('429s', () => {
     expect((await me(other.token)).status).toBe(200)
   })
 
-  test('still go out when the database is down', async () => {
+  test('are sent even when the database is unavailable', async () => {
     const down = createApp({ env: { ...app.app.env, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' } })
     const refusal = { tokenId: admin.tokenId, requestClass: 'read', limit: 1, consumed: 2, ip: '' } as const
     expect(await down.tokens.keepRefusal(refusal)).toBe(false)
@@ -657,7 +657,7 @@ describe('429s', () => {
   })
 })
 
-test('the purge takes old evidence and tokens that ended long ago, and nothing else', async () => {
+test('the purge deletes only expired refusals and tokens that ended long ago', async () => {
   const agent = await issuedAgent(app, ['read'])
   const revoked = await created({ token: agent.token })
   const expiring = await created({ token: agent.token, body: { expires_in_days: 1 } })

@@ -4,14 +4,14 @@ import { hourOf, pointsOf, startOf, sumOf, usePeriodNames, usePeriods } from './
 const now = new Date('2026-03-01T10:42:13.500Z')
 const at = (text: string) => new Date(text)
 
-it('an hour begins where UTC’s does', () => {
+it('hourOf returns the start of the UTC hour', () => {
   expect(hourOf(now)).toEqual(at('2026-03-01T10:00:00Z'))
   expect(hourOf(at('2026-03-01T11:00:00Z'))).toEqual(at('2026-03-01T11:00:00Z'))
   expect(hourOf(at('2026-03-01T10:59:59.999Z'))).toEqual(at('2026-03-01T10:00:00Z'))
 })
 
-describe.each(usePeriodNames)('the points of %s', (period) => {
-  it('are in order, without a gap, and end with the present one', () => {
+describe.each(usePeriodNames)('points of %s', (period) => {
+  it('are ordered without gaps and end with the current one', () => {
     const points = pointsOf(period, [], now)
     const { points: count, step } = usePeriods[period]
     expect(points).toHaveLength(count)
@@ -23,7 +23,7 @@ describe.each(usePeriodNames)('the points of %s', (period) => {
     expect(last <= now.getTime() && now.getTime() < last + step).toBe(true)
   })
 
-  it('take what lies within, at both ends, and nothing beyond', () => {
+  it('include counts at both ends of the period and none outside', () => {
     const start = startOf(period, now)
     const one = { reads: 1, writes: 2, refused: 3 }
     const rows = [
@@ -36,7 +36,7 @@ describe.each(usePeriodNames)('the points of %s', (period) => {
   })
 })
 
-it('hours of one day are one point by the day', () => {
+it('pointsOf adds up the hours of a day', () => {
   const rows = ['2026-02-27T00:00:00Z', '2026-02-27T23:00:00Z'].map((hour) => ({
     at: at(hour),
     reads: 5,

@@ -1,23 +1,23 @@
-/** Requests: admitted as reads and writes, and refused because there were too many. */
+/** Request counts: admitted reads and writes, and requests refused by the rate limit. */
 export interface Use {
   reads: number
   writes: number
   refused: number
 }
 export interface UsePoint extends Use {
-  /** When the hour or day begins (UTC). */
+  /** Start of the hour or day (UTC). */
   at: Date
 }
 
 const hour = 3_600_000
 const day = 24 * hour
-/** Milliseconds that counts of use are kept. */
+/** Retention of usage counts, in milliseconds. */
 export const usageKept = 90 * day
 
 const floored = (at: Date, step: number): Date => new Date(Math.floor(at.getTime() / step) * step)
 export const hourOf = (at: Date): Date => floored(at, hour)
 
-/** How far a view of use reaches back, and what one of its points covers, in milliseconds; the last point is the present hour or day. */
+/** Number of points in a usage view and the length of each in milliseconds; the last point is the current hour or day. */
 export const usePeriods = {
   '24h': { points: 24, step: hour },
   '7d': { points: 168, step: hour },
@@ -27,13 +27,13 @@ export const usePeriods = {
 export type UsePeriod = keyof typeof usePeriods
 export const usePeriodNames = ['24h', '7d', '30d', '90d'] as const satisfies readonly UsePeriod[]
 
-/** When the first point of a period begins. */
+/** Start of the period's first point. */
 export function startOf(period: UsePeriod, now: Date): Date {
   const { points, step } = usePeriods[period]
   return new Date(floored(now, step).getTime() - (points - 1) * step)
 }
 
-/** One point for each hour or day of the period, oldest first, those without use included. */
+/** Returns one point per hour or day of the period, oldest first, including those without usage. */
 export function pointsOf(period: UsePeriod, rows: readonly UsePoint[], now: Date): UsePoint[] {
   const { points, step } = usePeriods[period]
   const start = startOf(period, now).getTime()

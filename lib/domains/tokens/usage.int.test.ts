@@ -31,16 +31,16 @@ const limited = async (reads: number): Promise<Issued> => {
   await app.db.prisma.agent.update({ where: { id: agent.id }, data: { readsPerMinute: reads } })
   return agent
 }
-/** Another process on the same database. */
+/** A second process with the same database. */
 const another = () => createApp({ env: app.app.env, clock: app.clock })
 
-describe('what is counted', () => {
-  test('reads, writes, and what was refused for its number; nothing is written before its time', async () => {
+describe('counting', () => {
+  test('reads, writes and rate limit refusals are counted in memory until the next write', async () => {
     const agent = await limited(2)
     const read = () => app.fetch('GET', '/v1/auth/me', { token: agent.token })
     for (const status of [200, 200, 429]) expect((await read()).status).toBe(status)
     expect((await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })).status).toBe(201)
-    // A refusal of another kind was admitted as a request.
+    // Rejected for another reason, so the request itself was admitted.
     expect((await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: { surprise: 1 } })).status).toBe(422)
     expect(await usesOf(agent.tokenId)).toEqual([])
     await flush()
@@ -51,7 +51,7 @@ describe('what is counted', () => {
     expect(await total(agent.tokenId)).toBe(5)
   })
 
-  test('neither people nor passers-by, nor what no window counts, nor a token that works no more', async () => {
+  test('ignores people, anonymous requests, unlimited operations and inactive tokens', async () => {
     const before = (await app.db.pool.query('SELECT count(*)::int AS n FROM token_usage')).rows[0].n
     const { cookie } = await signedIn(app)
     await app.fetch('GET', '/v1/auth/me', { cookie })
@@ -67,7 +67,7 @@ describe('what is counted', () => {
     expect((await app.db.pool.query('SELECT count(*)::int AS n FROM token_usage')).rows[0].n).toBe(before)
   })
 
-  test('by the hour of business time', async () => {
+  test('uses the hour of business time', async () => {
     const { tokenId } = await issuedAgent(app, ['read'])
     app.clock.advance(hour - (app.clock.now().getTime() % hour) - 1)
     count(tokenId)
@@ -82,8 +82,8 @@ describe('what is counted', () => {
   })
 })
 
-describe('what is gathered', () => {
-  test('comes together from several processes, exactly, whatever order they had it in', async () => {
+describe('collected counts', () => {
+  test('of several processes add up exactly in any order', async () => {
     const tokens = await Promise.all(Array.from({ length: 40 }, () => issuedAgent(app, ['read'])))
     const ids = tokens.map(({ tokenId }) => tokenId)
     const others = [another(), another()]
@@ -102,7 +102,7 @@ describe('what is gathered', () => {
     }
   })
 
-  test('is written when the process closes', async () => {
+  test('are written when the process closes', async () => {
     const { tokenId } = await issuedAgent(app, ['read'])
     const other = another()
     other.tokens.use.count(tokenId, 'refused')
@@ -110,7 +110,7 @@ describe('what is gathered', () => {
     expect(await usesOf(tokenId)).toMatchObject([{ reads: 0, writes: 0, refused: 1 }])
   })
 
-  test('waits while the database does not take it, and is written once', async () => {
+  test('are kept while the database rejects them, and written once', async () => {
     const { tokenId } = await issuedAgent(app, ['read'])
     const renamed = (from: string, to: string) =>
       withConnection(app.ownerUrl, (owner) => owner.query(`ALTER TABLE ${from} RENAME TO ${to}`))
@@ -126,7 +126,7 @@ describe('what is gathered', () => {
     expect(await total(tokenId)).toBe(2)
   })
 
-  test('is bounded: what is beyond is not counted, and what comes later is', async () => {
+  test('are bounded: counts beyond the maximum are dropped, later ones are counted', async () => {
     const { tokenId } = await issuedAgent(app, ['read'])
     for (let n = 0; n < 25_000; n++) count(`tok_of-nobody-${n}`)
     count(tokenId)
@@ -138,8 +138,8 @@ describe('what is gathered', () => {
   })
 })
 
-describe('of what is gone', () => {
-  test('nothing comes back: a token that is erased while its use is gathered has none, and others keep theirs', async () => {
+describe('erasure and retention', () => {
+  test('counts collected for an erased token are dropped, and others are written', async () => {
     const gone = await issuedAgent(app, ['read'])
     const stays = await issuedAgent(app, ['read'])
     count(gone.tokenId)
@@ -149,7 +149,7 @@ describe('of what is gone', () => {
     expect(await usesOf(gone.tokenId, stays.tokenId)).toMatchObject([{ token_id: stays.tokenId, reads: 1 }])
   })
 
-  test('nor when the erasure is under way while it is written', async () => {
+  test('counts are dropped when an erasure runs during their write', async () => {
     const gone = await issuedAgent(app, ['read'])
     const stays = await issuedAgent(app, ['read'])
     count(gone.tokenId)
@@ -175,7 +175,7 @@ describe('of what is gone', () => {
     expect(await usesOf(gone.tokenId, stays.tokenId)).toMatchObject([{ token_id: stays.tokenId, reads: 1 }])
   })
 
-  test('the holder erases it with its token, and finds what is left', async () => {
+  test('the data source erases usage with its token, and reports residue', async () => {
     const agent = await issuedAgent(app, ['read'])
     count(agent.tokenId)
     await flush()
@@ -191,7 +191,7 @@ describe('of what is gone', () => {
     expect(await holder.residue({ subject }, items, now)).toBe(0)
   })
 
-  test('counts go after 90 days, and not before', async () => {
+  test('counts are deleted after 90 days, not earlier', async () => {
     const { tokenId } = await issuedAgent(app, ['read'])
     const purge = async () => {
       for (const job of app.app.jobs.filter(({ name }) => name === 'tokens.purge')) await job.execute(app.app.gate, {})
@@ -207,7 +207,7 @@ describe('of what is gone', () => {
   })
 })
 
-test('an agent’s export gives it out as derived data, and not to whom only what was provided is due', async () => {
+test('an agent’s export contains usage as derived data, and an export with scope=provided omits it', async () => {
   const agent = await issuedAgent(app, ['read'])
   count(agent.tokenId, 'writes')
   await flush()

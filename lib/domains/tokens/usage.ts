@@ -3,11 +3,11 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { hourOf, type Use } from './usage-rules.ts'
 
-/** How long uses are gathered before they are written, in milliseconds of system time. */
+/** Interval between writes of collected counts, in milliseconds of system time. */
 const flushEvery = 10_000
-/** So many tokens and hours are written before their time. */
+/** Number of collected entries (token and hour) that triggers an early write. */
 const flushAt = 5_000
-/** And so many are gathered at most. Beyond, while the database does not keep up, what is new is not counted. */
+/** Maximum number of collected entries. While the database is unavailable, counts for further entries are dropped. */
 const mostGathered = 20_000
 
 interface Gathered extends Use {
@@ -17,8 +17,8 @@ interface Gathered extends Use {
 }
 
 /**
- * The tokens stay while their rows are written, and one that is gone gets none: what was erased does not come back by its use. In the
- * order in which an erasure takes tokens, and the same on every replica, so that nobody waits crosswise.
+ * Locks the tokens while their usage is written and ignores deleted tokens, so that usage of an erased token is not stored again. Rows are
+ * written in the order in which erasures lock tokens, on every replica, to avoid deadlocks.
  */
 const addUse = `INSERT INTO token_usage AS kept (token_id, hour, reads, writes, refused)
   SELECT u.token_id, u.hour, u.reads, u.writes, u.refused
@@ -29,16 +29,16 @@ const addUse = `INSERT INTO token_usage AS kept (token_id, hour, reads, writes, 
     SET reads = kept.reads + excluded.reads, writes = kept.writes + excluded.writes, refused = kept.refused + excluded.refused`
 
 export interface TokenUse {
-  /** Counts one request of the token, in memory: admitted as a read or a write, or refused for its number. */
+  /** Counts one request of the token in memory. */
   count(tokenId: string, what: keyof Use): void
-  /** Writes what was gathered, in one statement. Throws when the database does not take it; then it is gathered still. */
+  /** Writes the collected counts in one statement. If the database rejects them, it throws and keeps them for the next write. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * How often tokens are used, by hour (UTC). A request costs it nothing but an addition: what is gathered is written every ten seconds and
- * on close. Statistics, not evidence: a process that is killed loses its last ten seconds.
+ * Counts token usage per hour (UTC). Requests only increment counters in memory; these are written every ten seconds and on close. They are
+ * statistics, not evidence: a killed process loses up to ten seconds of counts.
  */
 export function tokenUse(db: Database, clock: Clock): TokenUse {
   let gathered = new Map<string, Gathered>()
@@ -73,7 +73,7 @@ export function tokenUse(db: Database, clock: Clock): TokenUse {
     }
   }
 
-  /** One at a time; who asks while one is under way waits for it, and then writes what came since. */
+  /** Runs one write at a time. A concurrent call waits for the current write, then writes newer counts. */
   async function flush(): Promise<void> {
     while (writing) await writing.catch(() => {})
     writing = write()
@@ -93,7 +93,7 @@ export function tokenUse(db: Database, clock: Clock): TokenUse {
     async close() {
       clearInterval(timer)
       await flush().catch((error: unknown) => {
-        // Counts of ten seconds are not worth a fault at the end of a process whose database went first.
+        // Losing ten seconds of counts must not fail a shutdown after the database has stopped.
         if (!Problem.is(error, 'unavailable')) throw error
       })
     },

@@ -7,7 +7,7 @@ import { mostChainReferences } from './rules.ts'
 
 const when = z.iso.datetime()
 const reference = { resourceType: 'chain_reference' } as const
-/** Why nobody erases what these references name. */
+/** Why the referenced blockchain data cannot be erased. */
 export const chainPermanence =
   'What stands on a public blockchain is public and permanent: nobody can change or erase it there, we neither. What we hold, and erase, is the note of it.'
 
@@ -58,7 +58,7 @@ export const addChainReference = operation({
     reference: z.string().min(1).max(128),
   }),
   output: z.strictObject({ data: ChainReference, why: z.string() }),
-  // The note may be deleted sooner than the answer to a repetition.
+  // The reference may be deleted before the stored idempotent response expires.
   secrets: ['chain', 'reference'],
   refusals: ['not_found', 'conflict', 'paused', 'dead', 'restricted', 'wrong_state', 'fenced'],
 })

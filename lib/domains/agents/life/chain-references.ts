@@ -26,7 +26,7 @@ const viewOf = (row: ReferenceRow) => ({
   is_permanent: true as const,
 })
 
-/** Notes of what stands on public blockchains about an agent. */
+/** References to data on public blockchains about an agent. */
 export const agentChainReferences = ({ db }: LifePorts) => ({
   listChainReferences: read(listChainReferences, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
     const place = placeOf(cursor)

@@ -3,14 +3,14 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 export const chainReferenceKinds = ['address', 'transaction', 'attestation'] as const
 export type ChainReferenceKind = (typeof chainReferenceKinds)[number]
 
-/** CAIP-2: a namespace and a reference in it. */
+/** CAIP-2: a namespace and a reference within it. */
 const chainForm = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/
-/** CAIP-10, CAIP-19: what an account or a token may look like on any chain. */
+/** CAIP-10 and CAIP-19: allowed characters of an account or token on any chain. */
 const anyForm = /^[-.%a-zA-Z0-9]{1,128}$/
 const evmHash = /^0x[0-9a-f]{64}$/
 const base58 = '[1-9A-HJ-NP-Za-km-z]'
 
-/** The address with the capitals that are its checksum (EIP-55). `hex`: 40 digits, without 0x. */
+/** Returns the address with the capitalization that forms its checksum (EIP-55). `hex`: 40 digits without 0x. */
 function checksummed(hex: string): string {
   const small = hex.toLowerCase()
   const hash = keccak_256(new TextEncoder().encode(small))
@@ -18,7 +18,9 @@ function checksummed(hex: string): string {
   return `0x${[...small].map((digit, at) => (nibble(at) >= 8 ? digit.toUpperCase() : digit)).join('')}`
 }
 
-/** An Ethereum address as EIP-55 writes it; undefined where its form or its checksum is wrong. Letters of one case carry no checksum. */
+/**
+ * Returns an Ethereum address in EIP-55 form, or undefined if its form or checksum is wrong. An address in a single case has no checksum.
+ */
 export function ethereumAddress(text: string): string | undefined {
   const hex = /^0x([0-9a-fA-F]{40})$/.exec(text)?.[1]
   if (hex === undefined) return undefined
@@ -47,15 +49,16 @@ export interface ChainFact {
   kind: ChainReferenceKind
   reference: string
 }
-/** Which field is wrong, and how. */
+/** The invalid field and the reason. */
 export interface WrongForm {
   wrong: 'chain' | 'reference'
   message: string
 }
 
 /**
- * The fact as it is kept: addresses of Ethereum with their checksum, hashes in small letters. Chains are named by CAIP-2; of those that we
- * know (eip155, bip122, solana) the forms are checked, of others that no more stands in it than CAIP-10 allows.
+ * Returns the reference as it is stored: Ethereum addresses with their checksum, hashes in lower case. Chains are named by CAIP-2.
+ * References are fully validated for known namespaces (eip155, bip122, solana); for others only the characters allowed by CAIP-10 are
+ * checked.
  */
 export function chainFact({ chain, kind, reference }: ChainFact): ChainFact | WrongForm {
   if (!chainForm.test(chain)) return { wrong: 'chain', message: 'is no chain of CAIP-2, such as eip155:1' }

@@ -5,7 +5,7 @@ import { agentRegions, agentStatuses } from './rules.ts'
 
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' } as const
-/** An agent’s id in a path: also such as agents of former days have. */
+/** An agent's id in a path; also accepts ids that earlier versions allowed. */
 export const AgentParam = z
   .string()
   .min(1)
@@ -13,7 +13,7 @@ export const AgentParam = z
   .regex(/^\P{Cc}*$/u, 'holds a control character')
 export const ofAgent = z.strictObject({ id: AgentParam })
 
-/** What is fixed or set about an agent’s life. */
+/** Fixed properties and settings of an agent. */
 export const lifeFields = {
   status: z.enum(agentStatuses).meta({
     description:
@@ -26,7 +26,7 @@ export const lifeFields = {
     description: 'It runs and remembers elsewhere: nothing is held here but what it shared, and nothing else is taken',
   }),
 }
-/** What may be said of an agent when it is made, and never changes. */
+/** Properties that are set at creation and never change. */
 export const birthFields = {
   region: z.enum(agentRegions).optional().meta({
     description:

@@ -37,14 +37,14 @@ const listed = {
 }
 const ListedAgentDocument = z.strictObject(listed).meta({ id: 'ListedAgentDocument' })
 export const AgentDocument = z.strictObject({ ...listed, body: z.string() }).meta({ id: 'AgentDocument' })
-/** What a change comes to, without the words: an answer that is kept for a repetition has no content. */
+/** The result of a change without the content: responses stored for idempotent retries must not contain it. */
 const Changed = z.strictObject({
   id: z.string(),
   revision: Revision,
   is_as_sent: z.boolean().meta({ description: 'False where sanitizing took something out: read what was stored' }),
   updated_at: when,
 })
-// Text in JSON may be several times as long as it is.
+// JSON escapes can make the text several times longer.
 const bodyLimit = 2 * 1024 * 1024
 const writing = [
   'not_found',

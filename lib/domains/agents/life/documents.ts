@@ -38,12 +38,15 @@ const viewOf = (row: DocumentRow) => ({
 })
 const noDocument = (): Problem => new Problem('not_found', 'There is no such document of this agent.')
 
-/** The text as it is stored. Throws `content_rejected` with stage and place, and `invalid` where nothing is left of it. */
+/**
+ * Returns the text as it is stored.
+ * @throws {Problem} `content_rejected` with stage and position; `invalid` if nothing remains or the text is too long
+ */
 export function markdown(text: string, strict: boolean): string {
   try {
     const { text: kept } = sanitize(text, 'markdown', { strict })
     if (kept.trim() === '') throw invalid(['body'], 'nothing is left of it once markup is removed')
-    // Composing may lengthen a text.
+    // Unicode composition can lengthen a text.
     if (Buffer.byteLength(kept) > documentBytes) throw invalid(['body'], 'has 256 KiB at most')
     return kept
   } catch (error) {
@@ -57,7 +60,7 @@ export function markdown(text: string, strict: boolean): string {
   }
 }
 
-/** Strategy theses and playbooks: an agent's own words, for itself and its owner. */
+/** Strategy theses and playbooks that an agent writes for itself and its owner. */
 export const agentDocuments = ({ db, strict }: LifePorts) => ({
   listDocuments: read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
     const place = placeOf(cursor)
@@ -145,7 +148,7 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
       const there =
         count === 0 ? await tx.agentDocument.findFirst({ where: { id: documentId, agentId } }) : { updatedAt: now }
       if (!there) throw noDocument()
-      // Sent again after its answer was lost, it says what stands there.
+      // A retry after a lost response succeeds if the stored document already matches the request.
       const isDone =
         !('revision' in there) || (there.revision === body.revision + 1 && there.title === title && there.body === text)
       if (!isDone)

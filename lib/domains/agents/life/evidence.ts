@@ -1,7 +1,7 @@
 import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
 import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
-/** Heartbeats of the dead, counted by agent; what a hold keeps is not late. */
+/** Heartbeats of retired agents, counted by agent; heartbeats under a legal hold are not overdue. */
 export const lifeEvidence = (): Check[] => [
   endsInTime(
     'agents.heartbeats',

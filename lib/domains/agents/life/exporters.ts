@@ -3,7 +3,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { heartbeatRecords } from './heartbeats.ts'
 
-/** What an agent wrote for itself, that it lived, and what stands on chains about it. */
+/** Exports an agent's documents, heartbeats and blockchain references. */
 export const lifeExporters = (db: Database): Exporter[] => [
   {
     part: 'agent_documents',

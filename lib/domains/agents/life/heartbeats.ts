@@ -16,7 +16,7 @@ interface HeartbeatRow {
 }
 const within = `h.agent_id = $1 AND ($2::timestamptz IS NULL OR h.at >= $2) AND ($3::timestamptz IS NULL OR h.at <= $3)`
 
-/** Heartbeats of the agent until then, oldest first, as records. */
+/** Export records of the agent's heartbeats up to `until`, oldest first. */
 export const heartbeatRecords = (db: Database, agentId: string, until: Date | null) =>
   recordPages(db, {
     from: 'heartbeats h',
@@ -32,13 +32,13 @@ async function* lines(db: Database, agentId: string): AsyncGenerator<string> {
   for await (const page of heartbeatRecords(db, agentId, null)) yield `${page.lines}\n`
 }
 
-/** That an agent lives, and how it is. */
+/** Heartbeats of agents: recording, listing and exporting. */
 export const agentHeartbeats = ({ db }: LifePorts) => ({
   beat: mutation(beatHeart, async ({ tx, actor, now }, { params: { id }, body }) => {
     const at = body.at ?? now
     if (at.getTime() > now.getTime() + clockAhead) throw invalid(['at'], 'is more than five minutes ahead of our clock')
     if (at.getTime() < now.getTime() - reportedWithin) throw invalid(['at'], 'is more than 24 hours ago')
-    // The lock makes two of one second come one after the other.
+    // The lock serializes two heartbeats in the same second.
     await writableAgent(tx, actor, id)
     const second = Math.floor(at.getTime() / 1000) * 1000
     const known = await tx.heartbeat.findFirst({

@@ -3,12 +3,12 @@ import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { byIndex, countLeft, holding, rowsOfAgents } from '#lib/stores/postgres/held-rows.ts'
 
 const day = "to_char(h.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
-/** `<agent>/<day>` apart; an agent's id has no slash. */
+/** Splits `<agent>/<day>`; agent ids never contain a slash. */
 const ofDays = `FROM unnest($1::text[]) AS i JOIN heartbeats h ON h.agent_id = split_part(i, '/', 1)
   AND h.at >= (split_part(i, '/', 2) || 'T00:00:00Z')::timestamptz
   AND h.at < (split_part(i, '/', 2) || 'T00:00:00Z')::timestamptz + interval '24 hours'`
 
-/** Heartbeats go by the day: an agent that lived for a year has millions. */
+/** Heartbeats are erased by day: a year of an agent has millions. */
 const heartbeatHolder = (db: Database): DataHolder => ({
   name: 'agents.heartbeats',
   store: 'postgresql',
@@ -56,7 +56,7 @@ const heartbeatHolder = (db: Database): DataHolder => ({
       : Promise.resolve(0),
 })
 
-/** What agents wrote for themselves, that they lived, and our notes of what stands on chains about them. */
+/** Personal data sources of an agent's life: documents, heartbeats and blockchain references. */
 export const lifeHolders = (db: Database): DataHolder[] => [
   rowsOfAgents(db, {
     ...{ name: 'agents.documents', stage: 'content', table: 'agent_documents', id: 'id', at: 'created_at' },

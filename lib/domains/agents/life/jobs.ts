@@ -9,7 +9,7 @@ import { heartbeatsAfterDeath } from './rules.ts'
 
 const batch = 5_000
 
-/** Heartbeats of the dead go 24 hours after their death; of those under a hold, when it ends. */
+/** Deletes heartbeats 24 hours after an agent was retired; those under a legal hold are deleted when it ends. */
 export function lifeJobs({ recordDeletion }: Pick<AgentJobPorts, 'recordDeletion'>) {
   async function removeOfDead(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - heartbeatsAfterDeath)

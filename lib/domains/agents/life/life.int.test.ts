@@ -31,7 +31,7 @@ const run = async (name: string) => {
   if (!job) throw new Error(`no job ${name}`)
   await job.execute(app.app.gate, {})
 }
-/** An agent with one thing of each kind. */
+/** An agent with one record of each kind. */
 async function furnished(): Promise<Issued & { document: string; note: string }> {
   const agent = await mine()
   const by = { token: agent.token }
@@ -42,8 +42,8 @@ async function furnished(): Promise<Issued & { document: string; note: string }>
   return { ...agent, document: document.json.data.id, note: note.json.data.id }
 }
 
-describe('an agent’s status', () => {
-  test('is set by its owner, shown to both, and audited; a repetition changes nothing', async () => {
+describe('status of an agent', () => {
+  test('is set by its owner, visible to both, and audited; repeating it changes nothing', async () => {
     const agent = await mine()
     const paused = await setStatus(agent.id, { status: 'paused' })
     expect([paused.status, paused.json.data.status, paused.json.data.status_at]).toEqual([
@@ -67,7 +67,7 @@ describe('an agent’s status', () => {
     ])
   })
 
-  test('a paused agent reads and writes nothing; it does not let itself go on where somebody owns it', async () => {
+  test('a paused agent can read but not write; an owned one cannot resume itself', async () => {
     const agent = await furnished()
     await setStatus(agent.id, { status: 'paused' })
     const by = { token: agent.token }
@@ -76,14 +76,14 @@ describe('an agent’s status', () => {
     expect(written.json.detail).toContain('paused')
     expect((await ask('GET', at(agent.id, '/documents'), by)).json.total).toBe(1)
     expect(refusal(await setStatus(agent.id, { status: 'active' }, by))).toEqual([403, 'forbidden'])
-    // What takes away goes on.
+    // Deleting is still allowed.
     expect((await ask('DELETE', at(agent.id, `/documents/${agent.document}`), by)).status).toBe(204)
     expect((await ask('DELETE', at(agent.id, `/chain-references/${agent.note}`), by)).status).toBe(200)
     expect((await setStatus(agent.id, { status: 'active' })).status).toBe(200)
     expect((await ask('POST', '/v1/knowledge', { ...by, body: trace() })).status).toBe(201)
   })
 
-  test('an agent that nobody owns sets its own', async () => {
+  test('an unowned agent sets its own status', async () => {
     const agent = await mine(null)
     for (const status of ['paused', 'active'])
       expect((await setStatus(agent.id, { status }, { token: agent.token })).json.data.status).toBe(status)
@@ -94,7 +94,7 @@ describe('an agent’s status', () => {
     ])
   })
 
-  test('its owner writes nothing for a paused one either', async () => {
+  test('the owner cannot write for a paused agent either', async () => {
     const agent = await furnished()
     await setStatus(agent.id, { status: 'paused' })
     const by = { cookie: person.cookie }
@@ -111,7 +111,7 @@ describe('an agent’s status', () => {
     expect(tried.map(refusal)).toEqual(tried.map(() => [403, 'paused']))
   })
 
-  test('every writing operation of the registry is refused to a paused token, every operation but one to a dead one', async () => {
+  test('a paused token is rejected by every write operation, a retired one by every operation but one', async () => {
     const [paused, dead] = [await mine(), await mine()]
     await setStatus(paused.id, { status: 'paused' })
     await setStatus(dead.id, { status: 'dead', confirm: dead.id })
@@ -141,7 +141,7 @@ describe('an agent’s status', () => {
     }
   })
 
-  test('death is asked for twice and is for good', async () => {
+  test('retiring needs confirmation and is final', async () => {
     const agent = await furnished()
     expect(refusal(await setStatus(agent.id, { status: 'dead' }))).toEqual([422, 'invalid'])
     expect(refusal(await setStatus(agent.id, { status: 'dead', confirm: 'another' }))).toEqual([422, 'invalid'])
@@ -153,7 +153,7 @@ describe('an agent’s status', () => {
       403,
       'dead',
     ])
-    // Its owner keeps every right over what it left.
+    // Its owner keeps all rights over its data.
     const read = await ask('GET', at(agent.id, `/documents/${agent.document}`), { cookie: person.cookie })
     expect(read.json.data.body).toBe(thesis.body)
     expect((await ask('DELETE', at(agent.id, `/documents/${agent.document}`), { cookie: person.cookie })).status).toBe(
@@ -161,7 +161,7 @@ describe('an agent’s status', () => {
     )
   })
 
-  test('two at once: one of pause and death comes first, and death stays', async () => {
+  test('concurrent pause and retirement always end with a retired agent', async () => {
     const agent = await mine()
     const [paused, died] = await Promise.all([
       setStatus(agent.id, { status: 'paused' }),
@@ -173,8 +173,8 @@ describe('an agent’s status', () => {
   })
 })
 
-describe('whose an agent is', () => {
-  test('every operation of its life is 404 for a stranger, another agent, and an admin', async () => {
+describe('access to an agent', () => {
+  test('every operation returns 404 for a stranger, another agent and an admin', async () => {
     const agent = await furnished()
     const strangers: Ask[] = [
       { cookie: (await signedIn(app)).cookie },
@@ -207,7 +207,7 @@ describe('whose an agent is', () => {
       }
     for (const [method, path, body] of tries)
       expect((await ask(method, at(agent.id, path), body ? { body } : {})).status).toBe(401)
-    // Another's document is not found in one's own agent either.
+    // Another agent's document is not found under the own agent either.
     const other = await mine()
     expect(refusal(await ask('GET', at(other.id, `/documents/${agent.document}`), { token: other.token }))).toEqual([
       404,
@@ -218,7 +218,7 @@ describe('whose an agent is', () => {
     ).toEqual([404, 'not_found'])
   })
 
-  test('a revoked token does nothing', async () => {
+  test('a revoked token is rejected', async () => {
     const agent = await furnished()
     await sql('UPDATE tokens SET revoked_at = now() WHERE id = $1', agent.tokenId)
     for (const path of ['', '/documents', '/heartbeats/export'])
@@ -226,14 +226,14 @@ describe('whose an agent is', () => {
   })
 })
 
-describe('what is fixed at creation', () => {
+describe('properties fixed at creation', () => {
   const create = (body: object) =>
     ask('POST', '/api/agents', {
       cookie: person.cookie,
       body: { consent: { policy_version: noticeVersion }, ...body },
     })
 
-  test('a region is refused where something here is outside of it; nothing is made', async () => {
+  test('a region is rejected if a store or service is outside of it, and no agent is created', async () => {
     const told = await create({ agent_id: 'would-be-european', region: 'eu' })
     expect(refusal(told)).toEqual([422, 'outside_region'])
     expect((await ask('GET', '/api/agents/would-be-european', { cookie: person.cookie })).status).toBe(404)
@@ -242,7 +242,7 @@ describe('what is fixed at creation', () => {
     expect((await create({ region: 'mars' })).status).toBe(422)
   })
 
-  test('where everything is in the region it is taken, shown, and never changed', async () => {
+  test('a region is accepted, shown and immutable if everything is inside of it', async () => {
     const european = await testApp({ KP_REGIONS: 'postgresql=de@own,files=de@own,mail=de@own' })
     try {
       const { id, token } = await european.agent(['read', 'write'], { region: 'eu' })
@@ -255,7 +255,7 @@ describe('what is fixed at creation', () => {
     }
   })
 
-  test('a self-hosted one is shown as such, and the inventory says that we hold nothing but what it shared', async () => {
+  test('a self-hosted agent is shown as such, and the inventory says that only shared data is stored', async () => {
     const made = await create({ self_hosted: true })
     expect(made.status, made.text).toBe(201)
     const id = made.json.data.agent_id
@@ -278,7 +278,7 @@ describe('what is fixed at creation', () => {
 })
 
 describe('documents', () => {
-  test('are kept as sanitized Markdown, listed newest first by pages, and exported', async () => {
+  test('are stored as sanitized Markdown, listed newest first by page, and exported', async () => {
     const agent = await mine()
     const by = { token: agent.token }
     const ids: string[] = []
@@ -305,7 +305,7 @@ describe('documents', () => {
     expect(file.text).not.toContain('<script>')
   })
 
-  test('a change names the revision that was read; of two at once one is refused, and nothing of it is kept', async () => {
+  test('an edit names the revision it is based on; of two concurrent edits one is rejected completely', async () => {
     const { id, token, document } = await furnished()
     const change = (revision: number, body: string) =>
       ask('PUT', at(id, `/documents/${document}`), { token, body: { revision, title: 'Mine', body } })
@@ -320,7 +320,7 @@ describe('documents', () => {
     expect(refusal(await change(7, 'x'))).toEqual([409, 'conflict'])
     const third = await change(2, 'three')
     expect(third.json.data.revision).toBe(3)
-    // Its answer was lost, and it is sent again.
+    // A retry after a lost response.
     expect((await change(2, 'three')).json.data).toEqual(third.json.data)
     expect((await change(1, 'three')).status).toBe(409)
   })
@@ -331,13 +331,13 @@ describe('documents', () => {
     ['a body of nothing but markup', { ...thesis, body: '<b></b>' }],
     ['more than 256 KiB', { ...thesis, body: 'é'.repeat(131_073) }],
     ['a field of its own', { ...thesis, agent: 'x' }],
-  ])('refuses %s', async (_, body) => {
+  ])('rejects %s', async (_, body) => {
     const agent = await mine()
     expect(refusal(await ask('POST', at(agent.id, '/documents'), { token: agent.token, body }))[0]).toBe(422)
     expect((await ask('GET', at(agent.id, '/documents'), { token: agent.token })).json.total).toBe(0)
   })
 
-  test('takes 256 KiB to the byte, and refuses injection without a word of it', async () => {
+  test('accepts exactly 256 KiB, and rejects injection without repeating it', async () => {
     const agent = await mine()
     const by = { token: agent.token }
     const large = await ask('POST', at(agent.id, '/documents'), {
@@ -351,7 +351,7 @@ describe('documents', () => {
     expect(told.text).not.toContain('previous')
   })
 
-  test('a repetition makes no second, and neither it nor the audit log keeps a word', async () => {
+  test('an idempotent retry creates no second document; neither the stored response nor the audit log has its text', async () => {
     const agent = await mine()
     const again = () =>
       ask('POST', at(agent.id, '/documents'), {
@@ -368,7 +368,7 @@ describe('documents', () => {
     expect(JSON.stringify(kept)).not.toMatch(/Unforgettable|Unrepeatable/)
   })
 
-  test('an agent has a thousand at most', async () => {
+  test('an agent can have at most a thousand', async () => {
     const agent = await mine()
     await sql(
       `INSERT INTO agent_documents (id, agent_id, kind, title, body, created_at, updated_at)
@@ -383,7 +383,7 @@ describe('documents', () => {
 })
 
 describe('heartbeats', () => {
-  test('one a second is kept, of several at once too; they are listed by pages and times', async () => {
+  test('one per second is stored, also of concurrent ones; they are listed by page and time', async () => {
     const agent = await mine()
     const start = app.clock.now().getTime()
     const beat = (offset: number) =>
@@ -414,13 +414,13 @@ describe('heartbeats', () => {
     ['words where a number stands', () => ({ state: 'idle', counts: { steps: 'three' } })],
     ['a future', () => ({ state: 'idle', at: new Date(app.clock.now().getTime() + 300_001).toISOString() })],
     ['a past', () => ({ state: 'idle', at: new Date(app.clock.now().getTime() - 24 * hour - 1).toISOString() })],
-  ])('refuses %s', async (_, body) => {
+  ])('rejects %s', async (_, body) => {
     const agent = await mine()
     const told = await ask('POST', at(agent.id, '/heartbeats'), { token: agent.token, body: body() })
     expect(refusal(told)).toEqual([422, 'invalid'])
   })
 
-  test('a dead agent’s can be exported for 24 hours, and then they are gone; those of the living stay', async () => {
+  test('of a retired agent can be exported for 24 hours and are then deleted; others stay', async () => {
     const [dying, living] = [await furnished(), await furnished()]
     await setStatus(dying.id, { status: 'dead', confirm: dying.id })
     const exported = (by: Ask) => ask('GET', at(dying.id, '/heartbeats/export'), by)
@@ -449,8 +449,8 @@ describe('heartbeats', () => {
   })
 })
 
-describe('what stands on chains', () => {
-  test('is noted once, in one form, shown as public and permanent with the reason; our note can go', async () => {
+describe('chain references', () => {
+  test('are stored once in canonical form, shown as public and permanent with the reason, and can be deleted', async () => {
     const agent = await mine()
     const by = { token: agent.token }
     const made = await ask('POST', at(agent.id, '/chain-references'), { ...by, body: fact })
@@ -468,7 +468,7 @@ describe('what stands on chains', () => {
     ['chain', { ...fact, chain: 'ethereum' }],
     ['reference', { ...fact, reference: address.replace('5aA', '5AA') }],
     ['kind', { ...fact, kind: 'rumour' }],
-  ])('refuses a wrong %s', async (field, body) => {
+  ])('rejects a wrong %s', async (field, body) => {
     const agent = await mine()
     const told = await ask('POST', at(agent.id, '/chain-references'), { token: agent.token, body })
     expect(refusal(told)).toEqual([422, 'invalid'])
@@ -476,8 +476,8 @@ describe('what stands on chains', () => {
   })
 })
 
-describe('its holders', () => {
-  test('erase everything of one agent, nothing of another’s, twice alike, and tell what stays on chains', async () => {
+describe("personal data sources of an agent's life", () => {
+  test('erase all data of one agent and none of another, idempotently, and report data on chains', async () => {
     const [one, other] = [await furnished(), await furnished()]
     const names = ['agents.documents', 'agents.heartbeats', 'agents.chain-references']
     const scope = (agent: Issued) => ({ subject: { account: null, agents: [agent.id] } })
@@ -501,7 +501,7 @@ describe('its holders', () => {
     })
   })
 
-  test('go with an erasure, and the receipt counts what stays on chains', async () => {
+  test('take part in an erasure, and the receipt counts data on chains', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read', 'write'], { owner, tier: 'enterprise' })
     const by = { token: agent.token }
@@ -538,7 +538,7 @@ describe('its holders', () => {
     expect(await sql('SELECT 1 FROM agents WHERE id = $1', agent.id)).toEqual([])
   })
 
-  test('give out an agent’s own in its export, whole', async () => {
+  test('export all data of an agent', async () => {
     const agent = await furnished()
     const { json } = await ask('GET', `/v1/export/${agent.id}`, { token: agent.token })
     const text = JSON.stringify(json)

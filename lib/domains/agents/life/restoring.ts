@@ -8,11 +8,11 @@ import { markdown } from './documents.ts'
 import { addAgentDocument } from './documents-contract.ts'
 import { mostDocuments } from './rules.ts'
 
-/** Into which agent records come back, and under which ids. */
+/** The agent that receives the restored records, and the mapping of their ids. */
 interface Goal {
   agentId: string
   now: Date
-  /** The id that a record has there. */
+  /** Maps the id of an exported record to its id in this agent. */
   named(id: string): string
 }
 
@@ -26,8 +26,9 @@ const Document = z.object({
 })
 
 /**
- * Documents as an export has them, brought back into an agent that is locked and writable: sanitized as new ones are, and those that are
- * there left alone. Throws `invalid`, `content_rejected`, `content_blocked`, `id_in_use` and `conflict`, and then nothing of these is stored.
+ * Restores documents from an export into an agent that is locked and writable. They are sanitized like new ones; existing documents are not
+ * changed. All or nothing.
+ * @throws {Problem} `invalid`, `content_rejected`, `content_blocked`, `id_in_use` or `conflict`
  */
 export const documentRestorer = ({ strict }: { strict: boolean }) => ({
   part: 'agent_documents',
@@ -68,7 +69,9 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
   },
 })
 
-/** The settings of an agent whose grimoire has nothing yet: a shorter term would take away what another one has. Says whether they came back. */
+/**
+ * Restores an agent's settings only if its grimoire is empty: a shorter retention would delete existing entries. Returns whether it did.
+ */
 export async function restoreSettings(tx: Transaction, agentId: string, settings: unknown): Promise<boolean> {
   const { data } = z.object({ grimoire_days: z.int().min(1).max(3_650).nullable() }).safeParse(settings)
   if (!data) throw invalid(['agent', 'grimoire_days'], 'takes days from 1 to 3,650, or null')

@@ -14,11 +14,11 @@ it.each([
   ['paused', 'active', { byItself: true }, 'owner_alone'],
   ['paused', 'active', { byItself: true, isOwned: false }, 'changed'],
   ['active', 'paused', { byItself: true }, 'changed'],
-] as const)('%s to %s, %o: %s', (from, to, differs, verdict) =>
+] as const)('judgeStatus(%s, %s, %o) returns %s', (from, to, differs, verdict) =>
   expect(judgeStatus(from, to, { ...asked, ...differs })).toBe(verdict),
 )
 
-it('heartbeats are over 24 hours after a death, to the millisecond, and never of the living', () => {
+it('areHeartbeatsOver returns true exactly 24 hours after retirement, and never for other agents', () => {
   const died = new Date('2026-03-01T10:00:00Z')
   const after = (ms: number) => new Date(died.getTime() + ms)
   expect([86_399_999, 86_400_000].map((ms) => areHeartbeatsOver(died, after(ms)))).toEqual([false, true])

@@ -1,4 +1,4 @@
-/** What its owner makes of an agent. Death is for good. */
+/** Status of an agent, set by its owner. `dead` is final. */
 export const agentStatuses = ['active', 'paused', 'dead'] as const
 export type AgentStatus = (typeof agentStatuses)[number]
 export const agentRegions = ['eu'] as const
@@ -6,15 +6,15 @@ export type AgentRegion = (typeof agentRegions)[number]
 
 export const documentKinds = ['strategy_thesis', 'playbook'] as const
 export type DocumentKind = (typeof documentKinds)[number]
-/** Bytes of a document's text in UTF-8. */
+/** Maximum size of a document's text, in bytes of UTF-8. */
 export const documentBytes = 256 * 1024
-/** Of one agent. */
+/** Limits per agent. */
 export const mostDocuments = 1_000
 export const mostChainReferences = 1_000
 
 export const heartbeatStates = ['idle', 'working', 'waiting', 'degraded'] as const
 export type HeartbeatState = (typeof heartbeatStates)[number]
-/** What a heartbeat may count: words of a closed list, so that no free text comes with a number. */
+/** Names of the counters that a heartbeat may report. The list is closed, so that heartbeats contain no free text. */
 export const heartbeatCounts = [
   'steps',
   'actions',
@@ -26,24 +26,24 @@ export const heartbeatCounts = [
   'cpu_percent',
   'uptime_s',
 ] as const
-/** How far a list of heartbeats counts. */
+/** Heartbeat lists stop counting here. */
 export const heartbeatsCountedTo = 10_001
 
 const hour = 3_600_000
-/** Milliseconds after an agent's death in which its heartbeats can still be read, and after which they go. */
+/** Milliseconds after retirement during which an agent's heartbeats can be read; then they are deleted. */
 export const heartbeatsAfterDeath = 24 * hour
-/** Milliseconds by which an agent's own clock may be ahead of ours, and how late it may report. */
+/** Milliseconds by which a heartbeat's time may be ahead of our clock, or late. */
 export const clockAhead = 5 * 60_000
 export const reportedWithin = 24 * hour
 
-/** Whether the heartbeats of an agent that died then are past reading. */
+/** Whether the heartbeats of an agent that was retired at `diedAt` can no longer be read. */
 export const areHeartbeatsOver = (diedAt: Date | null, now: Date): boolean =>
   diedAt !== null && now.getTime() >= diedAt.getTime() + heartbeatsAfterDeath
 
 export type StatusVerdict = 'same' | 'changed' | 'for_good' | 'unconfirmed' | 'owner_alone'
 /**
- * What becomes of a wish for another status. Nobody comes back from death; death names the agent once more; and where somebody owns the
- * agent, a token of it does not undo what they paused.
+ * Judges a requested status change. `dead` is final and must be confirmed with the agent's id. If the agent has an owner, its own token
+ * cannot resume it after a pause.
  */
 export function judgeStatus(
   from: AgentStatus,

@@ -14,7 +14,7 @@ beforeAll(async () => {
   app = await testApp()
   person = await signedIn(app)
   ;[agent, sibling] = await cladeTesting(app, person).pair()
-  // Nothing changes it in the product: it is said when an agent is made.
+  // Set directly: the API only sets it at creation.
   await app.db.prisma.agent.update({ where: { id: agent.id }, data: { selfHosted: true } })
 })
 afterAll(() => app?.close())
@@ -24,7 +24,7 @@ const keyring = seemingKeyring()
 const entry = { scope: 'clade', kind: 'insight', content: { claim: 'calm' }, confidence: 0.7 }
 const fact = { chain: 'eip155:1', kind: 'address', reference: `0x${'ab'.repeat(20)}` }
 const card = { from: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z', returns: 0.1, sharpe: 1, drawdown: 0.1 }
-/** What would keep something of the agent here. */
+/** Operations that would store data of the agent here. */
 const kept: Record<string, { body: unknown; type?: string }> = {
   addAgentDocument: { body: document },
   editAgentDocument: { body: { title: 'Play', body: 'Step\n', revision: 1 } },
@@ -40,7 +40,7 @@ const kept: Record<string, { body: unknown; type?: string }> = {
   restoreAgent: { body: '{"part":"agent"}\n', type: 'application/x-ndjson' },
   logLlmExchange: { body: { messages: [{ role: 'user', content: 'What is the weather?' }] } },
 }
-/** What shares, asks, or is about what was shared, with what it answers here. */
+/** Operations that share data or concern shared data, with their expected status. */
 const going: Record<string, [body: unknown, status: number]> = {
   setCladeSharing: [{ on: true }, 200],
   previewCladeShare: [{ entry: sharedInsight }, 200],
@@ -48,11 +48,11 @@ const going: Record<string, [body: unknown, status: number]> = {
   acknowledgeCladeDeltas: [{ through: 1 }, 200],
   publishPerformanceCard: [card, 200],
   setAgentStatus: [{ status: 'active' }, 200],
-  // Sealed to nobody: it has no keyring here.
+  // The agent has no keyring here to seal it with.
   makeSnapshot: [undefined, 409],
   linkSnapshot: [undefined, 404],
 }
-/** Everything by which something of one agent could be written. */
+/** All operations that could write data of one agent. */
 const writing = () =>
   app.app.useCases
     .map(({ operation }) => operation)
@@ -60,7 +60,7 @@ const writing = () =>
       ({ method, path, id }) =>
         ['post', 'put', 'patch'].includes(method) &&
         (path.startsWith('/v1/agents/{') || path.startsWith('/v1/llm-log')) &&
-        // By admins, about its name and tier.
+        // For admins; changes name and tier.
         id !== 'editAgent',
     )
 const pathOf = (path: string) =>
@@ -71,7 +71,7 @@ const pathOf = (path: string) =>
     .replace('{snapshotId}', newId('snap'))
 
 describe('a self-hosted agent', () => {
-  test('keeps nothing here but what it shares: whatever else would be written is refused, and says why', async () => {
+  test('stores only shared data here: other writes are rejected with the reason', async () => {
     expect(
       writing()
         .map(({ id }) => id)
@@ -97,7 +97,7 @@ describe('a self-hosted agent', () => {
       expect(await count(table), table).toBe(0)
   })
 
-  test('shares with siblings, publishes its card and contributes as any other', async () => {
+  test('shares with siblings, publishes its card and contributes like any other', async () => {
     for (const { id, method, path } of writing()) {
       const one = going[id]
       if (!one) continue

@@ -9,13 +9,13 @@ import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whos
 export interface LifePorts {
   db: Database
   strict: boolean
-  /** What others do when an agent dies, within the transaction; its row is locked. */
+  /** Handlers that run within the transaction when an agent is retired; its row is locked. */
   onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
 const regionOf = (text: string | null): AgentRegion | null => agentRegions.find((region) => region === text) ?? null
 
-/** What its owner sees of how an agent lives. */
+/** The owner's view of an agent's status. */
 export const lifeOf = (agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'>) => ({
   status: agent.status,
   status_at: agent.statusAt?.toISOString() ?? null,
@@ -42,13 +42,13 @@ const messages: Record<AgentStatus, string> = {
   dead: 'The agent is dead. Its heartbeats can be exported for 24 hours, then they go; snapshots of its life go after 30 days. What it had shared is recalled. Its documents and its grimoire stay until you delete them or have the agent erased.',
 }
 
-/** A token that only reads ends nothing. */
+/** A read-only token cannot change an agent's status. */
 function refuseReaders({ actor }: MutationContext): void {
   if (actor.kind === 'agent' && !actor.scopes.some((scope) => scope === 'write' || scope === 'admin'))
     throw new Problem('scope_too_small', 'It needs the scope "write".')
 }
 
-/** How an agent lives: its status, which its owner sets, and its settings. */
+/** Status and settings of agents. */
 export const agentStatus = ({ db, onDeath }: LifePorts) => ({
   readAgent: read(readAgent, async ({ actor }, { params: { id } }) => ({
     body: { data: livingView(await ownAgent(db, actor, id)) },

@@ -3,13 +3,16 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { refuseHeldAgent } from '#lib/stores/postgres/held-agents.ts'
 
-/** Another's looks like none. */
+/** Agents of others look nonexistent. */
 const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
 
 const isOwn = (actor: Actor, agent: { id: string; ownerId: string | null }): boolean =>
   actor.kind === 'agent' ? actor.id === agent.id : actor.accountId !== undefined && actor.accountId === agent.ownerId
 
-/** The agent, where it is the actor or the actor owns it. Throws `not_found`. */
+/**
+ * Returns the agent if the actor is it or owns it.
+ * @throws {Problem} `not_found`
+ */
 export async function ownAgent(db: Database, actor: Actor, id: string) {
   const agent = await db.prisma.agent.findUnique({ where: { id } })
   if (!agent || !isOwn(actor, agent)) throw noSuchAgent()
@@ -18,8 +21,8 @@ export async function ownAgent(db: Database, actor: Actor, id: string) {
 export type OwnedAgent = Awaited<ReturnType<typeof ownAgent>>
 
 /**
- * As {@link ownAgent}, with its row locked until the transaction ends: status, restriction and sharing stay as they are. Whoever else
- * locks it waits; what refers to it can still be written.
+ * Like {@link ownAgent}, but locks the row until the transaction ends: status, restriction and sharing cannot change. Other locks of the
+ * row wait; rows that refer to it can still be written.
  */
 export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
   await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ${id} FOR NO KEY UPDATE`
@@ -29,8 +32,8 @@ export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string):
 }
 
 /**
- * Throws where nothing may be written for the agent, whoever asks: `paused`, `dead`, `restricted`, and `wrong_state` while its erasure
- * waits. What takes away (deleting, recalling, switching off) does not ask this.
+ * Rejects writes for the agent by any actor. Operations that delete, recall or switch off do not call this.
+ * @throws {Problem} `paused`, `dead`, `restricted`, or `wrong_state` while its erasure is pending
  */
 function refuseUnlessWritable(agent: Pick<OwnedAgent, 'status' | 'restrictedAt' | 'suspendedAt'>): void {
   if (agent.status === 'dead')
@@ -52,14 +55,17 @@ function refuseUnlessWritable(agent: Pick<OwnedAgent, 'status' | 'restrictedAt' 
     )
 }
 
-/** The actor's agent, locked, for which something may be told to others now: its siblings, or everybody. */
+/** Returns the actor's agent, locked, if it may currently share data with its siblings or publicly. */
 export async function sharingAgent(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
   const agent = await ownAgentLocked(tx, actor, id)
   refuseUnlessWritable(agent)
   return agent
 }
 
-/** As {@link sharingAgent}, for which something may be kept here now. Throws `conflict` for a self-hosted one: of it we hold what it shared, and nothing else. */
+/**
+ * Like {@link sharingAgent}, but for data stored here.
+ * @throws {Problem} `conflict` for a self-hosted agent: only data that it shares is stored here
+ */
 export async function writableAgent(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
   const agent = await sharingAgent(tx, actor, id)
   if (agent.selfHosted)
@@ -70,7 +76,10 @@ export async function writableAgent(tx: Transaction, actor: Actor, id: string): 
   return agent
 }
 
-/** The actor's agent, locked, of which something may be deleted now: whatever its status, unless a legal hold covers it. Throws `held`. */
+/**
+ * Returns the actor's agent, locked, if its data may be deleted: in any status, unless a legal hold covers it.
+ * @throws {Problem} `held`
+ */
 export async function erasableAgent(tx: Transaction, actor: Actor, id: string, now: Date): Promise<OwnedAgent> {
   const agent = await ownAgentLocked(tx, actor, id)
   await refuseHeldAgent(tx, id, now)

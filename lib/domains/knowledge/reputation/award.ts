@@ -4,7 +4,7 @@ import { newId, uuidsInSql } from '#lib/kernel/ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { erasedSubject, fullFrom, gains, type Reason, roomFor } from './rules.ts'
 
-/** Values of the caller's own statement, as `$1`, `$2` … */
+/** Placeholders of the caller's statement, such as `$1`. */
 interface Places {
   agent: string
   at: string
@@ -17,21 +17,21 @@ interface Places {
   uuids: string
 }
 
-/** Scores and days are hundredths; summing must not gather the dust of binary fractions. */
+/** Scores and gains are hundredths; rounding removes errors of binary fractions. */
 const exact = (sum: string): string => `round((${sum})::numeric, 4)::float8`
 const dayOf = (at: string): string => `(${at}::timestamptz AT TIME ZONE 'UTC')::date`
 
 /**
- * A WITH member that writes one audit entry for each agent whose reputation changed: the reason and a count. No subject id: the ledger
- * drops it when the subject's author is erased, but the audit log is append-only.
+ * A CTE that writes one audit entry for each agent whose reputation changed: the reason and a count. It has no subject id: the ledger drops
+ * it when the subject's author is erased, but the audit log is append-only.
  */
 const auditChanges = (of: string, at: Pick<AuditPlaces, 'uuids' | 'at' | 'details'>): string =>
   auditRows(of, { ...at, action: "'update'", actorId: "'system:reputation'", resourceType: "'reputation'", ip: "''" })
 
 /**
- * Members of a WITH list that award what the member `stored` inserted; for a statement that stores one unit in one round trip. `stored`
- * returns `quarantined`; what is held for review earns nothing yet. Whoever gained a whole day's worth is seen in the snapshot, and then
- * no row is locked; below that the row is locked before it is judged, so no request too many gains. Not for votes.
+ * CTEs that award the row inserted by the CTE `stored`, for a statement that stores one unit in one round trip. `stored` returns
+ * `quarantined`; quarantined units earn nothing yet. An agent that reached the daily cap is recognized from the snapshot without a lock.
+ * Otherwise its row is locked before the check, so concurrent requests cannot exceed the cap. Not for votes.
  */
 export const awardOne = ({ agent, at, subject, gain, reason, entry, full, uuids }: Places): string => `gained AS (
   INSERT INTO reputation AS r (agent_id, score, day, gained_today, voted_today)
@@ -49,7 +49,7 @@ ledger AS (
   SELECT ${entry}::text, agent_id, ${at}::timestamptz, ${gain}::float8, ${reason}::text, ${subject} FROM gained),
 ${auditChanges('gained', { uuids, at, details: `jsonb_build_object('reason', ${reason}::text, 'gains', 1)` })}`
 
-/** The values that {@link awardOne} needs beside the caller's: `gain`, `reason`, `entry`, `full` and `uuids`. */
+/** Values that {@link awardOne} needs besides the caller's: `gain`, `reason`, `entry`, `full` and `uuids`. */
 export const awardValues = (reason: Exclude<Reason, 'vote'>): [number, string, string, number, string] => [
   gains[reason],
   reason,
@@ -72,7 +72,7 @@ const awardGains = `WITH entries AS (
     voted_today = ${exact('r.voted_today + CASE WHEN $8::boolean THEN gained ELSE 0 END')}
   FROM given WHERE r.agent_id = $1::text RETURNING given.n`
 
-/** A statement that takes back the ledger rows of the member `gone`: scores sink by as much. */
+/** A statement that revokes the ledger rows deleted by the CTE `gone` and lowers the scores accordingly. */
 const takeBack = (
   gone: string,
   { at, uuids, reason }: { at: string; uuids: string; reason: string },
@@ -92,8 +92,8 @@ const takeBackVotes = takeBack(
 )
 
 /**
- * Awards one gain for each subject, in their order, until the day is full; a subject is awarded once for a reason. Not for what is held
- * for review or was imported. The agent's row stays locked until the transaction ends, so call it last. Returns how many were given.
+ * Awards one gain per subject, in order, until the daily cap is reached; a subject is awarded once per reason. Do not call it for
+ * quarantined or imported records. The agent's row stays locked until the transaction ends, so call it last. Returns the number of gains.
  */
 export async function award(
   tx: Transaction,
@@ -132,12 +132,12 @@ export async function award(
 }
 
 /**
- * Takes back what was gained with units or skills that are erased, from whoever gained it: their ledger rows go, scores sink by as much.
- * What was taken back is not gained anew on the same day. Returns how many rows went.
+ * Revokes all reputation gained by erased units or skills: deletes the ledger rows and lowers the scores. Revoked gains cannot be earned
+ * again on the same day. Returns the number of deleted rows.
  */
 export async function withdraw(tx: Transaction, subjectIds: readonly string[], now: Date): Promise<number> {
   const ids = [...subjectIds]
-  // In the order of ids, so that two that take back from the same agents do not wait for each other.
+  // Lock in the order of ids to avoid deadlocks.
   await tx.$queryRaw`SELECT 1 FROM reputation WHERE agent_id IN (SELECT agent_id FROM reputation_ledger WHERE subject_id = ANY(${ids}::text[]))
     ORDER BY agent_id FOR UPDATE`
   const [row] = await queryWithin<{ n: number }>(tx, 'withdraw-gains', takeBackSubjects, [ids, now, uuidsInSql.value()])
@@ -145,8 +145,8 @@ export async function withdraw(tx: Transaction, subjectIds: readonly string[], n
 }
 
 /**
- * Lets others keep what they gained with units or skills whose author is erased: their ledger rows stay, and say no more for what. What
- * these agents themselves gained by it goes. Locks no reputation: nobody's score changes.
+ * Keeps what other agents gained by records of an erased author: their ledger rows remain without naming the record. Deletes the gains of
+ * the given agents themselves. Needs no lock on reputations, because no remaining score changes.
  */
 export async function keepGains(
   tx: Transaction,
@@ -167,7 +167,7 @@ export async function keepGains(
   )
 }
 
-/** Takes back what agents gained by votes that do not count any more. */
+/** Revokes what agents gained by votes that no longer count. */
 export async function withdrawVotes(
   tx: Transaction,
   votes: readonly { subjectId: string; agentId: string }[],

@@ -3,10 +3,10 @@ import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
 import { subjectOf } from '../subject.ts'
 
-/** An agent's sum among the items, beside the ids of ledger rows; no such id has a colon. */
+/** Prefix of items that stand for an agent's total; ids of ledger rows contain no colon. */
 const sumOf = 'agent:'
 
-/** What agents gained: the rows of their ledgers, and the sum of each. */
+/** Reputation of agents: ledger rows and totals. */
 export const reputationHolder = (db: Database): DataHolder => ({
   name: 'knowledge.reputation',
   store: 'postgresql',
@@ -47,7 +47,7 @@ export const reputationHolder = (db: Database): DataHolder => ({
     const { count } = await tx.reputation.deleteMany({ where: { agentId: { in: whose } } })
     return rows.length + count
   },
-  /** By whose they are. */
+  /** Searches by agent. */
   residue(scope) {
     const subject = subjectOf(scope)
     if (!subject) return Promise.resolve(0)

@@ -19,7 +19,7 @@ const contribute = (token: string, body: unknown = trace()) => test.fetch('POST'
 const of = async (id: string, token = stranger.token, query = '') =>
   test.fetch('GET', `/v1/reputation/${id}${query}`, { token })
 const scoreOf = async (id: string): Promise<number> => (await of(id)).json.data.score
-/** The invariant of it all: a score is the sum of its ledger. */
+/** Invariant: a score is the sum of its ledger. */
 const isBalanced = async (id: string): Promise<boolean> => {
   const rows = await test.db.query<{ ok: boolean }>(
     undefined,
@@ -30,13 +30,13 @@ const isBalanced = async (id: string): Promise<boolean> => {
   return rows[0]?.ok === true
 }
 
-describe('what is gained', () => {
-  it('nothing by registering', async () => {
+describe('gains', () => {
+  it('are zero after registering', async () => {
     const { status, json } = await of((await test.agent()).id)
     expect([status, json.data.score, json.data.ledger, json.total]).toEqual([200, 0, [], 0])
   })
 
-  it('0.2 by a unit, 0.15 by an SOP, 0.1 by a skill: each a row of the ledger, newest first', async () => {
+  it('are 0.2 for a unit, 0.15 for an SOP, 0.1 for a skill, each with a ledger row, newest first', async () => {
     const { id, token } = await agent()
     const ids = []
     for (const unit of [trace(), sop()]) {
@@ -56,7 +56,7 @@ describe('what is gained', () => {
     expect(await isBalanced(id)).toBe(true)
   })
 
-  it('nothing by what was refused', async () => {
+  it('are zero for rejected contributions', async () => {
     const { id, token } = await agent()
     await contribute(token, trace({ id: `kp:trace:${id}` }))
     expect((await contribute(token, trace({ id: `kp:trace:${id}` }))).status).toBe(409)
@@ -64,7 +64,7 @@ describe('what is gained', () => {
     expect(await scoreOf(id)).toBe(0.2)
   })
 
-  it('4 a day at most, exactly, however many come at once; and again on the next day (UTC)', async () => {
+  it('are at most 4 per UTC day, exactly, also for concurrent requests', async () => {
     const { id, token } = await agent()
     const told = await Promise.all(Array.from({ length: 30 }, () => contribute(token)))
     expect(new Set(told.map(({ status }) => status))).toEqual(new Set([201]))
@@ -75,7 +75,7 @@ describe('what is gained', () => {
     expect([await scoreOf(id), await isBalanced(id)]).toEqual([4.2, true])
   })
 
-  it('nothing is locked once the day is full: another who holds the row keeps nobody waiting', async () => {
+  it('take no lock after the daily cap: a locked row blocks nobody', async () => {
     const { id, token } = await agent()
     await Promise.all(Array.from({ length: 20 }, () => contribute(token)))
     const other = await test.db.pool.connect()
@@ -90,7 +90,7 @@ describe('what is gained', () => {
     expect(await scoreOf(id)).toBe(4)
   })
 
-  it('by many at once as by one: in order until the day is full, a subject once for a reason', async () => {
+  it('are equal for concurrent and sequential awards: in order up to the cap, once per subject and reason', async () => {
     const { id } = await agent()
     const give = (reason: 'unit' | 'sop' | 'skill' | 'vote', subjects: string[]) =>
       test.app.gate.transaction((tx) => award(tx, id, reason, subjects, test.clock.now()))
@@ -112,8 +112,8 @@ describe('what is gained', () => {
   })
 })
 
-describe('what is taken back', () => {
-  it('with an erased unit goes what it earned, and with its votes what the voters earned', async () => {
+describe('revoking reputation', () => {
+  it("erasing a unit revokes its author's gain and the voters' gains", async () => {
     const author = await agent()
     const voter = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
     const { json } = await contribute(author.token)
@@ -128,7 +128,7 @@ describe('what is taken back', () => {
     expect(await test.db.prisma.reputationEntry.count({ where: { subjectId: json.data.id } })).toBe(0)
   })
 
-  it('what was taken back is not gained anew on the same day', async () => {
+  it('revoked gains cannot be earned again on the same day', async () => {
     const { id, token } = await agent()
     const made = await Promise.all(Array.from({ length: 20 }, () => contribute(token)))
     await test.fetch('DELETE', `/v1/knowledge/${made[0]?.json.data.id}`, { token })
@@ -136,7 +136,7 @@ describe('what is taken back', () => {
     expect([await scoreOf(id), await isBalanced(id)]).toEqual([3.8, true])
   })
 
-  it('by several at once from the same agents, without waiting for each other for ever', async () => {
+  it('concurrent revocations for the same agents do not deadlock', async () => {
     const [one, two] = [await agent(), await agent()]
     const subjects = Array.from({ length: 10 }, (_, n) => `kp:trace:${one.id}-${n}`)
     for (const { id } of [one, two])
@@ -148,7 +148,7 @@ describe('what is taken back', () => {
   })
 })
 
-describe('the audit log', () => {
+describe('audit log', () => {
   const entriesOf = (id: string) =>
     test.db.query<{ action: string; agent_id: string; ip: string; details: Record<string, unknown> }>(
       undefined,
@@ -162,7 +162,7 @@ describe('the audit log', () => {
     details,
   })
 
-  it('gets one entry with reason and count for each agent whose reputation changes', async () => {
+  it('gets one entry with reason and count per agent whose reputation changes', async () => {
     const author = await agent()
     const voter = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
     const id = (await contribute(author.token)).json.data.id
@@ -188,7 +188,7 @@ describe('the audit log', () => {
     expect(JSON.stringify([ofAuthor, ofVoter])).not.toContain(id)
   })
 
-  it('gets no entry when the day is full, and none from a transaction that rolls back', async () => {
+  it('gets no entry after the daily cap, and none from a transaction that rolls back', async () => {
     const { id } = await agent()
     const subjects = Array.from({ length: 21 }, (_, n) => `kp:trace:${id}-${n}`)
     const give = (subject: string[]) =>
@@ -205,8 +205,8 @@ describe('the audit log', () => {
   })
 })
 
-describe('who sees what', () => {
-  it('others see what was gained and not by what; itself, its owner and admins see that too', async () => {
+describe('access', () => {
+  it('others see gains without their subjects; the agent, its owner and admins see both', async () => {
     const person = await signedIn(test)
     const { id, token } = await issuedAgent(test, ['read', 'write'], { owner: person })
     const subject = (await contribute(token, trace({}, { visibility: 'private' }))).json.data.id
@@ -221,7 +221,7 @@ describe('who sees what', () => {
     ]).toEqual([null, subject, subject, subject])
   })
 
-  it('an agent that is not there, or whose processing is restricted, is a 404; to itself and admins the latter is there', async () => {
+  it('a missing or restricted agent returns 404; a restricted one is visible to itself and admins', async () => {
     const restricted = await test.agent()
     await contribute(restricted.token)
     await test.fetch('DELETE', '/v1/auth/consent', { token: restricted.token })
@@ -234,12 +234,12 @@ describe('who sees what', () => {
     )
   })
 
-  it('nobody without a token', async () => {
+  it('requests without a token are rejected', async () => {
     expect((await test.fetch('GET', `/v1/reputation/${stranger.id}`)).json.code).toBe('token_missing')
     expect((await test.fetch('GET', '/v1/reputation/leaderboard')).json.code).toBe('token_missing')
   })
 
-  it('the ledger page by page', async () => {
+  it('the ledger is paginated', async () => {
     const { id, token } = await agent()
     for (let n = 0; n < 5; n++) await contribute(token)
     const first = (await of(id, token, '?limit=3')).json
@@ -254,8 +254,8 @@ describe('who sees what', () => {
   })
 })
 
-describe('the leaderboard', () => {
-  it('ranks by score, equals share a rank by agent id, restricted ones are left out; page by page the same', async () => {
+describe('leaderboard', () => {
+  it('ranks by score, shares ranks for equal scores, omits restricted agents, and is the same by page', async () => {
     const own = await testApp()
     try {
       const scores = [3, 1, 2, 2, 2, 1, 0]

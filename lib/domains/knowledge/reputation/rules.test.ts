@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { dailyCaps, fullFrom, gains, roomFor } from './rules.ts'
 
-describe('what still fits into a day', () => {
+describe('daily caps', () => {
   it.each([
     ['unit', { all: 0, votes: 0 }, 20],
     ['sop', { all: 0, votes: 0 }, 26],
@@ -15,13 +15,13 @@ describe('what still fits into a day', () => {
     ['vote', { all: 3.9, votes: 0 }, 2],
     ['unit', { all: 4, votes: 0 }, 0],
     ['skill', { all: 9, votes: 9 }, 0],
-  ] as const)('%s after %j: %i', (reason, gained, room) => {
+  ] as const)('room for %s after %j is %i', (reason, gained, room) => {
     expect(roomFor(reason, gained)).toBe(room)
     const full = fullFrom(reason)
     expect(gained.all > full.all || gained.votes > full.votes).toBe(room === 0)
   })
 
-  it('however the gains are added up, no binary fraction takes or gives one', () => {
+  it('rounding errors of binary fractions neither add nor remove a gain', () => {
     for (const reason of ['unit', 'sop', 'skill', 'vote'] as const) {
       let gained = { all: 0, votes: 0 }
       let given = 0

@@ -1,27 +1,27 @@
-/** What a ledger row was for: a unit or skill that was contributed, a vote that was given. */
+/** Reasons of a ledger row: a contributed unit, SOP or skill, or a cast vote. */
 export const reasons = ['unit', 'sop', 'skill', 'vote'] as const
 export type Reason = (typeof reasons)[number]
 
-/** What a ledger row of somebody else was for, once the author of that is erased: a score keeps its value. */
+/** Reason of a ledger row after the subject's author was erased; the score keeps its value. */
 export const erasedSubject = 'erased'
 
-/** What each is worth. Registering is worth nothing. */
+/** Points per reason. Registering earns nothing. */
 export const gains: Readonly<Record<Reason, number>> = { unit: 0.2, sop: 0.15, skill: 0.1, vote: 0.05 }
 
-/** What an agent can gain in one UTC day at most: in all, and of it by votes. A gain that would pass it is not given at all. */
+/** Maximum points per agent and UTC day: in total, and by votes. A gain that would exceed the maximum is not awarded at all. */
 export const dailyCaps = { all: 4, votes: 1 } as const
 
-/** Scores are sums of hundredths; less than this is the dust of binary fractions. */
+/** Scores are sums of hundredths; smaller differences are rounding errors of binary fractions. */
 const dust = 1e-6
 
-/** How much more of a day may hold and still take one gain for this reason: beyond it, nothing is touched. */
+/** Points of a day above which another gain for this reason does not fit. */
 export const fullFrom = (reason: Reason): { all: number; votes: number } => ({
   all: dailyCaps.all - gains[reason] + dust,
-  // Only votes count towards the cap of votes, so nothing else is ever stopped by it.
+  // Only votes count towards the vote cap, so it never blocks other gains.
   votes: reason === 'vote' ? dailyCaps.votes - gains.vote + dust : dailyCaps.votes + dust,
 })
 
-/** How many gains for this reason still fit into a day. */
+/** How many gains for this reason still fit into the day. */
 export function roomFor(reason: Reason, gained: { all: number; votes: number }): number {
   const left = Math.min(
     dailyCaps.all - gained.all,

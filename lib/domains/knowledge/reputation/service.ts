@@ -6,7 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { listLeaders, readReputation } from './contract.ts'
 import { erasedSubject, type Reason } from './rules.ts'
 
-/** How far a total is counted. */
+/** Totals stop counting here. */
 const countedTo = 1_001
 
 interface Standing {
@@ -33,16 +33,16 @@ const selectEntries = `SELECT id, at, change, reason, subject_id FROM reputation
 const countEntries = `SELECT count(*)::int AS n FROM (SELECT FROM reputation_ledger WHERE agent_id = $1 LIMIT ${countedTo}) AS counted`
 
 const unrestricted = 'NOT EXISTS (SELECT FROM restricted_agents x WHERE x.id = r.agent_id)'
-/** In the order of the index: the highest score first, equals by agent id. */
+/** In index order: highest score first, equal scores by agent id. */
 const selectLeaders = `SELECT r.agent_id, r.score FROM reputation r
   WHERE r.score > 0 AND ($1::float8 IS NULL OR (r.score <= $1 AND (r.score < $1 OR r.agent_id > $2))) AND ${unrestricted}
   ORDER BY r.score DESC, r.agent_id OFFSET $3 LIMIT $4`
-/** How many stand before one, and how many of them have more. */
+/** Number of agents listed before one, and how many of them have a higher score. */
 const countBefore = `SELECT count(*)::int AS before, (count(*) FILTER (WHERE r.score > $1::float8))::int AS above FROM reputation r
   WHERE r.score >= $1 AND (r.score > $1 OR r.agent_id < $2) AND ${unrestricted}`
 const countLeaders = `SELECT count(*)::int AS n FROM (SELECT FROM reputation r WHERE r.score > 0 AND ${unrestricted} ORDER BY r.score DESC, r.agent_id LIMIT ${countedTo}) AS counted`
 
-/** Places of a stretch of the board: who has as much shares a place, and takes up the next. */
+/** Adds ranks to a page of the leaderboard: equal scores share a rank, and the next rank skips accordingly. */
 function ranked(leaders: readonly LeaderRow[], { before, above }: { before: number; above: number }) {
   let rank = above + 1
   return leaders.map(({ agent_id, score }, index) => {
@@ -56,7 +56,10 @@ const badCursor = (message = 'is not a cursor of this list', name = 'cursor'): P
 const placeOf = ({ score, agent_id }: LeaderRow): string =>
   Buffer.from(JSON.stringify([score, agent_id])).toString('base64url')
 
-/** The place that a cursor of the board names; throws `invalid` where it is none. */
+/**
+ * Decodes a leaderboard cursor.
+ * @throws {Problem} `invalid` for any other text
+ */
 function leaderAt(cursor: string): LeaderRow {
   const [, score, agentId] =
     /^\[(\d{1,9}(?:\.\d{1,4})?),"([\w.-]{1,64})"\]$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
@@ -72,10 +75,10 @@ const refuseBoth = (cursor: string | undefined, offset: number): void => {
   if (cursor !== undefined && offset > 0) throw badCursor('goes with no cursor', 'offset')
 }
 
-/** Who sees an agent's ledger whole, and an agent that others do not see: itself, its owner, an admin. */
+/** Whether the actor may see the agent's full ledger, and the agent even if it is hidden from others: itself, its owner, an admin. */
 const isClose = ({ actor }: Context, agentId: string): boolean => actor.isAdmin || actor.agents.includes(agentId)
 
-/** What agents gained by what they contributed. */
+/** Reputation that agents gained by contributions. */
 export function reputationService(db: Database) {
   return {
     read: read(readReputation, async (ctx, { params: { agent_id: agentId }, query: { cursor, offset, limit } }) => {

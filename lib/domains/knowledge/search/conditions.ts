@@ -1,15 +1,15 @@
 import type { Actor } from '#lib/kernel/context.ts'
 
-/** What can be searched: rows with `scope`, `search`, `quality_score`, `agent_id`, `quarantined_at`, `created_at`, named `u` in SQL. */
+/** Searchable tables: rows with `scope`, `search`, `quality_score`, `agent_id`, `quarantined_at` and `created_at`, named `u` in SQL. */
 export type Table = 'units' | 'skills'
 export type Visibility = 'private' | 'org' | 'network'
 
-/** SQL and its values, numbered as they come. */
+/** SQL conditions and their values, numbered in order. */
 export interface Conditions {
   values: unknown[]
-  /** `$n` of one more value. */
+  /** Adds a value and returns its placeholder `$n`. */
   value(value: unknown): string
-  /** Joined by AND. */
+  /** Conditions, to be joined by AND. */
   parts: string[]
 }
 export function conditions(): Conditions {
@@ -17,7 +17,7 @@ export function conditions(): Conditions {
   return { values, parts: [], value: (value) => `$${values.push(value)}` }
 }
 
-/** Conditions on what every row has: its quality, and when it was stored. */
+/** Adds conditions on columns of every table: quality and storage time. */
 export function narrow(
   list: Conditions,
   {
@@ -31,17 +31,17 @@ export function narrow(
   if (to) list.parts.push(`u.created_at <= ${list.value(to)}::timestamptz`)
 }
 
-/** Whose eyes a search has. */
+/** Access rights of a search. */
 export interface Reader {
-  /** Scopes that may hold something for it: `network`, `org:<organisation>`, `agent:<own>`. */
+  /** Scopes that may contain visible rows: `network`, `org:<organisation>`, `agent:<own>`. */
   scopes: readonly string[]
-  /** Its own agents: their rows it sees in any state. */
+  /** The reader's own agents, whose rows it sees in any state. */
   agents: readonly string[]
-  /** Reads every organisation's; for an admin. */
+  /** Whether the reader sees the rows of every organisation; only admins do. */
   everyOrganisation: boolean
 }
 
-/** With a visibility only the scopes of that visibility remain. */
+/** Returns the actor's access rights, limited to one visibility if given. */
 export function readerOf(actor: Pick<Actor, 'agents' | 'organisationId' | 'isAdmin'>, visibility?: Visibility): Reader {
   const is = (one: Visibility) => visibility === undefined || visibility === one
   return {
@@ -55,12 +55,12 @@ export function readerOf(actor: Pick<Actor, 'agents' | 'organisationId' | 'isAdm
   }
 }
 
-/** In which scopes: of rows `u`, or of words. */
+/** Condition for a scope column of rows or of words. */
 export const withinScopes = (reader: Reader, column: string, list: Conditions): string => {
   const own = `${column} = ANY(${list.value(reader.scopes)}::text[])`
   return reader.everyOrganisation ? `(${own} OR ${column} LIKE 'org:%')` : own
 }
 
-/** Not held for review and its author's processing not restricted, or one's own (GDPR art. 18). */
+/** Condition that a row is neither in quarantine nor by a restricted author, or is the reader's own (GDPR art. 18). */
 export const shownTo = (reader: Reader, list: Conditions): string =>
   `((u.quarantined_at IS NULL AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)) OR u.agent_id = ANY(${list.value(reader.agents)}::text[]))`

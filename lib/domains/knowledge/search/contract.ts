@@ -7,7 +7,7 @@ import { visibilities } from '../unit.ts'
 const unitTypes = ['ReasoningTrace', 'ToolCallPattern', 'ExpertSOP'] as const
 const isUnitType = (text: string): text is (typeof unitTypes)[number] => unitTypes.some((type) => type === text)
 
-/** What was found and why: shared by every list that can be searched. */
+/** Search matches; shared by all searchable lists. */
 const Snippet = z
   .strictObject({
     text: z.string(),
@@ -25,7 +25,7 @@ export const Corrected = z
   .optional()
   .meta({ description: 'Words that nothing has, and what was looked for in their place' })
 
-/** Parameters of every list that can be searched. */
+/** Query parameters of all searchable lists. */
 export const searching = {
   q: z
     .string()
@@ -49,7 +49,7 @@ export const searching = {
   cursor: Cursor.optional(),
 }
 
-/** … and those that narrow it by what every row has. */
+/** Query parameters that filter by columns of every table. */
 export const narrowing = {
   min_quality: z.coerce.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1').optional(),
   from: Timestamp.optional().meta({ description: 'Stored at this time or later' }),

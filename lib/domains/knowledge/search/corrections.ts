@@ -2,7 +2,7 @@ import type { Ask } from '#lib/stores/postgres/snapshot.ts'
 import { type Conditions, conditions, type Reader, shownTo, type Table, withinScopes } from './conditions.ts'
 import { isStopWord, type Query, type Term } from './query.ts'
 
-/** Similar words that are looked at, and of those how many may be tried. */
+/** Maximum number of similar words read, and of these how many are tried. */
 const [mostSimilar, mostTried] = [400, 3]
 
 interface Asked {
@@ -12,7 +12,7 @@ interface Asked {
   filter(list: Conditions): void
 }
 
-/** Changes that make one word of the other: letters left out, added, exchanged, or swapped with their neighbour (Damerau–Levenshtein). */
+/** Damerau–Levenshtein distance: letters omitted, added, replaced, or swapped with their neighbour. */
 export function distance(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)]
   for (let i = 1; i <= one.length; i++) {
@@ -33,13 +33,12 @@ export function distance(one: string, other: string): number {
   return rows[one.length]?.[other.length] ?? 0
 }
 
-/** Errors that are forgiven in a word of this length. */
+/** Number of typing errors tolerated in a word, by its length. */
 const forgiven = (word: string): number => (word.length < 3 ? 0 : word.length < 8 ? 1 : word.length < 12 ? 2 : 3)
 
 /**
- * Replaces words that nothing the reader sees has by the nearest that something has, and leaves out those without any. What the table of
- * words says is never trusted: a word is taken when a row that this very reader is shown has it now, so that no correction tells of
- * anybody else's.
+ * Replaces words without matches visible to the reader by the nearest word that has one, and drops words without any. The word table is not
+ * trusted: a word is only used if a row visible to this reader contains it now, so corrections never reveal other readers' data.
  */
 export async function correct(
   ask: Ask,

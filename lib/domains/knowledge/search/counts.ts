@@ -2,18 +2,18 @@ import type { Ask } from '#lib/stores/postgres/snapshot.ts'
 import { conditions, type Reader, withinScopes } from './conditions.ts'
 import type { Term } from './query.ts'
 
-/** The word under which a scope's number of rows is kept. */
+/** Key of a scope's total number of rows. */
 const allRows = ''
 
-/** How common words are for this reader, as a job last counted them: estimates, from which nothing is shown. */
+/** Estimated word frequencies for this reader, as last counted by a job; never shown. */
 export interface WordCounts {
-  /** Rows in all its scopes. */
+  /** Number of rows in all its scopes. */
   rows: number
-  /** Rows with the term at most; 0 when no job has seen it. */
+  /** Upper bound of rows with the term; 0 if no job has counted it. */
   of(term: Term): number
-  /** The share of rows with the term. */
+  /** Share of rows with the term. */
   share(term: Term): number
-  /** What the term says of a row: more, the rarer it is. */
+  /** Relevance of the term: rarer terms weigh more. */
   weight(term: Term): number
 }
 
@@ -26,7 +26,7 @@ export async function countsOf(ask: Ask, reader: Reader, terms: readonly Term[])
     list.values,
   )
   const known = new Map(counted.map(({ word, units }) => [word, units]))
-  // Two digits: what is held back is counted here too, and no score may tell of it.
+  // Rounded to two digits, because hidden rows are included and no score may reveal them.
   const rows = Math.max(Number((known.get(allRows) ?? 0).toPrecision(2)), 1)
   const of = (term: Term) => Math.min(...term.words.map((word) => known.get(word) ?? 0))
   return {

@@ -3,20 +3,20 @@ import type { Unit } from '../unit.ts'
 import { textsOf } from './unit-texts.ts'
 import { searchVector } from './vector.ts'
 
-/** Rows of one batch, each a transaction: who changes or erases one of them waits for no more than that. */
+/** Maximum rows per batch. Each batch is one transaction, which bounds the waiting time of changes and erasures. */
 const [mostNews, mostLooked, mostUnindexed] = [20, 500, 100]
-/** How long one run looks for words that went with their bearer, in milliseconds; the next goes on from there. */
+/** Milliseconds that one run searches for lost words; the next run continues there. */
 const patience = 2_000
 
-/** Adds the words of rows that are new or changed to the table of words. Gives how many rows that were; 0 also where others hold them. */
+/** Adds the words of new and changed rows to the word table. Returns the number of rows; also 0 if others have locked them. */
 export async function gatherWords(db: Database): Promise<number> {
   const [gathered] = await db.query<{ n: number }>('gather-words', 'SELECT gather_words($1) AS n', [mostNews])
   return gathered?.n ?? 0
 }
 
 /**
- * Goes round all rows, a stretch at each call, and adds words that rows have and the table lost with their former bearer. Small
- * registries are through in one call. Where it stands is this process's memory: after a restart it begins again.
+ * Cycles through all rows, a section per call, and adds words missing from the word table because their former bearer was deleted. Small
+ * registries complete in one call. The position is kept in memory: after a restart it begins again.
  */
 export function wordsAgain(db: Database): () => Promise<void> {
   let after = ''
@@ -29,7 +29,7 @@ export function wordsAgain(db: Database): () => Promise<void> {
   }
 }
 
-/** Counts the rows of each scope anew; what is held back counts for its author alone, as its words do. */
+/** Recounts the rows of each scope. Quarantined rows only count for their author, like their words. */
 export async function countScopes(db: Database): Promise<void> {
   await db.query(
     'count-scopes',
@@ -41,7 +41,7 @@ export async function countScopes(db: Database): Promise<void> {
   )
 }
 
-/** Gives words to units that were stored before there was a search. Gives how many that were. */
+/** Indexes units stored by versions without search. Returns the number of units. */
 export const indexUnits = (db: Database): Promise<number> =>
   db.transaction(async (tx) => {
     const units = await tx.$queryRaw<{ id: string; document: Unit }[]>`

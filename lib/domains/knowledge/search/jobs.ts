@@ -4,10 +4,10 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { countScopes, gatherWords, indexUnits, wordsAgain } from './gathering.ts'
 import { judgeNovelty } from './novelty.ts'
 
-/** How long one run goes on before the next takes over, in milliseconds. */
+/** Milliseconds after which one run ends. */
 const patience = 40_000
 
-/** Repeats the work until nothing is left, or the time is over. */
+/** Repeats the work until none remains or the time is over. */
 async function exhaust(work: () => Promise<number>): Promise<void> {
   const until = performance.now() + patience
   while (performance.now() < until && (await work()) > 0);
@@ -33,7 +33,7 @@ export const searchJobs = (db: Database, findAgain = wordsAgain(db)) => [
     payload,
     cron,
     async run() {
-      // What tells texts apart is known from the table of words.
+      // Novelty depends on the word table, so update that first.
       await exhaust(() => gatherWords(db))
       await exhaust(() => judgeNovelty(db))
     },

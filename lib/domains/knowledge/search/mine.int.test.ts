@@ -34,8 +34,8 @@ const list = async (query: string, cookie = owner.cookie) => {
 const ids = async (query: string, cookie?: string): Promise<string[]> =>
   (await list(query, cookie)).data.map(({ id }: { id: string }) => id)
 
-describe('mine', () => {
-  it('lists what the person’s own agents stored, of every visibility, newest first, and nothing of others', async () => {
+describe('mine=true', () => {
+  it('lists units of the person’s own agents with any visibility, newest first, and none of others', async () => {
     const theirs = await agent(colleague)
     const mine: string[] = []
     for (const [by, visibility] of [
@@ -52,7 +52,7 @@ describe('mine', () => {
     expect((await ids('/v1/knowledge')).length).toBeGreaterThan(3)
     expect(new Set(await ids('/v1/knowledge?mine=true&q=lighthouse'))).toEqual(new Set(mine))
     expect(await ids(`/v1/knowledge?mine=true&agent_id=${other.id}`)).toEqual([mine[1]])
-    // Another's agent is none of mine, whatever of it I may see.
+    // Another person's agent is not included, even if its units are visible.
     expect(await ids(`/v1/knowledge?mine=true&agent_id=${theirs.id}`)).toEqual([])
     expect(await ids('/v1/knowledge?mine=true&visibility=private')).toEqual([mine[2]])
     const nobody = await signedIn(test)
@@ -60,12 +60,12 @@ describe('mine', () => {
     expect(await ids('/v1/knowledge?mine=true&q=lighthouse', nobody.cookie)).toEqual([])
   })
 
-  it('pages through several agents without a gap, narrowed as asked', async () => {
+  it('paginates several agents without gaps, with filters', async () => {
     const busy = await signedIn(test)
     const agents = [await agent(busy), await agent(busy), await agent(busy)]
     const all: string[] = []
     for (let n = 0; n < 13; n++) {
-      // Every fourth at the same moment as the one before.
+      // Every fourth unit has the same time as the previous one.
       if (n % 4 !== 0) test.clock.advance(60_000)
       const by = agents[n % 3] ?? one
       all.push(await stored(by, n % 2 === 0 ? trace() : sop()))
@@ -88,7 +88,7 @@ describe('mine', () => {
     expect(await ids('/v1/knowledge?mine=true&min_quality=1', busy.cookie)).toEqual([])
   })
 
-  it('works for skills, which are narrowed by quality and time as well', async () => {
+  it('works for skills, also filtered by quality and time', async () => {
     const person = await signedIn(test)
     const author = await agent(person)
     const id = await stored(author, { skill_md: skillMd('mine-alone'), visibility: 'private' }, '/v1/skills')
@@ -98,7 +98,7 @@ describe('mine', () => {
     expect(await ids('/v1/skills?mine=true&to=2001-01-01T00:00:00Z', person.cookie)).toEqual([])
   })
 
-  it('shows a person units and skills a line each, without their texts, and where words stand', async () => {
+  it('lists units and skills without their texts, with snippets of matches', async () => {
     const person = await signedIn(test)
     const author = await agent(person)
     const text = 'An albatross of a sentence that no list carries. '.repeat(100)
@@ -146,7 +146,7 @@ describe('mine', () => {
     expect((await ask('')).status).toBe(401)
   })
 
-  it('finds the newest of a hundred thousand rows by the authors’ index', async () => {
+  it('finds the newest of a hundred thousand rows by the index on authors', async () => {
     await test.db.pool.query(
       `INSERT INTO units (id, type, agent_id, organisation_id, visibility, domain, document, quality_score, created_at, updated_at)
        SELECT 'kp:trace:many' || n, 'ReasoningTrace', CASE WHEN n % 4 = 0 THEN $1 ELSE $3 END, $2, 'private', 'code', '{}', 0.5,

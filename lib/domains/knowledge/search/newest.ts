@@ -6,15 +6,15 @@ export interface Listed {
   table: Table
   reader: Reader
   filter(list: Conditions): void
-  /** Whose rows alone: an agent's rows have an index of their own. */
+  /** Only rows of these authors; an agent's rows have their own index. */
   authors: readonly string[] | undefined
-  /** Goes on after this row. */
+  /** Continues after this row. */
   after: { at: Date; id: string } | undefined
   offset: number
   limit: number
 }
 
-/** Ids and times, newest first, one more than the limit where there is more; and how many there are, up to {@link countedTo}. */
+/** Returns ids and times, newest first, one more than `limit` if more exist, and the total up to {@link countedTo}. */
 export async function newest(
   ask: Ask,
   listed: Listed,
@@ -34,7 +34,7 @@ export function newestQuestion(listed: Listed, list: Conditions): string {
   return `${merged(listed, list, offset + limit + 1, after)} ORDER BY created_at DESC, id OFFSET ${offset} LIMIT ${limit + 1}`
 }
 
-/** The newest `wanted` of each scope, from which the newest of all can be taken: each is read in the order of its index. */
+/** Reads the newest `wanted` rows of each scope in index order; the newest overall are among them. */
 function merged(
   { table, reader, authors, filter }: Listed,
   list: Conditions,
@@ -51,7 +51,7 @@ function merged(
   const columns = 'u.id, u.created_at'
   const newestOf = (condition: string) =>
     `SELECT ${columns} FROM ${table} u WHERE ${condition} AND ${where} ORDER BY u.created_at DESC, u.id LIMIT ${wanted}`
-  // An author's rows are told apart by their index alone; whether the reader may see one is asked of the row.
+  // The index only covers the author; visibility to the reader is checked per row.
   if (authors !== undefined)
     return `SELECT found.* FROM unnest(${list.value(authors)}::text[]) AS o(author)
       CROSS JOIN LATERAL (${newestOf(`u.agent_id = o.author AND ${withinScopes(reader, 'u.scope', list)}`)}) AS found`

@@ -4,11 +4,11 @@ import { qualityOf, scoreOf } from '../rules.ts'
 import type { Unit } from '../unit.ts'
 import { searchSettings } from './ranking.ts'
 
-/** Units of one batch. */
+/** Maximum units per batch. */
 const mostUnits = 50
-/** Words that tell a unit from others: its rarest, of those that others have too; and units that share most of them. */
+/** Maximum number of a unit's rarest shared words used to find similar units, and of units compared. */
 const [mostTelling, mostCompared] = [16, 30]
-/** What is rarer than this share of a vocabulary finds few enough. */
+/** Maximum rows that a word may match to be used for the search. */
 const mostFound = 3_000
 
 interface Unjudged {
@@ -21,7 +21,7 @@ interface Unjudged {
   version: number
 }
 
-/** Of two sets of words, what they share (Jaccard), 0–1. */
+/** Jaccard similarity of two sets of words, 0–1. */
 function similarity(one: ReadonlySet<string>, other: readonly string[]): number {
   let shared = 0
   for (const word of other) if (one.has(word)) shared++
@@ -30,9 +30,8 @@ function similarity(one: ReadonlySet<string>, other: readonly string[]): number 
 }
 
 /**
- * Judges units that nobody has compared yet: 1 − the highest similarity with what was there before in the domain. A unit is compared
- * with its own scope and the network alone, and with nothing that is held back: no score tells anybody of a unit that they may not see.
- * Gives how many units were judged.
+ * Computes the novelty of new units: 1 − the highest similarity to older units of the domain. Only compares with the unit's own scope and
+ * the network, and not with quarantined units, so that no score reveals a unit that its reader may not see. Returns the number of units.
  */
 export async function judgeNovelty(db: Database): Promise<number> {
   const units = await db.query<Unjudged>(
@@ -47,7 +46,9 @@ export async function judgeNovelty(db: Database): Promise<number> {
   return units.length
 }
 
-/** The version is the one that was judged: a text that changed meanwhile is judged again. Votes that came meanwhile are counted. */
+/**
+ * Stores the result only for the version it was computed for: a text changed meanwhile is compared again. Includes votes cast meanwhile.
+ */
 async function store(db: Database, { id, document, version }: Unjudged, novelty: number): Promise<void> {
   await db.transaction(async (tx) => {
     const [row] = await tx.$queryRaw<{ votes_for: number; votes_against: number }[]>`

@@ -1,8 +1,8 @@
 /*
- * How a table becomes searchable (units and skills are): it has the columns that conditions.ts names; what writes a row stores
- * `searchVector(texts)` (vector.ts) in `search`; its list is `searchPage(…)` of this file, with `searching`, `found` and `Corrected` of
- * contract.ts in its contract; a hit's snippet is `snippetOf(texts, terms)` (snippet.ts). The table of words follows by triggers, and by the
- * holder of words-held.ts where a row is erased.
+ * How to make a table searchable, like units and skills: it has the columns listed in conditions.ts; each write stores
+ * `searchVector(texts)` (vector.ts) in `search`; its list calls `searchPage(…)` from this file, with `searching`, `found` and `Corrected`
+ * of contract.ts in its contract; `snippetOf(texts, terms)` (snippet.ts) creates snippets. Triggers maintain the word table; words-held.ts
+ * clears it when a row is erased.
  */
 import { createHash } from 'node:crypto'
 import type { Actor, Context } from '#lib/kernel/context.ts'
@@ -15,7 +15,7 @@ import { newest } from './newest.ts'
 import { queryOf, type Term } from './query.ts'
 import { mostRanked, search, searchSettings } from './ranking.ts'
 
-/** What every searchable list is asked. */
+/** Query parameters of every searchable list. */
 export interface Searching {
   q?: string | undefined
   agent_id?: string | undefined
@@ -26,27 +26,27 @@ export interface Searching {
   cursor?: string | undefined
 }
 export interface FoundPage<R> {
-  /** In order. */
+  /** In order of the result. */
   rows: { row: R; score: number | undefined }[]
   total: number
   offset: number
   limit: number
   next_cursor: string | null
   corrected: { from: string; to: string }[]
-  /** What was looked for, for snippets; none without `q`. */
+  /** The terms searched for, for snippets; empty without `q`. */
   terms: readonly Term[]
 }
 
-/** Bytes of rows in one answer, as they are stored: no page is so large that building it endangers the process. */
+/** Maximum stored bytes of the rows in one response, so that large pages do not exhaust memory. */
 const largestPage = 4 * 1024 * 1024
 
 /**
- * One page of a table that can be searched, as this reader may see it: with `q` ranked, else newest first.
- *
- * @param filters all of the question that decides on what is in the list; a cursor is bound to it
- * @param filter adds the question's own conditions on the row `u`
- * @param columns of `u`, `id` among them; a row `size` is added by which pages are cut
- * Throws `invalid` for a query without words and for a cursor that is not of this list.
+ * Returns one page of a searchable table as visible to this reader: ranked with `q`, otherwise newest first.
+ * @param filters all parameters that affect the list's content; cursors are bound to them
+ * @param filter adds conditions on the row `u`
+ * @param columns columns of `u`, including `id`
+ * @param size SQL for a row's size in bytes, which limits the page
+ * @throws {Problem} `invalid` for a query without words and for a cursor of another list
  */
 export async function searchPage<R extends { id: string }>(
   db: Database,
@@ -77,7 +77,7 @@ export async function searchPage<R extends { id: string }>(
   return snapshot(db, searchSettings, async (ask) => {
     const rowsOf = async (ids: readonly string[]): Promise<R[]> => {
       const found = await ask<R & { size: number }>(
-        // Sizes first: what does not fit on the page is not unpacked.
+        // Sizes first, so that rows beyond the page's limit are not decompressed.
         `WITH wanted AS MATERIALIZED (SELECT id, sum(size) OVER (ORDER BY place) - size AS before FROM (
             SELECT u.id, w.place, ${size} AS size FROM unnest($1::text[]) WITH ORDINALITY AS w(id, place) JOIN ${table} u ON u.id = w.id) AS sized)
           SELECT ${columns} FROM wanted JOIN ${table} u ON u.id = wanted.id WHERE wanted.before < ${largestPage}`,
@@ -127,13 +127,13 @@ export async function searchPage<R extends { id: string }>(
   })
 }
 
-/** Whose rows alone are asked for; undefined: anybody's. */
+/** Authors whose rows are requested; undefined means any. */
 function authorsOf(actor: Actor, agentId: string | undefined, isMine: boolean): readonly string[] | undefined {
   if (!isMine) return agentId === undefined ? undefined : [agentId]
   return agentId === undefined ? actor.agents : actor.agents.filter((own) => own === agentId)
 }
 
-/** A ranked list has no key to go on from: its cursor is a place, bound to the question. */
+/** A ranked list has no sort key for a cursor: the cursor contains an offset that is bound to the query. */
 const rankCursor = (offset: number, identity: string): string =>
   Buffer.from(JSON.stringify([offset, seal(offset, identity)])).toString('base64url')
 const seal = (offset: number, identity: string): string =>

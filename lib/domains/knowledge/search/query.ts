@@ -1,28 +1,28 @@
 import { eachWord } from './words.ts'
 
-/** Words of a query that count; what follows is left out, so that no query is slow. */
+/** Maximum words of a query; further words are ignored, so that no query is slow. */
 const mostQueryWords = 24
 
-/** One thing that is asked for. */
+/** One search term. */
 export interface Term {
-  /** As it was typed. */
+  /** As typed. */
   typed: string
-  /** `tsquery` that finds it. */
+  /** A `tsquery` that finds it. */
   query: string
-  /** The words in it that all must be there. */
+  /** Words in the query that must all occur. */
   words: readonly string[]
-  /** What else it is written as: the whole of its parts. */
+  /** Alternative spelling: the compound without its parts. */
   beside: readonly string[]
-  /** Latin letters and no parts: what a typing error may have changed. */
+  /** Latin letters without parts, so typing errors can be corrected. */
   isPlain: boolean
 }
 export interface Query {
   terms: readonly Term[]
-  /** Neighbours that were typed as one (`"lock file"`, `package.json`), as a `tsquery` with distances; better where they are so. */
+  /** Adjacent words typed as one (`"lock file"`, `package.json`), as a `tsquery` with distances; matches rank higher. */
   phrases: readonly string[]
 }
 
-/** So frequent in English that they tell nothing, in the form that the index has. */
+/** Stop words of English, in the stemmed form of the index. */
 const stopWords = new Set(
   'a about after all also am an and ani ar as at be becaus been but by can could did do doe for from get had ha have he her him hi how i if in into is it its let me my no not of on or our out she should so some than that the their them then there these thei thi to too up us wa we were what when where which while who whose whom whi why will with would you your s t d ll re ve don'.split(
     ' ',
@@ -36,10 +36,10 @@ const unitId = /\bkp:(?:trace|pattern|sop|skill):(?=[\w-])/g
 const spaceless = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u
 const chinese = new Intl.Segmenter('zh', { granularity: 'word' })
 
-/** Particles: they stand in every text. */
+/** Particles that occur in every text. */
 const particles = new Set('的了吗呢吧和与及在是の は が を に で と も'.replaceAll(' ', ''))
 
-/** Pieces without spaces; of Chinese and Japanese the words that a dictionary finds, so that they need not be neighbours. */
+/** Splits at spaces. Chinese and Japanese are split into dictionary words, which need not be adjacent in a match. */
 function* pieces(text: string): Iterable<string> {
   for (const piece of text.split(/\s+/)) {
     if (piece === '') continue
@@ -47,7 +47,7 @@ function* pieces(text: string): Iterable<string> {
       yield piece
       continue
     }
-    // Characters that the dictionary leaves alone are a word that it does not know.
+    // Consecutive single characters form a word that the dictionary lacks.
     let unknown = ''
     for (const { segment } of chinese.segment(piece)) {
       if (segment.length === 1 && spaceless.test(segment) && !particles.has(segment)) {
@@ -63,11 +63,11 @@ function* pieces(text: string): Iterable<string> {
 }
 
 interface Taken {
-  /** Those that take a place each. */
+  /** Words that each occupy one position. */
   words: string[]
-  /** Wholes and pairs, which share a place. */
+  /** Compounds and pairs, which share a position. */
   beside: string[]
-  /** Where it stands in its piece. */
+  /** Offset within the piece. */
   start: number
   end: number
 }
@@ -75,7 +75,7 @@ function taken(piece: string): Taken[] {
   const runs: Taken[] = []
   eachWord(piece, (word, start, end, step) => {
     const last = runs.at(-1)
-    // The parts of `readFile` have one stretch of text, and so does the whole; neighbours of `构建` overlap.
+    // The parts of `readFile` and the whole share one range of text; adjacent pairs of `构建` overlap.
     if (last && start < last.end) last.end = Math.max(last.end, end)
     else runs.push({ words: [], beside: [], start, end })
     const run = runs.at(-1)
@@ -88,7 +88,7 @@ function taken(piece: string): Taken[] {
 
 function termOf(typed: string, { words, beside }: Taken): Term {
   if (spaceless.test(typed)) {
-    // Pairs say which characters are neighbours; a single character is all there is of a word of one.
+    // Pairs record which characters are adjacent; a word of one character has no pairs.
     const all = (beside.length > 0 ? beside : words).slice(0, mostQueryWords / 2)
     return { typed, query: all.map(lexeme).join(' & '), words: all, beside: [], isPlain: false }
   }
@@ -103,7 +103,7 @@ function termOf(typed: string, { words, beside }: Taken): Term {
   }
 }
 
-/** What a person typed, as what is looked for; no terms where it holds no word. Wildcards and other signs are passed over. */
+/** Parses a search text. The result has no terms if the text has no words. Wildcards and other symbols are ignored. */
 export function queryOf(text: string): Query {
   const terms = new Map<string, Term>()
   const phrases = new Set<string>()

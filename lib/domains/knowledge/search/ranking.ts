@@ -4,24 +4,24 @@ import { correct } from './corrections.ts'
 import { countsOf, type WordCounts } from './counts.ts'
 import type { Query, Term } from './query.ts'
 
-/** How far a total is counted. */
+/** Totals stop counting here. */
 export const countedTo = 1_001
-/** So many of what matches, the best by quality, are ranked by their words: what lies beyond is no longer reached by turning pages. */
+/** Maximum number of matches ranked by words, taken by quality; paging ends there. */
 export const mostRanked = 300
-/** Rows that a scan by quality looks at, before the index of words is asked instead. */
+/** Maximum rows scanned by quality; beyond it the word index is used instead. */
 const mostScanned = 12_000
-/** The share of rows that conditions other than words are taken to leave. */
+/** Assumed share of rows that conditions other than words keep. */
 const filtered = 0.1
-/** What the words of a relaxed search may find together. */
+/** Maximum matches of the words of a relaxed search. */
 const mostRelaxed = 4_000
 
 export interface Sought {
   table: Table
   reader: Reader
   query: Query
-  /** Further conditions on `u`. */
+  /** Adds further conditions on `u`. */
   filter(list: Conditions): void
-  /** Whether there are any. */
+  /** Whether there are further conditions. */
   isFiltered: boolean
   offset: number
   limit: number
@@ -31,7 +31,7 @@ export interface Found {
   /** Stops at {@link countedTo}. */
   total: number
   corrected: { from: string; to: string }[]
-  /** What was looked for in the end. */
+  /** The terms used, after corrections. */
   terms: readonly Term[]
 }
 interface RankedRow {
@@ -40,7 +40,7 @@ interface RankedRow {
   total: number
 }
 
-/** Settings that the statements here rely on; a scan of the table would unpack the words of every row. */
+/** Settings that these statements rely on; a table scan would decompress the words of every row. */
 export const searchSettings = {
   enable_seqscan: 'off',
   jit: 'off',
@@ -50,8 +50,8 @@ export const searchSettings = {
 }
 
 /**
- * What matches, in two phases: the best by quality of all that match, then those by their words. Rows are found through the index of
- * words; where a word is so common that this would read much of the table, by quality until enough match.
+ * Searches in two phases: the matches with the highest quality, then their ranking by words. Uses the word index; for words so common that
+ * it would read much of the table, scans by quality until enough rows match.
  */
 export async function search(ask: Ask, sought: Sought): Promise<Found> {
   const { reader, query } = sought
@@ -73,7 +73,7 @@ type Hits = Pick<Found, 'hits' | 'total'>
 
 const matchesAll = (terms: readonly Term[]): string => terms.map(({ query }) => `(${query})`).join(' & ')
 
-/** Rows in which all terms are. Undefined when there are none. */
+/** Rows that contain all terms; undefined if there are none. */
 async function matching(
   ask: Ask,
   sought: Sought,
@@ -82,7 +82,7 @@ async function matching(
 ): Promise<Hits | undefined> {
   const query = matchesAll(terms)
   const share = terms.reduce((all, term) => all * counts.share(term), sought.isFiltered ? filtered : 1)
-  // A row by quality costs some eight of a row by the index, because its words are unpacked.
+  // A row scanned by quality costs about eight index rows, because its words are decompressed.
   const scanned = countedTo / share
   if (scanned <= mostScanned && scanned * 8 < share * counts.rows && !sought.reader.everyOrganisation) {
     const hits = await ranked(ask, sought, terms, counts, (list) => byQuality(sought, list, query))
@@ -91,7 +91,7 @@ async function matching(
   return ranked(ask, sought, terms, counts, (list) => byIndex(sought, list, query))
 }
 
-/** Rows with at least one of the rarest terms, ranked by how much they have of all. */
+/** Rows that contain at least one of the rarest terms, ranked by all terms. */
 function relaxed(ask: Ask, sought: Sought, terms: readonly Term[], counts: WordCounts): Promise<Hits | undefined> {
   const rare: Term[] = []
   let most = 0
@@ -116,8 +116,8 @@ function byQuality({ table, reader, filter }: Sought, list: Conditions, query: s
   const [asked, scopes] = [list.value(query), list.value(reader.scopes)]
   list.parts.push(shownTo(reader, list))
   filter(list)
-  // OFFSET 0 keeps the order: the words of a row that another condition takes out are not unpacked. The function in place of its
-  // operator: the index of words must not be used here.
+  // OFFSET 0 fixes the order of evaluation: words of rows that other conditions exclude are not decompressed. The function replaces its
+  // operator because the word index must not be used here.
   return `SELECT found.* FROM unnest(${scopes}::text[]) AS s(scope) CROSS JOIN LATERAL (
       SELECT u.id, u.quality_score, u.search FROM (
         SELECT u.* FROM (SELECT * FROM ${table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${mostScanned}) u
@@ -126,8 +126,8 @@ function byQuality({ table, reader, filter }: Sought, list: Conditions, query: s
 }
 
 /**
- * The second phase. A term counts by how rare it is, where it stands and how often; neighbours that were typed as such count more, long
- * texts less, quality within bounds. The empty vector is added so that the stored one is unpacked once for all terms.
+ * The second phase. A term's weight depends on its rarity, position and frequency; adjacent words typed together rank higher, long texts
+ * lower, and quality has a bounded influence. Concatenating the empty vector decompresses the stored one once for all terms.
  */
 async function ranked(
   ask: Ask,
@@ -139,7 +139,7 @@ async function ranked(
   const { query, offset, limit } = sought
   const list = conditions()
   const from = candidates(list)
-  // Written out term by term: each query is read once, not once for each row.
+  // Written out per term, so that each query is parsed once instead of once per row.
   const score = terms
     .map(
       (term) =>
@@ -160,7 +160,7 @@ async function ranked(
   const [first] = rows
   if (first) return { hits: rows.map(({ id, score }) => ({ id, score })), total: first.total }
   if (offset === 0) return undefined
-  // A page beyond the last: there may be something before it.
+  // The page is beyond the end; determine whether there are earlier results.
   const before = await ranked(ask, { ...sought, offset: 0, limit: 1 }, terms, counts, candidates)
   return before && { hits: [], total: before.total }
 }

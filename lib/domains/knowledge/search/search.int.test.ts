@@ -7,11 +7,11 @@ import { countScopes, gatherWords, wordsAgain } from './gathering.ts'
 import { wordsHolder } from './words-held.ts'
 
 let test: TestApp
-/** Of one organisation. */
+/** `owner`, `author` and `colleague` belong to one organisation. */
 let owner: Person
 let author: Issued
 let colleague: Issued
-/** Of others. */
+/** `stranger` and `admin` belong to other organisations. */
 let stranger: Issued
 let admin: Issued
 
@@ -29,7 +29,7 @@ afterAll(() => test.close())
 const agent = (of?: Person): Promise<Issued> =>
   issuedAgent(test, ['read', 'write'], { tier: 'enterprise', ...(of && { owner: of }) })
 
-/** A trace about this; gives its id. */
+/** Contributes a trace with this objective; returns its id. */
 async function contribute(
   objective: string,
   {
@@ -73,7 +73,7 @@ const wordsOf = async (like: string): Promise<string[]> =>
   ).map(({ scope }) => scope)
 
 describe('finding', () => {
-  it('finds a unit by words of all its text, whatever their case, accents and endings, and shows where they stand', async () => {
+  it('finds a unit by words of all its texts regardless of case, accents and endings, and highlights them', async () => {
     const id = await contribute('The résumé parser forgets umlauts', {
       more: {
         steps: [
@@ -116,7 +116,7 @@ describe('finding', () => {
     ['readConfigFile', ['readConfigFile', 'read_config_file', 'config', 'readconfigfile']],
     ['max_open_tabs', ['max_open_tabs', 'maxOpenTabs', 'tabs']],
     ['quux.corge.grault', ['quux.corge.grault', 'corge', '"quux.corge"']],
-  ])('finds the identifier %s whole and in parts', async (identifier, asked) => {
+  ])('finds the identifier %s as a whole and by its parts', async (identifier, asked) => {
     const id = await contribute(`About ${identifier} alone`)
     for (const q of asked) expect(await found(q), q).toContain(id)
   })
@@ -144,19 +144,19 @@ describe('finding', () => {
     }
   })
 
-  it('wants all words; where nothing has all, what has the rarest comes first', async () => {
+  it('requires all words; if no unit has all, ranks units with the rarest word first', async () => {
     const both = await contribute('The kestrel watches the marmot')
     const one = await contribute('The kestrel sleeps')
     expect(await found('kestrel marmot')).toEqual([both])
     expect(new Set(await found('kestrel'))).toEqual(new Set([both, one]))
     const neither = await contribute('A pangolin')
-    // What nothing has is left out; what nothing has together is looked for apart.
+    // Words without any match are dropped; words never found together are searched separately.
     expect(await found('marmot tardigrade kestrel')).toEqual([both])
     expect(new Set(await found('marmot pangolin tardigrade'))).toEqual(new Set([both, neither]))
     expect(await found('tardigrade')).toEqual([])
   })
 
-  it('puts first what has the words in its objective, and as neighbours where they are typed as such', async () => {
+  it('ranks matches in the objective first, and adjacent words higher if typed as a phrase', async () => {
     const elsewhere = await contribute('Something else', {
       more: { outcome: { result_summary: 'with a basilisk', confidence: 0.9 } },
     })
@@ -168,7 +168,7 @@ describe('finding', () => {
     expect(await found('"egret heron"')).toContain(apart)
   })
 
-  it('finds nothing of a search that the unit does not have', async () => {
+  it('returns nothing for a word that no unit has', async () => {
     await contribute('plain')
     expect(await found('nothing-has-this-word-at-all-xyzzy')).toEqual([])
   })
@@ -177,11 +177,11 @@ describe('finding', () => {
 describe('typing errors', () => {
   it.each([
     ['photosyntehsis', 'photosynthesis', true],
-    // The stem of the word, which is found as it is.
+    // The stem of the word, which matches directly.
     ['photosynthesi', 'photosynthesis', false],
     ['fotosynthesis', 'photosynthesis', true],
     ['chlorphyll', 'chlorophyll', true],
-  ])('finds %s as %s, and says so where it took another word', async (typed, meant, isCorrected) => {
+  ])('finds %s as %s, and reports the correction', async (typed, meant, isCorrected) => {
     const id = await contribute(`All about ${meant} in leaves`)
     await gather()
     const { json } = await list({ q: typed })
@@ -189,7 +189,7 @@ describe('typing errors', () => {
     expect(json.corrected).toEqual(isCorrected ? [{ from: typed, to: meant }] : undefined)
   })
 
-  it('corrects nothing that something has', async () => {
+  it('does not correct a word that has a match', async () => {
     const id = await contribute('petrichor')
     const other = await contribute('petrichur')
     await gather()
@@ -199,7 +199,7 @@ describe('typing errors', () => {
     expect(await found('petrichor')).toEqual([id])
   })
 
-  it('never by a word that only somebody else’s units have: private, of another organisation, held for review, of a restricted author', async () => {
+  it('never corrects to a word that only occurs in hidden units (private, of another organisation, quarantined, restricted)', async () => {
     const restricted = await agent()
     await contribute('abracadabrant', { visibility: 'private' })
     await contribute('hocuspocusly', { visibility: 'org' })
@@ -213,14 +213,14 @@ describe('typing errors', () => {
       const { json, text } = await list({ q: typed }, stranger)
       expect([json.total, json.corrected, text.includes('corrected')], typed).toEqual([0, undefined, false])
     }
-    // Whoever sees them is helped.
+    // Readers who can see the units get the correction.
     for (const typed of ['abracadabrnt', 'hocuspocsly', 'simsalabimbm'])
       expect(await found(typed), typed).toHaveLength(1)
     expect(await found('opensesmic', restricted)).toHaveLength(1)
   })
 })
 
-describe('what is held back', () => {
+describe('quarantined units', () => {
   const holdBack = (id: string) =>
     test.db.query(undefined, 'UPDATE units SET quarantined_at = now() WHERE id = $1', [id])
 
@@ -228,7 +228,7 @@ describe('what is held back', () => {
     ['held from the start', true],
     ['held after its words were gathered', false],
   ])(
-    'a unit that is %s changes no answer to others: a word that only it has is corrected as one that nothing has',
+    'a unit that is %s does not affect others: a word that only it has is corrected like an unknown word',
     async (_when, isFirst) => {
       const shown = await contribute('kubernetes', { by: stranger })
       const hidden = await contribute('kubernetez')
@@ -251,7 +251,7 @@ describe('what is held back', () => {
     },
   )
 
-  it('nor by its count, which is in no score: the words count for their author alone', async () => {
+  it('do not affect scores by their word counts, which only apply to their author', async () => {
     const own = await contribute('thylacoleonid', { by: stranger, visibility: 'private' })
     await gather()
     await countScopes(test.db)
@@ -266,7 +266,7 @@ describe('what is held back', () => {
   })
 })
 
-describe('who sees what', () => {
+describe('access', () => {
   const word = 'wombatine'
   let network: string
   let org: string
@@ -292,7 +292,7 @@ describe('who sees what', () => {
     ['a stranger', () => stranger, () => [network]],
     ['an admin', () => admin, () => [network, org]],
     ['the restricted author', () => pausedAuthor, () => [network, org, paused]],
-  ])('%s finds and lists exactly what they may see', async (_who, who: () => Who, seen: () => string[]) => {
+  ])('%s finds and lists exactly the visible units', async (_who, who: () => Who, seen: () => string[]) => {
     expect(new Set(await found({ q: word, limit: 100 }, who()))).toEqual(new Set(seen()))
     const all = new Set([network, org, own, held, paused])
     const { json } = await list({ agent_id: author.id, limit: 100 }, who())
@@ -315,7 +315,7 @@ describe('who sees what', () => {
     expect(newest.filter((id) => all.has(id)).sort()).toEqual(seen().sort())
   })
 
-  it('visibility narrows what is seen, and widens nothing', async () => {
+  it('the visibility filter only narrows results', async () => {
     expect(await found({ q: word, visibility: 'private' })).toEqual([own])
     expect(await found({ q: word, visibility: 'org' }, colleague)).toEqual([org])
     expect(await found({ q: word, visibility: 'private' }, colleague)).toEqual([])
@@ -324,7 +324,7 @@ describe('who sees what', () => {
     expect(await found({ visibility: 'org', agent_id: author.id }, stranger)).toEqual([])
   })
 
-  it('anonymous readers are refused until an admin lets them in, and then see the network alone', async () => {
+  it('anonymous readers are rejected until an admin allows them, and then only see network units', async () => {
     const anonymous = (asked: string) => test.fetch('GET', `/v1/knowledge?${asked}`)
     expect((await anonymous(`q=${word}`)).status).toBe(401)
     await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: true } })
@@ -334,13 +334,13 @@ describe('who sees what', () => {
     await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: false } })
   })
 
-  it('a token without the scope is refused', async () => {
+  it('a token without the scope is rejected', async () => {
     const writer = await issuedAgent(test, ['write'])
     const answer = await list({ q: word }, writer)
     expect([answer.status, answer.json.code]).toEqual([403, 'scope_too_small'])
   })
 
-  it('what is erased is found no more, at once, and so are its words', async () => {
+  it('an erased unit and its words are no longer found immediately', async () => {
     const id = await contribute('The last ichthyosaur')
     const other = await contribute('ichthyosaur and a plesiosaur', { visibility: 'private' })
     await gather()
@@ -351,7 +351,7 @@ describe('who sees what', () => {
     expect(await wordsOf('ichthyosaur')).toEqual([`agent:${author.id}`])
   })
 
-  it('the audit log knows that somebody searched, and not what for', async () => {
+  it('the audit log records a search without its words', async () => {
     const searcher = await agent()
     await list({ q: word }, searcher)
     const entries = await test.db.prisma.auditEntry.findMany({ where: { agentId: searcher.id } })
@@ -364,7 +364,7 @@ describe('who sees what', () => {
 })
 
 describe('filters', () => {
-  it('each takes out what does not fit, with a search and without', async () => {
+  it('each excludes non-matching units, with and without a search', async () => {
     const by = await agent()
     const word = 'filterfish'
     const a = await contribute(word, { by, meta: { task_domain: 'biology' } })
@@ -410,7 +410,7 @@ describe('pages', () => {
     ['a search', { q: word }],
     ['a list', { agent_id: '' }],
     ['a list of all scopes', {}],
-  ])('the cursor goes through %s without gaps and without repeating', async (_what, asked: Asked) => {
+  ])('the cursor pages through %s without gaps or duplicates', async (_what, asked: Asked) => {
     const seen: string[] = []
     let pages = 0
     for (let cursor: string | null = ''; cursor !== null; pages++) {
@@ -433,7 +433,7 @@ describe('pages', () => {
     expect(seen.filter((id) => all.includes(id)).toSorted()).toEqual(all.toSorted())
   })
 
-  it('offset and limit cut where they say', async () => {
+  it('offset and limit return the exact range', async () => {
     const whole = await found({ q: word, limit: 100 }, by)
     expect(whole).toHaveLength(23)
     expect(await found({ q: word, limit: 4, offset: 6 }, by)).toEqual(whole.slice(6, 10))
@@ -443,7 +443,7 @@ describe('pages', () => {
     expect(await found({ agent_id: by.id, limit: 4, offset: 6 }, by)).toEqual(listed.slice(6, 10))
   })
 
-  it('a page of very large units ends early and goes on', async () => {
+  it('a page of very large units ends early and the next page continues', async () => {
     const large = await agent()
     const words = Array.from({ length: 5_000 }, () => Math.random().toString(36).slice(2, 12)).join(' ')
     const random = () => `${words} `.repeat(30)
@@ -459,7 +459,7 @@ describe('pages', () => {
     expect(new Set([...first.json.data.map(({ id }: { id: string }) => id), ...rest]).size).toBe(4)
   })
 
-  it('refuses a cursor that was altered, is of another search, or none', async () => {
+  it('a cursor that was altered, belongs to another search or is invalid is rejected', async () => {
     const { json } = await list({ q: word, limit: 5 }, by)
     const listed = await list({ agent_id: by.id, limit: 5 }, by)
     const cases: Asked[] = [
@@ -487,7 +487,7 @@ describe('pages', () => {
   })
 })
 
-describe('bad input', () => {
+describe('invalid input', () => {
   it.each([
     ['empty', ''],
     ['spaces', '   '],
@@ -496,7 +496,7 @@ describe('bad input', () => {
     ['signs of a query language', '& | ! ( ) <-> :* \\'],
     ['ten thousand words', 'word '.repeat(10_000)],
     ['emoji', '🦊🦊'],
-  ])('a search of %s is a 422 that says so', async (_what, q) => {
+  ])('a search for %s returns 422 naming the parameter', async (_what, q) => {
     const answer = await list({ q })
     expect([answer.status, answer.json.code, answer.json.issues[0].path]).toEqual([422, 'invalid', ['query', 'q']])
   })
@@ -513,8 +513,8 @@ describe('bad input', () => {
     ['combining marks', `a${'\u0301'.repeat(900)}`],
     ['half a character', 'a\ud800b'],
     ['all of it at once', '"构建*" %linker_ \ufffe (a|b) ก้'],
-  ])('a search of %s is answered', async (_what, q) => {
-    // A statement that takes 15 seconds is cancelled, and the answer is then 503.
+  ])('a search for %s returns 200', async (_what, q) => {
+    // A statement that takes 15 seconds is cancelled, and the response is then 503.
     expect((await list({ q })).status).toBe(200)
   })
 
@@ -530,14 +530,14 @@ describe('bad input', () => {
     ['from', 'yesterday'],
     ['to', '+275760-09-13T00:00:00Z'],
     ['surprise', '1'],
-  ])('%s=%s is a 422 that names it', async (name, value) => {
+  ])('%s=%s returns 422 naming it', async (name, value) => {
     const answer = await list({ [name]: value })
     expect([answer.status, answer.json.issues[0].path]).toEqual([422, ['query', name]])
   })
 })
 
-describe('the table of words', () => {
-  it('knows a new word after the job, and forgets a former wording with the correction itself', async () => {
+describe('word table', () => {
+  it('gets a new word by the job, and loses an old word with the correction itself', async () => {
     const id = await contribute('an embarrassing zygomorphic mistake')
     expect(await wordsOf('zygomorph')).toEqual([])
     await gather()
@@ -553,7 +553,7 @@ describe('the table of words', () => {
     expect(await wordsOf('actinomorph')).toEqual(['network'])
   })
 
-  it('moves with a unit’s visibility', async () => {
+  it('follows a change of a unit’s visibility', async () => {
     const id = await contribute('a nictitating membrane')
     await gather()
     await test.fetch('PATCH', `/v1/knowledge/${id}`, { token: author.token, body: { visibility: 'private' } })
@@ -562,7 +562,7 @@ describe('the table of words', () => {
     expect(await wordsOf('nictit')).toEqual([`agent:${author.id}`])
   })
 
-  it('has a word as long as a unit has it, within a job’s run, and not once the last has gone, also when the last go at once', async () => {
+  it('keeps a word while any unit has it and removes it with the last, also for concurrent erasures', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, (_, n) => contribute(`sesquipedalian ${n}`)))
     await gather()
     for (const id of ids.splice(0, 3)) {
@@ -582,9 +582,9 @@ describe('the table of words', () => {
     expect(await wordsOf('sesquipedalian')).toEqual([])
   })
 
-  it('never gets a word from a unit that is being erased, whoever comes first', async () => {
+  it('never gets a word from a unit that is being erased, in either order', async () => {
     const gather = () => gatherWords(test.db)
-    // The gatherer came first: the erasure waits until the words are there, and takes them.
+    // The job runs first: the erasure waits until the words are stored, then deletes them.
     const first = await contribute('a xenolithic first')
     const client = await test.db.pool.connect()
     try {
@@ -595,17 +595,17 @@ describe('the table of words', () => {
       await client.query('COMMIT')
       expect((await erased).status).toBe(204)
       expect(await wordsOf('xenolith')).toEqual([])
-      // The erasure came first: the gatherer passes the unit over without waiting, and finds nothing of it later.
+      // The erasure runs first: the job skips the unit without waiting and finds nothing of it later.
       const second = await contribute('a xenolithic second')
       await client.query('BEGIN')
       await client.query('DELETE FROM units WHERE id = $1', [second])
-      // A gatherer that waited for this transaction would be cancelled by the database's lock timeout.
+      // If the job waited for this transaction, the database's lock timeout would cancel it.
       await gather()
       await client.query('COMMIT')
       await gather()
       expect(await wordsOf('xenolith')).toEqual([])
       expect(await test.db.query(undefined, 'SELECT 1 FROM search_news WHERE id = $1', [second])).toEqual([])
-      // So does whoever looks for words again, though nothing of the unit is noted or in the table.
+      // Recovering lost words skips the unit as well, although neither table mentions it.
       const third = await contribute('a xenolithic third')
       await gather()
       await test.db.query(undefined, "DELETE FROM search_words WHERE word = 'xenolith'")
@@ -614,7 +614,7 @@ describe('the table of words', () => {
       await wordsAgain(test.db)()
       await client.query('COMMIT')
       expect(await wordsOf('xenolith')).toEqual([])
-      // And beside a change of the text: the former one does not come back.
+      // The same with a concurrent change of the text: the old word is not stored again.
       const fourth = await contribute('a xenolithic fourth')
       await gather()
       await test.db.query(undefined, "DELETE FROM search_words WHERE word = 'xenolith'")
@@ -629,7 +629,7 @@ describe('the table of words', () => {
     }
   })
 
-  it('gives way: whoever takes words away is not waited for, and keeps them', async () => {
+  it('the job does not wait for transactions that delete words, and continues later', async () => {
     const former = await contribute('a yttrocrasitic unit')
     await gather()
     const client = await test.db.pool.connect()
@@ -637,7 +637,7 @@ describe('the table of words', () => {
       await client.query('BEGIN')
       await client.query('DELETE FROM units WHERE id = $1', [former])
       const latter = await contribute('another yttrocrasitic unit')
-      // A gatherer that waited for this transaction would be cancelled by the database's lock timeout.
+      // If the job waited for this transaction, the database's lock timeout would cancel it.
       expect(await gatherWords(test.db)).toBe(0)
       await client.query('COMMIT')
       expect(await gatherWords(test.db)).toBeGreaterThan(0)
@@ -649,7 +649,7 @@ describe('the table of words', () => {
     }
   })
 
-  it('stands in nobody’s way: units and SOPs are changed, voted on and erased beside the job, and none fails', async () => {
+  it('the job blocks nobody: units and SOPs are changed, voted on and erased concurrently without errors', async () => {
     let isOver = false
     const gathering = (async () => {
       for (let n = 0; !isOver || n === 0; n++) await gatherWords(test.db)
@@ -683,7 +683,7 @@ describe('the table of words', () => {
     })
   })
 
-  it('nobody’s invented words keep others waiting: tens of thousands in each unit, erased beside changes and searches', async () => {
+  it('units with tens of thousands of invented words do not block concurrent erasures, changes and searches', async () => {
     const invented = (n: number) =>
       Array.from({ length: 48_000 }, (_, at) => (at * 4 + n + 500_000).toString(36)).join(' ')
     const own = await Promise.all([0, 1, 2].map((n) => contribute(`an axolotlish unit ${n}`)))
@@ -696,7 +696,7 @@ describe('the table of words', () => {
         }),
       )
     await gather()
-    // A statement that waits 14 seconds for a lock is cancelled, and the answer is then 503.
+    // A statement that waits 14 seconds for a lock is cancelled, and the response is then 503.
     const answers = await Promise.all([
       ...ids.map((id) => test.fetch('DELETE', `/v1/knowledge/${id}`, { token: stranger.token })),
       ...own.map((id) =>
@@ -711,7 +711,7 @@ describe('the table of words', () => {
     expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204, 200, 200, 200, 200, 200])
   })
 
-  it('keeps of each unit the first words by weight, and no data', async () => {
+  it('stores the first words of each unit by weight, and no data', async () => {
     const letters = (n: number) =>
       n
         .toString(26)
@@ -735,7 +735,7 @@ describe('the table of words', () => {
     expect(await found(many.at(-1) ?? '')).toEqual([id])
   })
 
-  it('names no word in what is recorded of an erasure', async () => {
+  it('is not quoted in the records of an erasure', async () => {
     const id = await contribute('a rhododendron secret')
     await gather()
     const erased = await test.fetch('DELETE', `/v1/knowledge/${id}`, {
@@ -750,7 +750,7 @@ describe('the table of words', () => {
     expect(JSON.stringify([row, erased.json])).not.toContain('rhododendron')
   })
 
-  it('loses at once what rows that went in bulk have left', async () => {
+  it('immediately loses the words of rows deleted in bulk', async () => {
     const ids = await Promise.all(['a', 'b'].map((one) => contribute(`the floccinaucinihil word ${one}`)))
     await gather()
     expect(await wordsOf('floccinaucinihil')).toEqual(['network'])
@@ -758,7 +758,7 @@ describe('the table of words', () => {
     expect(await wordsOf('floccinaucinihil')).toEqual([])
   })
 
-  it('a residue is found by any process, and goes', async () => {
+  it('residue is found by any process and erased', async () => {
     const id = await contribute('a defenestrated residue')
     await gather()
     const holder = wordsHolder(test.db)
@@ -772,7 +772,7 @@ describe('the table of words', () => {
     await test.db.query(undefined, 'DELETE FROM units WHERE id = $1', [id])
   })
 
-  it('an erasure asks nothing that grows with the number of words', async () => {
+  it('an erasure runs no query whose cost grows with the number of words', async () => {
     await test.db.query(
       undefined,
       "INSERT INTO search_words (scope, word, units, bearer) SELECT 'network', 'filler' || n, 1, 'kp:trace:filler' FROM generate_series(1, 50000) AS n",
@@ -790,7 +790,7 @@ describe('the table of words', () => {
     }
   })
 
-  it('gives words to what was stored before there was a search', async () => {
+  it('the index job indexes units stored before search existed', async () => {
     const id = await contribute('an antediluvian unit')
     await test.db.query(undefined, 'UPDATE units SET search = NULL WHERE id = $1', [id])
     expect(await found('antediluvian')).toEqual([])
@@ -808,7 +808,7 @@ describe('novelty', () => {
   const noveltyOf = async (id: string) =>
     await test.db.prisma.unit.findUniqueOrThrow({ where: { id }, select: { novelty: true, qualityScore: true } })
 
-  it('is high for what is new, low for a copy in the domain, and moves the quality', async () => {
+  it('is high for new content and low for a copy in the domain, and changes the quality', async () => {
     const meta = { task_domain: 'novelty' }
     const original = await contribute(text(0), { meta })
     const copy = await contribute(text(0), { meta, by: stranger })
@@ -824,7 +824,7 @@ describe('novelty', () => {
     expect((await noveltyOf(elsewhere)).novelty).toBeGreaterThan(0.6)
   })
 
-  it('tells nothing of a unit that its contributor may not see', async () => {
+  it('reveals nothing about a unit that the contributor may not see', async () => {
     const meta = { task_domain: 'novelty kept' }
     await contribute(text(2), { meta, visibility: 'private' })
     await contribute(text(3), { meta, visibility: 'org' })

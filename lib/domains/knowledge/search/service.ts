@@ -17,7 +17,7 @@ interface UnitRow {
   updated_at: Date
 }
 
-/** Finds units. */
+/** Lists and searches units. */
 export function searchService(db: Database) {
   return {
     list: read(listUnits, async (ctx, { query }) => {

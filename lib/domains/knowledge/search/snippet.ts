@@ -4,20 +4,20 @@ import { eachWord, wordsOf } from './words.ts'
 
 export interface Snippet {
   text: string
-  /** UTF-16 offsets into the text, in order, none within another. */
+  /** UTF-16 offsets into the text, in order, without overlaps. */
   highlights: { start: number; end: number }[]
 }
 
-/** Characters of a snippet, … */
+/** Maximum characters of a snippet. */
 const longest = 240
-/** … before its first word, … */
+/** Characters of a snippet before its first match. */
 const before = 60
-/** … of a text that are looked through at once, and of all texts together. */
+/** Characters of a text searched at once, and of all texts in total. */
 const [pieceSize, mostSearched] = [4_000, 96_000]
 
 /**
- * The stretch in which most of the terms stand, the weightiest text first. Bounded work: of a very long text only the beginning is
- * looked through. Undefined where nothing is found there; the beginning of the text is then as good as any.
+ * Returns the section that contains the most terms, searching the most important texts first. The work is bounded: only the beginning of a
+ * very long text is searched. Returns undefined if nothing matches; the text's beginning then serves as a snippet.
  */
 export function snippetOf(texts: readonly WeightedText[], terms: readonly Term[]): Snippet {
   const wanted = new Map<string, number>()
@@ -50,7 +50,7 @@ interface Mark {
   term: number
 }
 
-/** The marks within one snippet's length that belong to most terms; of equals the first. */
+/** The matches within one snippet's length that cover the most terms; the first of equals. */
 function densest(marks: readonly Mark[]): { marks: Mark[]; found: number } | undefined {
   let best: { marks: Mark[]; found: number } | undefined
   const counts = new Map<number, number>()
@@ -73,7 +73,7 @@ function densest(marks: readonly Mark[]): { marks: Mark[]; found: number } | und
 
 const isLow = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
-/** Cuts at spaces where there are any near, never within a character or a mark. */
+/** Cuts at a nearby space if there is one, never within a character or a match. */
 function cut(text: string, marks: readonly Mark[]): Snippet {
   const first = marks[0]?.start ?? 0
   let start = Math.max(0, first - before)
@@ -95,7 +95,7 @@ function cut(text: string, marks: readonly Mark[]): Snippet {
   return { text: text.slice(start, end), highlights }
 }
 
-/** How a text that is shown spells the word; the word itself where none does. */
+/** Returns the word as spelled in a snippet, or unchanged if none contains it. */
 export function spelling(word: string, snippets: readonly Snippet[]): string {
   for (const { text, highlights } of snippets)
     for (const { start, end } of highlights) {

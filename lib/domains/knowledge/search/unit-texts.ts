@@ -1,16 +1,16 @@
 import type { Unit } from '../unit.ts'
 import type { WeightedText } from './vector.ts'
 
-/** Deeper than any unit that was validated goes; beyond it nothing is searched for. */
+/** Maximum nesting depth that is indexed; validated units are less deep. */
 const deepest = 64
 
-/** All text of a unit that can be searched, what it is about first. Of its ids only the end of its own; no times. */
+/** All searchable texts of a unit, main topic first. Of its ids only the last part of its own id is included; times are not. */
 export function textsOf(unit: Unit): WeightedText[] {
   const texts: WeightedText[] = []
   const add = (weight: WeightedText['weight'], text: string | undefined): void => {
     if (text !== undefined && text !== '') texts.push({ weight, text })
   }
-  /** Payloads of any form: texts, numbers and the names of members. */
+  /** Collects texts, numbers and member names of payloads in any form. */
   const collect = (value: unknown, depth = 0): void => {
     if (typeof value === 'string') add('D', value)
     else if (typeof value === 'number') add('D', String(value))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { mostWords, searchVector } from './vector.ts'
 
-it('keeps so many distinct words, the weightiest first, and every place of those', () => {
+it('keeps the maximum number of distinct words, highest weight first, with all their positions', () => {
   const many = Array.from({ length: mostWords + 500 }, (_, n) => `word${n}`).join(' ')
   const vector = searchVector([
     { weight: 'D', text: `${many} basilisk` },

@@ -6,35 +6,32 @@ export interface WeightedText {
   text: string
 }
 
-/** What a `tsvector` can hold (PostgreSQL, "Limitations" of text search): positions to 16,383; 1 MB of words and positions together. */
+/** Limits of a `tsvector` (PostgreSQL, "Limitations" of text search): positions up to 16,383; 1 MB of words and positions together. */
 const lastPosition = 16_383
 const mostBytes = 900_000
-/** Distinct words of one text, so that no text costs the index what a thousand others do. */
+/** Maximum distinct words of one text, which bounds its size in the index. */
 export const mostWords = 6_000
-/** Places kept of one word: more say nothing more of how much a text is about it. */
+/** Maximum positions stored per word; more do not improve ranking. */
 const mostPlaces = 16
 const weights = ['A', 'B', 'C', 'D'] as const
 const marks = ['A', 'B', 'C', ''] as const
 
-/**
- * A `tsvector` in its text form. Words that no longer fit into one are left out, and those beyond {@link mostWords}; weighty texts
- * come first, so that theirs are in it.
- */
+/** Returns a `tsvector` in text form. Words beyond its limits or {@link mostWords} are omitted; texts with high weights are added first. */
 export function searchVector(texts: readonly WeightedText[]): string {
-  /** Of each word its places, times 4, plus the number of their weight. */
+  /** For each word its positions times 4, plus the index of their weight. */
   const places = new Map<string, number[]>()
   let position = 0
   let bytes = 0
   for (const [number, weight] of weights.entries())
     for (const one of texts) {
       if (one.weight !== weight) continue
-      // No two texts are neighbours.
+      // Leave a gap, so that words of different texts are never adjacent.
       position = Math.min(position + 1, lastPosition)
       eachWord(one.text, (word, _start, _end, step) => {
         position = Math.min(position + step, lastPosition)
         const known = places.get(word)
         if (known === undefined) {
-          // At most three bytes for each UTF-16 unit, and what stands beside each word.
+          // At most three bytes per UTF-16 unit, plus the overhead per word.
           bytes += word.length * 3 + 8
           if (bytes < mostBytes && places.size < mostWords) places.set(word, [position * 4 + number])
         } else if (known.length < mostPlaces && position < lastPosition) {

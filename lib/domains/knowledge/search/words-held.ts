@@ -9,7 +9,7 @@ const planOf = (kind: 'unit' | 'skill'): string => `WITH ${holdMembers(kind, '$2
 const countLeftOver = `SELECT ((SELECT count(*) FROM search_words WHERE bearer = ANY($1::text[]))
   + (SELECT count(*) FROM search_news WHERE id = ANY($1::text[])))::int AS n`
 
-/** How many rows an agent's own scope has is noted under the agent's id: no word, so no bearer with whom it would go. */
+/** The row count of an agent's private scope is stored under the agent's id. It is not a word, so no bearer's deletion removes it. */
 const scopesOf = (agents: readonly string[]): string[] => agents.map((agent) => `agent:${agent}`)
 const scopesNoted = `SELECT scope AS id FROM search_words WHERE scope = ANY($1::text[]) AND word = ''`
 const countEmptyScopes = `SELECT count(*)::int AS n FROM search_words w WHERE w.scope = ANY($1::text[]) AND w.word = ''
@@ -35,9 +35,9 @@ async function planned(scope: Scope, tx: Transaction, now: Date): Promise<Planne
 }
 
 /**
- * Answers for the table of words. An item is the id of a row whose words go, or an agent's own scope; a plan goes into ledgers, so it never names words. Every word
- * in the table names its bearer and goes with it, which the database sees to by itself: whether one is left is known from the index
- * of bearers alone, at once, in any process, however many words there are.
+ * Data source of the word table. An item is the id of a row whose words are deleted, or an agent's private scope; plans are stored in
+ * ledgers, so they never contain words. Every word in the table names its bearer, and the database deletes it with the bearer. The index of
+ * bearers therefore shows residue immediately in any process, however many words exist.
  */
 export const wordsHolder = (db: Database): DataHolder => ({
   name: 'knowledge.words',
@@ -59,7 +59,7 @@ export const wordsHolder = (db: Database): DataHolder => ({
   async erase(_scope, plan, tx) {
     const ids = [...plan]
     await byIndex(tx)
-    // The rows first, then their words, as everybody does: nobody waits crosswise. They may be gone already.
+    // Lock the rows first, then their words, in the order used everywhere to avoid deadlocks. The rows may already be deleted.
     await tx.$executeRaw`SELECT 1 FROM units WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
     await tx.$executeRaw`SELECT 1 FROM skills WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
     await tx.$queryRaw`SELECT 1 AS done FROM (SELECT forget_words(${ids}::text[])) AS forgotten`

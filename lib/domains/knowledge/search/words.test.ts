@@ -11,7 +11,7 @@ const places = (text: string) => {
   eachWord(text, (word, start, end) => found.push({ word, start, end }))
   return found
 }
-/** Text of any kind, with what people and programs write among it. */
+/** Text of any kind, including typical output of people and programs. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
@@ -56,7 +56,7 @@ describe('words', () => {
     ['“quoted”—dash…', ['quot', 'dash']],
   ])('of %s', (text, words) => expect(wordsOf(text)).toEqual(words))
 
-  it('stand where they say, in order, within the text', () => {
+  it('have correct offsets, in order, within the text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         let last = 0
@@ -72,7 +72,7 @@ describe('words', () => {
     )
   })
 
-  it('are the same for upper and lower case, for composed and decomposed letters, and next to other words', () => {
+  it('are equal for upper and lower case, composed and decomposed letters, and next to other words', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'abcxyzäöéñçжйωβ'), minLength: 1 }), (text) => {
         expect(wordsOf(text.normalize('NFD'))).toEqual(wordsOf(text))
@@ -82,12 +82,12 @@ describe('words', () => {
     )
   })
 
-  it('hold nothing that means something in a tsvector or a tsquery', () => {
+  it('contain no character with a meaning in a tsvector or tsquery', () => {
     expect(wordsOf('㈠㈡ 一㈠')).toEqual(['一', '二'])
     fc.assert(fc.property(anyText, (text) => wordsOf(text).every((word) => !/['\\:&|!()<>*\s\0]/.test(word))))
   })
 
-  it('every piece of Chinese is found in a text that holds it', () => {
+  it('every piece of Chinese is found in a text that contains it', () => {
     const han = fc.string({
       unit: fc.constantFrom(...'构建失败因为锁文件过期服务器编译的了'),
       minLength: 1,
@@ -111,7 +111,7 @@ describe('words', () => {
     ['marks', '\u0301'],
     ['emoji', '🦊'],
     ['halves of characters', '\ud800'],
-  ])('of two million characters of %s take a moment', (_what, unit) => {
+  ])('of two million characters of %s take little time', (_what, unit) => {
     const text = unit.repeat(2_000_000 / unit.length)
     const vector = searchVector([{ weight: 'D', text }])
     expect(Buffer.byteLength(vector)).toBeLessThan(1_000)
@@ -119,7 +119,7 @@ describe('words', () => {
 })
 
 describe('vectors', () => {
-  it('name every word once, with its places and weights, weighty texts first', () => {
+  it('contain every word once with its positions and weights, high weights first', () => {
     const vector = searchVector([
       { weight: 'D', text: 'linker slow linker' },
       { weight: 'A', text: 'The linker' },
@@ -127,7 +127,7 @@ describe('vectors', () => {
     expect(vector.trim().split(' ').sort()).toEqual(['linker:3A,5,7', 'slow:6', 'the:2A'])
   })
 
-  it('stay within what PostgreSQL takes, however much there is', () => {
+  it('stay within PostgreSQL’s limits for any input', () => {
     const text = Array.from({ length: 400_000 }, (_, n) => `word${n.toString(36)}`).join(' ')
     const vector = searchVector([
       { weight: 'D', text },
@@ -140,7 +140,7 @@ describe('vectors', () => {
 })
 
 describe('queries', () => {
-  it('are made of what tells something, unless there is nothing else', () => {
+  it('omit stop words unless there are no others', () => {
     const words = (text: string) => queryOf(text).terms.map(({ query }) => query)
     expect(words('how do I fix the build')).toEqual(["'fix'", "'build'"])
     expect(words('the')).toEqual(["'the'"])
@@ -150,7 +150,7 @@ describe('queries', () => {
     expect(queryOf('"lock file" package.json').phrases).toEqual(["'lock' <-> 'file'", "'packag' <-> 'json'"])
   })
 
-  it('stay small and well-formed whatever is typed', () => {
+  it('stay small and well-formed for any input', () => {
     fc.assert(
       fc.property(fc.array(anyText, { maxLength: 30 }), (parts) => {
         const { terms, phrases } = queryOf(parts.join(' '))
@@ -168,7 +168,7 @@ describe('snippets', () => {
     { maxLength: 4 },
   )
 
-  it('mark words of the query, in order, within a short text that is part of the whole', () => {
+  it('highlight words of the query, in order, within a short part of the text', () => {
     fc.assert(
       fc.property(weighted, anyText, (texts, asked) => {
         const { terms } = queryOf(asked)
@@ -187,14 +187,14 @@ describe('snippets', () => {
     )
   })
 
-  it('show the stretch with most of the words, also deep in a long text, and cut at spaces', () => {
+  it('show the section with most of the words, also deep in a long text, and cut at spaces', () => {
     const text = `${'filler text '.repeat(3_000)}here the linker is slow today and so on ${'more filler '.repeat(50)}`
     const { text: shown, highlights } = snippetOf([{ weight: 'D', text }], queryOf('linker slow').terms)
     expect(highlights.map(({ start, end }) => shown.slice(start, end))).toEqual(['linker', 'slow'])
     expect(shown).toMatch(/^\S.*\S$/)
   })
 
-  it('take little time of however long a text', () => {
+  it('take little time for very long texts', () => {
     const { highlights } = snippetOf([{ weight: 'D', text: 'lorem ipsum '.repeat(400_000) }], queryOf('linker').terms)
     expect(highlights).toEqual([])
   })
@@ -206,6 +206,6 @@ it.each([
   ['lnker', 'linker', 1],
   ['linekr', 'linker', 1],
   ['linear', 'linker', 2],
-])('from %s to %s it is %i', (one, other, changes) =>
+])('the distance between %s and %s is %i', (one, other, changes) =>
   expect([distance(one, other), distance(other, one)]).toEqual([changes, changes]),
 )

@@ -1,23 +1,22 @@
 import { stemmer } from 'stemmer'
 
 /**
- * The one way in which text becomes words: for the index, for queries, for snippets and for the table of words. Pure and linear.
- *
- * - Upper and lower case, diacritics and compatibility forms (NFKC) are one; English endings go (Porter).
- * - `readFile`, `read_file`, `HTTPServer` are found by their parts and whole (`readfile`).
- * - Chinese and Japanese, which write no spaces, give every character and every pair of neighbours: whatever a dictionary thinks of
- *   the text, a word of it is found. Thai, Lao, Khmer and Burmese give the words of `Intl.Segmenter`.
+ * Splits text into words, for the index, queries, snippets and the word table. Pure and linear.
+ * - Ignores case, diacritics and compatibility forms (NFKC); stems English words (Porter).
+ * - Finds `readFile`, `read_file` and `HTTPServer` by their parts and as a whole (`readfile`).
+ * - Chinese and Japanese have no spaces, so every character and every pair of adjacent characters is a word: a match does not depend on a
+ * dictionary. Thai, Lao, Khmer and Burmese are split by `Intl.Segmenter`.
  */
 
 /**
- * One word: `step` is 0 where it shares the place of the word before it (a whole beside its parts, a pair beside its first character).
- * `start` and `end` are UTF-16 offsets into the text.
+ * Receives one word. `step` is 0 if it shares the position of the previous word (a compound after its parts, a pair after its first
+ * character). `start` and `end` are UTF-16 offsets into the text.
  */
 export type Visit = (word: string, start: number, end: number, step: 0 | 1) => void
 
-/** Longer words are cut: a `tsvector` takes 2 KB, and nobody searches for more. */
+/** Longer words are truncated: a `tsvector` allows 2 KB per word, and nobody searches for longer ones. */
 export const longestWord = 64
-/** Longer runs are data (base64, hashes), no identifiers to be taken apart. */
+/** Longer runs are data (base64, hashes) and are not split like identifiers. */
 const longestIdentifier = 80
 const mostParts = 12
 
@@ -30,14 +29,14 @@ const classes = Uint8Array.from({ length: 128 }, (_, code) => {
   return character === '_' ? underscore : none
 })
 
-/** What was looked up last: words repeat, and their stems cost more than the rest together. Full, it starts anew. */
+/** Cache of recent results: words repeat, and stemming dominates the cost. Cleared when full. */
 const known = new Map<string, readonly string[]>()
 const mostKnown = 1 << 15
 
 const stemmed = (word: string): string => (word.length <= 30 && /^[a-z]{3,}$/.test(word) ? stemmer(word) : word)
 const cut = (word: string): string => (word.length <= longestWord ? word : word.slice(0, longestWord).toWellFormed())
 
-/** The words of one run of ASCII letters, digits and `_`: its parts, and the whole last where there are several. */
+/** Returns the words of a run of ASCII letters, digits and `_`: its parts, then the whole if there are several parts. */
 function taken(run: string): readonly string[] {
   if (run.length > longestIdentifier) return [cut(run.replaceAll('_', '').toLowerCase() || run)]
   const parts = run.match(/[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[A-Z]/g) ?? []
@@ -52,7 +51,7 @@ function identifier(run: string, start: number, end: number, visit: Visit): void
     words = taken(run)
     if (run.length <= longestIdentifier) {
       if (known.size >= mostKnown) known.clear()
-      // A copy: a slice would keep the whole text that it was cut from.
+      // Copy the text: a slice would keep the whole source text in memory.
       known.set(Buffer.from(run, 'latin1').toString('latin1'), words)
     }
   }
@@ -82,7 +81,7 @@ function pairs(text: string, start: number, visit: Visit): void {
   let before: { character: string; start: number; end: number } | undefined
   let at = 0
   for (const character of whole) {
-    // A compatibility form may hold more than it shows: ㈠ is (一).
+    // A compatibility form can contain other characters: ㈠ is (一).
     if (!inWords.test(character)) {
       before = undefined
       at += character.length
@@ -97,7 +96,7 @@ function pairs(text: string, start: number, visit: Visit): void {
   }
 }
 
-/** A stretch that is not ASCII alone. */
+/** Splits a range that contains other characters than ASCII. */
 function foreign(text: string, start: number, end: number, visit: Visit): void {
   for (const run of text.slice(start, end).matchAll(runs))
     for (const piece of run[0].matchAll(scripts)) {
@@ -116,11 +115,11 @@ function foreign(text: string, start: number, end: number, visit: Visit): void {
     }
 }
 
-/** Dashes, quotes, dots and spaces of typography; not the joiners that stand within words. */
+/** Typographic dashes, quotes, dots and spaces, but not the joiners used within words. */
 const isPunctuation = (code: number): boolean =>
   (code >= 0x2000 && code <= 0x206f && code !== 0x200c && code !== 0x200d) || (code >= 0x3000 && code <= 0x3004) || code === 0xa0 || code === 0xfeff // biome-ignore format: a table
 
-/** Calls `visit` for every word of the text, in the order of the text. */
+/** Calls `visit` for every word of the text, in order. */
 export function eachWord(text: string, visit: Visit): void {
   const end = text.length
   let at = 0
@@ -139,7 +138,7 @@ export function eachWord(text: string, visit: Visit): void {
   }
 }
 
-/** The distinct words of a text. */
+/** Returns the distinct words of a text. */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
   eachWord(text, (word) => words.add(word))

@@ -6,7 +6,7 @@ const name = 'erased-0Az9'
 const document = (author: string): string =>
   `---\nname: a-skill\ndescription: Does it.\n${author}\nversion: 1.0 # as it was\ntags: [a, b]\n---\n\n# Text\n\nauthor: somebody\n`
 
-describe('the author in a stored SKILL.md is replaced, and nothing else', () => {
+describe('withAuthor replaces only the author of a stored SKILL.md', () => {
   it.each([
     ['plain', 'author: somebody', `author: ${name}`],
     ['quoted', 'author: "some\\u0062ody"', `author: ${name}`],
@@ -16,7 +16,7 @@ describe('the author in a stored SKILL.md is replaced, and nothing else', () => 
     ['a literal block', 'author: |\n  somebody', `author: ${name}`],
     ['on several lines', 'author: some\n  body', `author: ${name}`],
     ['a quoted key', '"author": somebody', `"author": ${name}`],
-  ])('%s', (_how, before, after) => {
+  ])('supports the form: %s', (_how, before, after) => {
     const changed = withAuthor(document(before), name)
     expect(changed).toBe(document(after))
     expect(parseSkillMd(changed).frontMatter).toMatchObject({
@@ -27,12 +27,12 @@ describe('the author in a stored SKILL.md is replaced, and nothing else', () => 
     })
   })
 
-  it('with line breaks of two characters', () => {
+  it('with CRLF line ends', () => {
     const text = document('author: somebody').replaceAll('\n', '\r\n')
     expect(withAuthor(text, name)).toBe(document(`author: ${name}`).replaceAll('\n', '\r\n'))
   })
 
-  it('where there is none, nothing is guessed', () => {
+  it('throws if there is no author', () => {
     expect(() => withAuthor(document('license: MIT'), name)).toThrow('names no author')
   })
 })

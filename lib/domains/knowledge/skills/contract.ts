@@ -26,7 +26,7 @@ const Files = z
   .max(mostFiles, `takes ${mostFiles} at most`)
   .meta({ description: 'Text files beside SKILL.md' })
 const Visibility = z.enum(visibilities)
-/** SKILL.md under one of two names: clients of the open-source registry of the same name send the second. */
+/** Accepts SKILL.md under two names: clients of the open-source registry of the same name send the second. */
 const named = {
   skill_md: SkillMd.optional(),
   skill_md_content: SkillMd.optional().meta({ description: 'Another name of `skill_md`', deprecated: true }),

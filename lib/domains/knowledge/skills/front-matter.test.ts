@@ -6,8 +6,8 @@ const needed = 'name: a-skill\ndescription: Does one thing.'
 const read = (front: string) => parseSkillMd(skillMd(front))
 const faultsOf = (front: string) => read(front).faults.map(({ line, column, message }) => [line, column, message])
 
-describe('what is read', () => {
-  it('all that the registry knows, each as it was written', () => {
+describe('parsing', () => {
+  it('returns all known fields as written', () => {
     const { frontMatter, faults, warnings } = read(`${needed}
 version: 1.0
 author: "Somebody: else"
@@ -39,16 +39,16 @@ kp:
     ['a number', 'description: 42', '42'],
     ['Chinese', 'description: 读取表格，然后写报告。', '读取表格，然后写报告。'],
     ['a line that goes on', 'description: One\n  two', 'One two'],
-  ])('a description as %s', (_what, description, text) => {
+  ])('accepts a description as %s', (_what, description, text) => {
     expect(read(`name: x\n${description}`).frontMatter?.description).toBe(text)
   })
 
-  it('lines that end as on Windows', () => {
+  it('accepts CRLF line ends', () => {
     const { frontMatter, body } = parseSkillMd(skillMd(needed).replaceAll('\n', '\r\n'))
     expect([frontMatter?.name, body]).toEqual(['a-skill', '\r\n# Title\r\n\r\nDo this.\r\n'])
   })
 
-  it('the tools as a list, and nothing claimed where none are given', () => {
+  it('returns tools as a list, and null if none are declared', () => {
     expect(read(`${needed}\nallowed-tools:\n  - Bash(git:*)\n  - Read`).frontMatter?.allowed_tools).toEqual([
       'Bash(git:*)',
       'Read',
@@ -58,7 +58,7 @@ kp:
     expect(read(needed).frontMatter?.allowed_tools).toBeNull()
   })
 
-  it('what is unusual with a warning: an unknown key, a long description, a name others refuse, no text', () => {
+  it('warns about an unknown key, a long description, a name that others reject, and missing text', () => {
     const told = (front: string, body?: string) => parseSkillMd(skillMd(front, body)).warnings
     expect(told(`${needed}\nmodel: opus`)).toEqual(['"model" is no key that the registry reads; it stays in SKILL.md.'])
     expect(told(`name: x\ndescription: ${'long '.repeat(220)}`)[0]).toContain('1,099 characters')
@@ -68,7 +68,7 @@ kp:
   })
 })
 
-describe('faults, each with its line', () => {
+describe('faults with their lines', () => {
   it.each([
     ['no name', 'description: x', 2, 'name is needed'],
     ['no description', 'name: x', 2, 'description is needed'],
@@ -106,14 +106,14 @@ describe('faults, each with its line', () => {
     ['a list', '- a\n- b', 2, 'key: value'],
     ['a mere text', 'hello', 2, 'key: value'],
     ['nothing', '# a comment', 2, 'key: value'],
-  ])('%s', (_what, front, line, part) => {
+  ])('%s is reported', (_what, front, line, part) => {
     const [first] = faultsOf(front)
     expect(first?.[0]).toBe(line)
     expect(first?.[2]).toContain(part)
     expect(read(front).frontMatter).toBeUndefined()
   })
 
-  it('several at once, with their columns', () => {
+  it('several faults with their columns', () => {
     expect(faultsOf('name: X Y\ndescription: ""\nversion: {a: b}')).toEqual([
       [2, 7, expect.stringContaining('small letters')],
       [3, 14, 'description is needed'],
@@ -126,14 +126,14 @@ describe('faults, each with its line', () => {
     ['nothing', ' ', 'begins with'],
     ['front matter after a blank line', `\n${skillMd(needed)}`, 'begins with'],
     ['front matter without an end', `---\n${needed}\n`, 'does not end'],
-  ])('%s', (_what, text, part) => {
+  ])('%s is reported', (_what, text, part) => {
     expect(parseSkillMd(text).faults).toEqual([
       expect.objectContaining({ line: 1, message: expect.stringContaining(part) }),
     ])
   })
 })
 
-describe('front matter made to be slow', () => {
+describe('front matter crafted to be slow', () => {
   it.each([
     ['a hundred thousand lines', 'a: b\n'.repeat(100_000)],
     ['a line without an end', `name: ${'x'.repeat(5_000_000)}`],
@@ -150,7 +150,7 @@ describe('front matter made to be slow', () => {
     ['steps to the right', Array.from({ length: 240 }, (_, n) => `${' '.repeat(n)}a:`).join('\n')],
     ['a list of thousands', `tags: [${'a, '.repeat(10_000)}]`],
     ['brackets of tools', `allowed-tools: "${'('.repeat(30_000)}"`],
-  ])('%s', (_what, front) => {
+  ])('%s is rejected quickly', (_what, front) => {
     const { faults, frontMatter } = read(front)
     expect(frontMatter).toBeUndefined()
     expect(faults.length).toBeGreaterThan(0)

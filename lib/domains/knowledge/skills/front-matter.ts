@@ -3,7 +3,7 @@ import { type Fault, type FrontMatter, limits } from './rules.ts'
 import { isEmpty, jsonOf, quoted, type ReadText, readYaml, textOf } from './yaml-subset.ts'
 
 export interface ParsedSkillMd {
-  /** Undefined when there are faults. */
+  /** Undefined if there are faults. */
   frontMatter: FrontMatter | undefined
   faults: Fault[]
   warnings: string[]
@@ -12,10 +12,13 @@ export interface ParsedSkillMd {
   texts: ReadText[]
 }
 
-/** Keys of the published format that mean nothing to the registry. */
+/** Keys of the published format that the registry ignores. */
 const others = new Set(['compatibility', 'metadata'])
 
-/** Words of `allowed-tools`: parted by commas and spaces, save within brackets, as in `Bash(git add:*), Read`. */
+/**
+ * Parses `allowed-tools`: names separated by commas and spaces, except within brackets, as in `Bash(git add:*), Read`. Undefined for
+ * unbalanced brackets.
+ */
 function toolsOf(text: string): string[] | undefined {
   const tools: string[] = []
   let depth = 0
@@ -34,8 +37,8 @@ function toolsOf(text: string): string[] | undefined {
 }
 
 /**
- * Reads the front matter of a SKILL.md. Every fault comes with its line and column in `text`. Pure; costs time by the length of the front
- * matter, which is bounded.
+ * Parses the front matter of a SKILL.md. Each fault has its line and column in `text`. Pure; linear in the bounded length of the front
+ * matter.
  */
 export function parseSkillMd(text: string): ParsedSkillMd {
   const { root, fault, faults, texts, body } = readYaml(text)

@@ -16,7 +16,7 @@ const countById = `SELECT ((SELECT count(*) FROM skills WHERE id = ANY($1::text[
   + (SELECT count(*) FROM skill_files WHERE skill_id = ANY($1::text[]))
   + (SELECT count(*) FROM reputation_ledger WHERE subject_id = ANY($1::text[])))::int AS n`
 
-/** Skills with their files and what their authors gained by them. The count is of skills; the rest goes with them. */
+/** Skills with their files and the reputation their authors gained. Counts are in skills; dependent data is deleted with them. */
 export const skillHolder = (db: Database, { withdrawNaming }: Pick<KnowledgeParts, 'withdrawNaming'>): DataHolder => ({
   name: 'knowledge.skills',
   store: 'postgresql',
@@ -45,7 +45,7 @@ export const skillHolder = (db: Database, { withdrawNaming }: Pick<KnowledgePart
     const subject = subjectOf(scope)
     const whose = subject ? { agentId: { in: [...subject.agents] } } : {}
     const { count } = await tx.skill.deleteMany({ where: { id: { in: [...plan] }, ...whose } })
-    // After the skills, as everywhere: a reputation is locked last.
+    // After the skills, because reputations are always locked last.
     if (subject) {
       await byIndex(tx)
       await keepGains(tx, plan, subject.agents)
@@ -53,7 +53,7 @@ export const skillHolder = (db: Database, { withdrawNaming }: Pick<KnowledgePart
     } else await withdraw(tx, plan, manner?.now ?? new Date())
     return count
   },
-  /** What a foreign key should have taken, in its own table; what was gained, by the id that it was gained with. */
+  /** Searches files in their own table, which the foreign key should have cleared, and reputation by the skill's id. */
   async residue(scope, plan, now) {
     const subject = subjectOf(scope)
     const id = skillOf(scope)

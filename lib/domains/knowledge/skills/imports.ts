@@ -13,7 +13,7 @@ import { type PreparedSkill, prepareSkill } from './preparation.ts'
 import { mostFiles } from './rules.ts'
 import { insertSkill } from './storage.ts'
 
-/** A skill as an export gives it; hashes and sizes are made anew. */
+/** A skill in an export; hashes and sizes are recomputed. */
 const SkillRecord = z.object({
   id: SkillId,
   skill_md: z.string().min(1, 'must not be empty'),
@@ -31,12 +31,12 @@ const erased = (id: string): ImportResult => ({
   detail: 'A skill with this id was erased here; the id is not taken again.',
 })
 
-/** Whether the skill of this id is known to the reader and says the same. */
+/** Whether the reader can see a skill with this id and the same content. */
 const selectSame = `SELECT 1 FROM skills u WHERE u.id = $1 AND u.document = $2 AND ${visibleTo('$3::text[]', '$4', '$5::boolean')}
   AND NOT EXISTS (SELECT FROM (SELECT path, sha256 FROM skill_files f WHERE f.skill_id = u.id) AS h
     FULL JOIN json_to_recordset($6::json) AS s(path text, sha256 text) USING (path) WHERE h.sha256 IS DISTINCT FROM s.sha256)`
 
-/** Takes skills of another registry under their ids; they become the importing agent's. */
+/** Imports skills of another registry under their ids; the importing agent becomes their author. */
 export const skillImporter = ({ strict }: { strict: boolean }): Importer<Imported> => ({
   part: 'skills',
   countRefused: countingRefused,
@@ -55,7 +55,7 @@ export const skillImporter = ({ strict }: { strict: boolean }): Importer<Importe
     const { agents, organisation, admin } = readerOf(ctx)
     const now = ctx.gate.clock.now()
     async function stored(tx: Transaction, { id, skill, visibility }: Imported): Promise<ImportResult> {
-      // An id that was erased fails the statement, and with it everything since the savepoint.
+      // An erased id makes the statement fail; the savepoint limits the rollback to this skill.
       await tx.$executeRawUnsafe('SAVEPOINT importing')
       try {
         const placed = { id, author, organisationId, visibility, now, isImport: true }

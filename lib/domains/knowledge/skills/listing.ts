@@ -14,11 +14,11 @@ interface FoundRow extends SkillRow {
   texts: string[]
 }
 
-/** So much of so many files is looked through for a snippet. */
+/** Maximum files, and characters per file, searched for a snippet. */
 const [mostFiles, mostCharacters] = [10, 16_000]
 const texts = `ARRAY[u.document] || ARRAY(SELECT left(f.content, ${mostCharacters}) FROM skill_files f WHERE f.skill_id = u.id ORDER BY f.path LIMIT ${mostFiles})`
 
-/** Skills that the reader may see: with `q` ranked, with a snippet of where they match; else newest first. */
+/** Lists skills visible to the reader: ranked and with snippets if `q` is given, otherwise newest first. */
 export const listing =
   (db: Database) =>
   async (ctx: Context, { query }: Input<typeof listSkills>): Promise<Reply<Output<typeof listSkills>>> => {

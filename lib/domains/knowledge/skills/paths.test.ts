@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pathFault, pathFaults } from './paths.ts'
 
-describe('where a file of a skill may lie', () => {
+describe("paths of a skill's files", () => {
   it.each([
     'a.md',
     'scripts/run.py',
@@ -12,7 +12,7 @@ describe('where a file of a skill may lie', () => {
     'nul-safe.txt',
     'skill.md/x',
     'deep/1/2/3/4/5/6/7',
-  ])('%j', (path) => expect(pathFault(path)).toBeUndefined())
+  ])('accepts %j', (path) => expect(pathFault(path)).toBeUndefined())
 
   it.each([
     ['../../x', 'leaves'],
@@ -51,9 +51,9 @@ describe('where a file of a skill may lie', () => {
     ['skill.MD', 'SKILL.md itself'],
     ['1/2/3/4/5/6/7/8/9', 'deeper'],
     ['x'.repeat(201), '200 characters'],
-  ])('not at %j', (path, part) => expect(pathFault(path)).toContain(part))
+  ])('rejects %j', (path, part) => expect(pathFault(path)).toContain(part))
 
-  it('not where another lies, in whatever letters, and not within a file', () => {
+  it('rejects a path equal to another in any case, or within a file', () => {
     const taken = (...paths: string[]) => pathFaults(paths).map(({ index }) => index)
     expect(taken('a.md', 'b.md', 'a/b.md', 'a/c.md')).toEqual([])
     expect(taken('a.md', 'A.MD')).toEqual([1])
@@ -64,7 +64,7 @@ describe('where a file of a skill may lie', () => {
     expect(taken('x/y/z', 'X/Y')).toEqual([1])
   })
 
-  it('no more than a hundred', () => {
+  it('rejects more than a hundred', () => {
     const paths = Array.from({ length: 101 }, (_, n) => `${n}.md`)
     expect(pathFaults(paths)).toEqual([{ index: 100, message: expect.stringContaining('100') }])
   })

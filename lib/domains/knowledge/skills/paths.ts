@@ -2,19 +2,19 @@ import { mostFiles } from './rules.ts'
 
 const longestPath = 200
 const deepest = 8
-/** Names that Windows keeps for devices, with any ending. */
+/** Device names reserved by Windows, with any extension. */
 const device = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i
 
-/** Two paths that one file system or another takes for the same. */
+/** Equal for two paths that some file system treats as the same. */
 const folded = (path: string): string => path.normalize('NFKC').toLowerCase()
 
-/** Why a file of a skill cannot lie at this path; undefined when it can. */
+/** Why a skill's file cannot have this path; undefined if it can. */
 export function pathFault(path: string): string | undefined {
   if (path === '') return 'is empty'
   if (path.length > longestPath) return `takes ${longestPath} characters at most`
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(path) || !path.isWellFormed()) return 'holds a character that nobody sees'
   if (path !== path.normalize('NFC')) return 'is not composed (NFC)'
-  // Full-width dots and slashes too: some programs read them as the plain ones.
+  // Also check full-width dots and slashes: some programs treat them as ASCII.
   for (const form of [path, path.normalize('NFKC')]) {
     if (form.includes('\\')) return 'takes forward slashes'
     if (form.startsWith('/')) return 'is absolute; it is relative to the skill’s folder'
@@ -33,7 +33,7 @@ export function pathFault(path: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with the paths of a skill's files, each by its index: with one alone, or with one beside an earlier one. */
+/** Faults of a skill's file paths by index: of a path itself, or in relation to an earlier one. */
 export function pathFaults(paths: readonly string[]): { index: number; message: string }[] {
   if (paths.length > mostFiles)
     return [{ index: mostFiles, message: `comes after ${mostFiles} files, which is the most` }]

@@ -21,41 +21,41 @@ export interface SentSkill {
 export interface SkillFile {
   path: string
   content: string
-  /** Bytes in UTF-8. */
+  /** Bytes of UTF-8. */
   size: number
-  /** Of the content as stored, hexadecimal. */
+  /** Of the stored content, hexadecimal. */
   sha256: string
 }
-/** A skill as its rows will be: sanitized, judged, its words taken. Nothing is stored yet. */
+/** A skill ready to be stored: sanitized, scored and indexed. */
 export interface PreparedSkill {
   frontMatter: FrontMatter
-  /** SKILL.md as it is stored. */
+  /** SKILL.md as stored. */
   document: string
   files: SkillFile[]
   undeclaredTools: string[]
-  /** The registry's own, 0–1. */
+  /** The registry's own score, 0–1. */
   quality: number
-  /** A `tsvector` in its text form. */
+  /** A `tsvector` in text form. */
   search: string
-  /** How many texts the sanitizer changed. */
+  /** Number of texts that the sanitizer changed. */
   sanitized: number
-  /** Where. */
+  /** Where the sanitizer changed the skill. */
   sanitizedPlaces: SanitizedPlace[]
 }
-/** All that is to be said of a skill. It can be stored where there are neither faults nor rejections. */
+/** Complete result of examining a skill. It can be stored if there are neither faults nor rejections. */
 export interface Examination {
   skill: PreparedSkill | undefined
   faults: (Fault & { path: Step[] })[]
   rejections: SanitizationError[]
   warnings: string[]
-  /** What its texts hold of others' data; the warnings speak of it. */
+  /** Personal data found in its texts; the warnings mention it. */
   found: readonly FieldFindings[]
 }
 
 const isMarkdown = (path: string): boolean => /\.(?:md|markdown|mdx)$/i.test(path)
 const quoted = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** What YAML's escapes may hide: a text that the sanitizer refuses or would change once it is read. */
+/** Detects content hidden by YAML escapes: a text that the sanitizer would reject or change after parsing. */
 function hidden({ text, place, line, column, key }: ReadText, strict: boolean): SanitizationError | undefined {
   const path = ['skill_md', key]
   try {
@@ -75,13 +75,13 @@ const inText = (path: Step[], text: string, isCode: boolean): FieldFindings[] =>
     return findings.length > 0 ? [{ ...field, findings, path }] : []
   })
 
-/** Its texts where {@link examineSkill} says that they stand. */
+/** Texts under the paths that {@link examineSkill} reports. */
 export const textsOf = ({ document, files }: Pick<PreparedSkill, 'document' | 'files'>) => ({
   skill_md: document,
   files: files.map(({ content }) => ({ content })),
 })
 
-/** Sanitizes and checks everything of a skill, and says all that is wrong. Pure; costs time by its length. */
+/** Sanitizes and checks an entire skill and collects all problems. Pure; linear in its length. */
 export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): Examination {
   const faults: Examination['faults'] = []
   const rejections: SanitizationError[] = []
@@ -163,7 +163,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   }
 }
 
-/** Faults are told by their line in what was sent; those that only cleaning made say so. */
+/** Reports faults with their lines in the sent text, and marks faults that only sanitizing caused. */
 function readable(document: string, sent: string): ParsedSkillMd {
   const parsed = parseSkillMd(document)
   if (parsed.faults.length === 0 || document === sent) return parsed
@@ -179,7 +179,11 @@ const fileOf = (path: string, content: string): SkillFile => ({
   sha256: createHash('sha256').update(content).digest('hex'),
 })
 
-/** From what was sent to what is stored. Throws `SanitizationError`, `too_large`, and `invalid` with every fault and its line. */
+/**
+ * Converts a sent skill to its stored form.
+ * @throws {SanitizationError}
+ * @throws {Problem} `too_large`; `invalid` with every fault and its line
+ */
 export function prepareSkill(
   sent: SentSkill,
   { strict, mostBytes }: { strict: boolean; mostBytes: number },

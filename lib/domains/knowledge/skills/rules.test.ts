@@ -21,7 +21,7 @@ const whole: FrontMatter = {
   allowed_tools: [],
 }
 
-describe('the quality of a skill', () => {
+describe('quality of a skill', () => {
   it.each([
     ['nothing to go by', bare, { bodyLength: 0, files: 0, misrepresents: false }, 0],
     ['a text alone', bare, { bodyLength: 1_000, files: 0, misrepresents: false }, 0.15],
@@ -34,5 +34,5 @@ describe('the quality of a skill', () => {
       { bodyLength: 0, files: 0, misrepresents: false },
       0.06,
     ],
-  ])('%s', (_what, frontMatter, facts, quality) => expect(skillQuality(frontMatter, facts)).toBe(quality))
+  ])('for: %s', (_what, frontMatter, facts, quality) => expect(skillQuality(frontMatter, facts)).toBe(quality))
 })

@@ -1,37 +1,37 @@
-/** Files beside SKILL.md, and the lengths of what its front matter says; characters are UTF-16 units. */
+/** Limits for files next to SKILL.md and for front matter; characters are UTF-16 units. */
 export const mostFiles = 100
 export const limits = {
-  /** Of the front matter as a whole: the longest that is published is a tenth of it. */
+  /** Of the entire front matter: the longest published one has a tenth of it. */
   frontMatter: 32_768,
   name: 64,
   description: 4_096,
-  /** What the published format allows; longer ones are out there, so they are taken with a warning. */
+  /** Limit of the published format. Longer descriptions exist, so they are accepted with a warning. */
   usualDescription: 1_024,
   line: 500,
   tag: 64,
   tags: 50,
   tool: 200,
   tools: 100,
-  /** Objects and lists within each other, and members and elements in all, of kp{…}. */
+  /** Nesting depth and total number of members and elements of `kp`. */
   kpDepth: 8,
   kpMembers: 500,
 } as const
 
-/** What the registry reads of a skill's front matter. */
+/** Front matter fields that the registry reads. */
 export interface FrontMatter {
   name: string
   description: string
   version: string | null
   author: string | null
   license: string | null
-  /** In small letters, each once. */
+  /** Lower case, without duplicates. */
   tags: string[]
-  /** Null where nothing is claimed; empty where the skill claims to need none. */
+  /** Null if absent; empty if the skill declares that it needs no tools. */
   allowed_tools: string[] | null
-  /** As it was given. */
+  /** As sent. */
   kp: Record<string, unknown> | null
 }
-/** What is wrong with a skill, and where: SKILL.md unless another file is named. Lines and columns count from 1. */
+/** A problem of a skill and its position: in SKILL.md unless `file` is set. Lines and columns start at 1. */
 export interface Fault {
   file?: string
   line: number
@@ -42,10 +42,9 @@ export interface Fault {
 const share = (part: number, whole: number): number => Math.min(1, part / whole)
 
 /**
- * The registry's own quality of a skill, 0–1, rounded to four places: three parts how much there is to go by (2,000 characters of
- * text are enough), three how much of its front matter is given (version, author, license, tags, tools), three how well its
- * description says when to use it (120 characters are enough), one whether files come with it. Half of that for a skill that
- * misrepresents itself.
+ * The registry's own quality of a skill, 0–1, rounded to four places: three parts for the length of its text (2,000 characters are enough),
+ * three for complete front matter (version, author, license, tags, tools), three for the length of its description (120 characters are
+ * enough), one for included files. Halved for a skill that misrepresents itself.
  */
 export function skillQuality(
   { description, version, author, license, tags, allowed_tools }: FrontMatter,

@@ -24,14 +24,14 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Eight words in a row from the middle of a text. */
+/** Eight consecutive words from the middle of a text. */
 function middleOf(text: string): string {
   const words = text.slice(text.length / 2).match(/[\p{L}]{4,}/gu) ?? []
   return words.slice(0, 8).join(' ')
 }
 
 describe(`real input: ${origin}`, () => {
-  it('every skill is taken; what differs is what stages 1, 2 and 4 of the sanitizer name; each is found by words from its middle', async () => {
+  it('every skill is accepted, differs only by sanitizer stages 1, 2 and 4, and is found by words from its middle', async () => {
     const { token } = await issuedAgent(test, ['read', 'write'], { tier: 'pro' })
     expect(skills.length).toBeGreaterThan(1)
     const stored = new Map<string, { sent: string; name: string }>()

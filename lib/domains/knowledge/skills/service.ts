@@ -24,7 +24,7 @@ const nameInUse = (name: string): Problem =>
 
 /** Skills: SKILL.md and its files. */
 export function skillsService({ db, erasures, strict, withdrawAnswers, names }: SkillParts) {
-  /** The row locked, for whoever may change it: its author, the author's owner; an admin what is not private. */
+  /** Returns the locked row if the actor may change it: the author, the author's owner, or an admin unless it is private. */
   async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
     const { agents, isAdmin } = ctx.actor
     const [row] = await ctx.tx.$queryRawUnsafe<WholeSkillRow[]>(

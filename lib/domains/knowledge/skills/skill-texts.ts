@@ -1,7 +1,7 @@
 import type { WeightedText } from '../search/vector.ts'
 import type { FrontMatter } from './rules.ts'
 
-/** All text of a skill that can be searched: name and description first, then tags and tools, then its Markdown and files. */
+/** All searchable texts of a skill: name and description first, then tags and tools, then its Markdown and files. */
 export const skillTexts = (
   { name, description, tags, allowed_tools, author }: FrontMatter,
   body: string,

@@ -8,7 +8,7 @@ import type { FrontMatter } from './rules.ts'
 
 type Visibility = SkillSummary['visibility']
 
-/** A row as it is read for a list. */
+/** A row of a list. */
 export interface SkillRow {
   id: string
   agent_id: string
@@ -20,14 +20,14 @@ export interface SkillRow {
   created_at: Date
   updated_at: Date
 }
-/** … and for one skill, with its text and files. */
+/** A row of a single skill, with its text and files. */
 export interface WholeSkillRow extends SkillRow {
   document: string
   files: SkillFile[]
 }
 const listed =
   'u.id, u.agent_id, u.visibility::text, u.front_matter, u.undeclared_tools, u.quality_score, u.version, u.created_at, u.updated_at'
-/** Of the skill `u`. */
+/** Columns of the skill `u`. */
 export const skillColumns = listed
 export const wholeSkillColumns = `${listed}, u.document, coalesce((
   SELECT json_agg(json_build_object('path', f.path, 'size', f.size, 'sha256', f.sha256, 'content', f.content) ORDER BY f.path)
@@ -35,7 +35,7 @@ export const wholeSkillColumns = `${listed}, u.document, coalesce((
 
 export const skillEtag = (version: number): string => `"v${version}"`
 
-/** A row as lists show it. */
+/** The API form of a listed skill. */
 export function summaryOf(row: SkillRow): SkillSummary {
   const { kp: _, ...described } = row.front_matter
   return {
@@ -58,13 +58,13 @@ export const wholeOf = (row: WholeSkillRow): Skill => ({
 })
 
 export interface Placement {
-  /** The id that it had elsewhere; a new one unless given. */
+  /** The id from an export; otherwise a new one is created. */
   id?: string
   author: string
   organisationId: string
   visibility: Visibility
   now: Date
-  /** What was imported earns nothing. */
+  /** Imported skills earn no reputation. */
   isImport?: boolean
 }
 
@@ -74,8 +74,9 @@ async function insertFiles(tx: Transaction, id: string, files: readonly SkillFil
 }
 
 /**
- * Stores a prepared skill with its files, and its author's reputation, within the caller's transaction; the caller audits it. Undefined
- * when the author has a skill of this name, or the id is in use: then nothing was stored. An erased id fails with SQLSTATE KP410.
+ * Stores a prepared skill with its files and its author's reputation in the caller's transaction; the caller writes the audit entry.
+ * Returns undefined without storing anything if the author already has a skill of this name or the id is in use. An erased id fails with
+ * SQLSTATE KP410.
  */
 export async function insertSkill(
   tx: Transaction,
@@ -119,7 +120,10 @@ export async function insertSkill(
   }
 }
 
-/** Writes a skill anew over its locked row: what was wrong becomes no history. Held for review where `isHeld`. Undefined when the author has another of this name. */
+/**
+ * Overwrites a skill's locked row; the old content is not kept. Quarantines the skill if `isHeld`. Returns undefined if the author has
+ * another skill of this name.
+ */
 export async function replaceSkill(
   tx: Transaction,
   row: WholeSkillRow,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toolsUsed, undeclaredTools } from './tool-use.ts'
 
-describe('tools that a text tells its reader to use', () => {
+describe('toolsUsed', () => {
   it.each([
     ['Use WebFetch to load the page.', ['WebFetch']],
     ['search with WebSearch, then WebFetch', ['WebFetch', 'WebSearch']],
@@ -17,7 +17,7 @@ describe('tools that a text tells its reader to use', () => {
     ['Call mcp__github__create_issue.', ['mcp__github__create_issue']],
     ['use the `create_issue` tool', ['create_issue']],
     ['Run these:\n\n```bash\ncurl example.org\n```\n', ['Bash']],
-  ])('%j', (text, tools) => expect(toolsUsed(text).sort()).toEqual(tools))
+  ])('finds the tools in %j', (text, tools) => expect(toolsUsed(text).sort()).toEqual(tools))
 
   it.each([
     'Read the instructions, then write a report and edit it.',
@@ -35,9 +35,9 @@ describe('tools that a text tells its reader to use', () => {
     'Do not run this:\n\n```bash\nrm -rf /\n```\n',
     'Run it:\n\n```python\nprint()\n```\n',
     'Edit() and Write() are methods.',
-  ])('none in %j', (text) => expect(toolsUsed(text)).toEqual([]))
+  ])('finds no tools in %j', (text) => expect(toolsUsed(text)).toEqual([]))
 
-  it('in time that grows with the length', () => {
+  it('takes linear time', () => {
     const attacks = [
       'use the `',
       'mcp__',
@@ -48,13 +48,13 @@ describe('tools that a text tells its reader to use', () => {
       '[:="\'`Bash',
       `${'run '.repeat(8)}\n\`\`\`sh\n`,
     ]
-    // What grows faster than its text runs into the time of the test.
+    // Superlinear work exceeds the test's timeout.
     for (const attack of attacks) expect(toolsUsed(attack.repeat(1_000_000 / attack.length))).toBeInstanceOf(Array)
   })
 })
 
-describe('a skill that misrepresents itself', () => {
-  it('uses tools that its allowed-tools does not name', () => {
+describe('undeclaredTools', () => {
+  it('returns used tools that are missing from allowed-tools', () => {
     expect(undeclaredTools(['Use Bash to run it, and WebFetch.'], ['Read'])).toEqual(['Bash', 'WebFetch'])
     expect(undeclaredTools(['Use Bash to run it.'], [])).toEqual(['Bash'])
     expect(undeclaredTools(['Nothing.', 'mcp__a__b'], ['mcp__c'])).toEqual(['mcp__a__b'])
@@ -68,13 +68,13 @@ describe('a skill that misrepresents itself', () => {
     ['mcp__github__create_issue and WebFetch', ['*']],
     ['use the `pdftotext` tool', ['Bash']],
     ['use the `pdftotext` tool', ['Bash(pdftotext:*)']],
-  ])('is none that says %j and names %j', (text, allowed) => expect(undeclaredTools([text], allowed)).toEqual([]))
+  ])('returns none for %j with %j', (text, allowed) => expect(undeclaredTools([text], allowed)).toEqual([]))
 
-  it('a shell that is bound to commands covers no others', () => {
+  it('returns tools that a shell limited to certain commands does not cover', () => {
     expect(undeclaredTools(['use the `curl` tool'], ['Bash(git:*)'])).toEqual(['curl'])
   })
 
-  it('claims something: where allowed-tools is not given, nothing is', () => {
+  it('returns none without allowed-tools', () => {
     expect(undeclaredTools(['Use Bash to run it.'], null)).toEqual([])
   })
 })

@@ -1,12 +1,12 @@
-/** Tools of agents whose names mean nothing else. */
+/** Names of agent tools that are not used for anything else. */
 const plainNames =
   'WebFetch|WebSearch|MultiEdit|NotebookEdit|NotebookRead|TodoWrite|TodoRead|BashOutput|KillShell|AskUserQuestion|ExitPlanMode|SlashCommand'
-/** Tools whose names are words or programs too: only a form that nobody uses for the word counts. */
+/** Tool names that are also words or programs: they only count in forms that are not used for the word. */
 const wordNames = 'Bash|Read|Write|Edit|Glob|Grep|Task|LS|Agent|Skill'
 const verb = '(?:[Uu]s(?:e|es|ing)|[Cc]all(?:s|ing)?|[Ii]nvok(?:e|es|ing)|[Rr]un(?:s|ning)?)'
 const mark = '[`*"\']{0,3}'
 
-/** Each takes bounded looks from where it stands, so a text costs time by its length. Group 1 is the tool. */
+/** Each pattern has bounded lookarounds, so matching is linear in the text's length. Group 1 is the tool. */
 const forms: readonly RegExp[] = [
   new RegExp(`(?<![\\w.])(${plainNames})(?![\\w])`, 'g'),
   /(?<![\w.])(mcp__\w[\w-]{0,127})/g,
@@ -19,13 +19,13 @@ const forms: readonly RegExp[] = [
   /(?<![\w.])(Read|Write|Edit|Task|LS)\(\s{0,3}(?:file_path|path|subagent_type|description|prompt)\s{0,3}[=:]/g,
   // {"tool": "Bash"}, tool_name: Read
   new RegExp(`\\btool(?:_name|Name)?["']?\\s{0,3}[:=]\\s{0,3}["'\`](${wordNames})["'\`]`, 'g'),
-  // A tool by any name: "use the `create_issue` tool"
+  // Any tool name: "use the `create_issue` tool"
   new RegExp(`\\b${verb}\\s{1,3}(?:the\\s{1,3})?\`([A-Za-z][\\w.-]{1,63})\`\\s{1,3}tool\\b`, 'g'),
 ]
-/** A sentence that says not to use it; looked for within the last 60 characters before the name. */
+/** A negation; searched for in the 60 characters before the name. */
 const negated = /\b(?:not|never|don[’']t|avoid|without|instead of|rather than|no need (?:to|for))\b[^.!?\n]*$/i
 
-/** Shell commands that the reader is told to run: a fence of a shell's after a line that says so. */
+/** Whether the text asks its reader to run shell commands: a shell code fence after a line that says so. */
 function runsShell(text: string): boolean {
   let before = ''
   let fence: string | undefined
@@ -45,7 +45,7 @@ function runsShell(text: string): boolean {
   return false
 }
 
-/** Tools that a text tells its reader to use, by forms that are seldom anything else; each once. Pure and linear. */
+/** Tools that a text asks its reader to use, detected by forms that rarely mean anything else; without duplicates. Pure and linear. */
 export function toolsUsed(text: string): string[] {
   const found = new Set<string>()
   for (const form of forms)
@@ -60,22 +60,22 @@ export function toolsUsed(text: string): string[] {
 const baseOf = (tool: string): string => tool.replace(/\(.*$/s, '').trim()
 const known = new Set(`${plainNames}|${wordNames}`.split('|').map((name) => name.toLowerCase()))
 
-/** Whether one entry of `allowed-tools` covers a tool: by name, by a server of MCP, by a star. */
+/** Whether an entry of `allowed-tools` covers a tool: by name, by MCP server or by wildcard. */
 function covers(entry: string, tool: string): boolean {
   const name = baseOf(entry).toLowerCase()
   const wanted = tool.toLowerCase()
   if (name === '*' || name === wanted) return true
   if (name.endsWith('*')) return wanted.startsWith(name.slice(0, -1))
   if (name.startsWith('mcp__')) return wanted.startsWith(`${name}__`)
-  // A shell runs programs of any name; one that is bound to commands runs those that it names.
+  // A shell runs any program; a shell limited to certain commands covers those it lists.
   if (name === 'bash' && !known.has(wanted) && !wanted.startsWith('mcp__'))
     return !entry.includes('(') || entry.toLowerCase().includes(wanted)
   return false
 }
 
 /**
- * Tools that the texts use and `allowed-tools` does not name, sorted. A skill without `allowed-tools` claims nothing, so it
- * misrepresents nothing: always empty for null. An empty list claims that it needs none.
+ * Tools that the texts use but `allowed-tools` does not list, sorted. A skill without `allowed-tools` declares nothing and misrepresents
+ * nothing: always empty for null. An empty list declares that no tools are needed.
  */
 export function undeclaredTools(texts: readonly string[], allowed: readonly string[] | null): string[] {
   if (allowed === null) return []

@@ -13,32 +13,32 @@ import {
 } from 'yaml'
 import { type Fault, limits } from './rules.ts'
 
-/** One text of the front matter as YAML reads it: its escapes may say what the bare text does not show. */
+/** A text of the front matter as parsed: YAML escapes may reveal content that the source text hides. */
 export interface ReadText {
-  /** The key at the top that it belongs to. */
+  /** The top-level key that contains it. */
   key: string
   text: string
-  /** Where it begins in the whole of SKILL.md, in UTF-16 units. */
+  /** Start offset in SKILL.md, in UTF-16 units. */
   place: number
   line: number
   column: number
 }
 export interface ReadYaml {
-  /** Undefined when there are faults. */
+  /** Undefined if there are faults. */
   root: YAMLMap | undefined
-  /** Notes what is wrong with a node, with its line and column; the first so many. */
+  /** Records a fault of a node with its line and column, up to a maximum number. */
   fault(node: unknown, message: string): void
   faults: Fault[]
   /** Every text and key. */
   texts: ReadText[]
-  /** What comes after the front matter. */
+  /** The text after the front matter. */
   body: string
 }
 
 const mostFaults = 50
 export const quoted = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** Between the first line of three dashes and the next. Nothing is looked at beyond the longest that is taken. */
+/** Extracts the text between the first line of three dashes and the next one. Searches no further than the maximum length. */
 function cut(text: string): { yaml: string; start: number; body: string } | Fault {
   const opening = /^---[ \t]*\r?\n/.exec(text.slice(0, 200))
   if (!opening)
@@ -58,15 +58,15 @@ function cut(text: string): { yaml: string; start: number; body: string } | Faul
   }
 }
 
-/** Bare `null`, `~` or nothing at all. */
+/** `null`, `~` or an empty value. */
 export const isEmpty = (node: unknown): boolean => node == null || (isScalar(node) && node.value === null)
-/** As it was written: a version of 1.0 is not 1. */
+/** Source text of a scalar: a version of 1.0 must not become 1. */
 export const textOf = (node: unknown): string | undefined =>
   isScalar(node) ? (typeof node.value === 'string' ? node.value : node.source) : undefined
 
 /**
- * Reads the YAML before a Markdown text: a subset of YAML 1.2 without anchors, aliases, tags, merge keys and duplicate keys, bounded in
- * length, depth and number of members. Every fault comes with its line and column in `text`. Pure.
+ * Parses the YAML before a Markdown text: a subset of YAML 1.2 without anchors, aliases, tags, merge keys and duplicate keys, limited in
+ * length, depth and number of members. Each fault has its line and column in `text`. Pure.
  */
 export function readYaml(text: string): ReadYaml {
   const parts = cut(text)
@@ -79,7 +79,7 @@ export function readYaml(text: string): ReadYaml {
     version: '1.2',
     schema: 'core',
     merge: false,
-    // Looked for below, with the name; the parser's own search costs time by the square of their number.
+    // Checked below, where the key is reported; the parser's own check takes quadratic time.
     uniqueKeys: false,
     prettyErrors: false,
     logLevel: 'silent',
@@ -87,7 +87,7 @@ export function readYaml(text: string): ReadYaml {
   })
   const placeOf = (offset: number): { line: number; column: number } => {
     const { line, col } = lines.linePos(offset)
-    // The line of dashes comes before.
+    // Add the line of dashes before it.
     return { line: line + 1, column: col }
   }
   const offsetOf = (node: unknown): number =>
@@ -106,7 +106,7 @@ export function readYaml(text: string): ReadYaml {
   const result = (root?: YAMLMap): ReadYaml => ({ root, fault, faults, texts, body })
   if (faults.length > 0) return result()
 
-  /** What YAML can do and front matter must not; every key and text is noted. */
+  /** Reports YAML features that front matter must not use, and collects every key and text. */
   let members = 0
   const check = (node: unknown, key: string, depth: number): void => {
     if (isEmpty(node) && !isScalar(node)) return
@@ -155,7 +155,7 @@ export function readYaml(text: string): ReadYaml {
   return result(faults.length > 0 ? undefined : root)
 }
 
-/** A checked map as plain values. */
+/** Converts a checked map to plain values. */
 export function jsonOf(map: YAMLMap): Record<string, unknown> {
   const plain = (node: unknown): unknown => {
     if (isMap(node)) return jsonOf(node)

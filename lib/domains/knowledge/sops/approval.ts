@@ -6,13 +6,13 @@ import { lockedVisibleSop, type SopRow, storedSop } from './rows.ts'
 export interface Approved {
   row: SopRow
   version: number
-  /** False where it was approved before. */
+  /** False if it was already approved. */
   changed: boolean
 }
 
 /**
- * Marks a wording as approved by the actor, the present one unless told; once: whoever approved first stays named. What the actor may not
- * see it cannot approve either: undefined. Throws `precondition_failed`; `not_found` for a version that is not there or was private.
+ * Approves a version, by default the current one. The first approver stays recorded. Returns undefined if the actor cannot see the SOP.
+ * @throws {Problem} `precondition_failed`; `not_found` for a version that does not exist or was private
  */
 export async function approve(
   ctx: MutationContext,

@@ -17,7 +17,7 @@ const VersionInPath = z
   .transform(Number)
   .pipe(Version)
 
-/** An SOP in its present wording; `approved_version` is the newest wording that was approved. */
+/** An SOP in its current version; `approved_version` is the newest approved version. */
 export const StoredSop = z
   .strictObject({
     ...StoredUnit.shape,
@@ -41,7 +41,7 @@ const facts = {
   approved_at: z.iso.datetime().nullable(),
 }
 const SopVersionFacts = z.strictObject(facts).meta({ id: 'SopVersionFacts' })
-/** One wording of an SOP. */
+/** One version of an SOP. */
 const SopVersion = z.strictObject({ id: SopId, ...facts, unit: StoredUnit.shape.unit }).meta({ id: 'SopVersion' })
 
 const params = z.strictObject({ id: SopId })

@@ -4,7 +4,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { localMigrations } from '#lib/stores/postgres/migration-history.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 
-it('SOPs that were here before there were versions are in their first wording', async () => {
+it('SOPs stored before versions existed become their own first version', async () => {
   const { ownerUrl } = inject('template')
   const at = (database: string) => Object.assign(new URL(ownerUrl), { pathname: `/${database}` }).href
   const name = `test_${randomBytes(6).toString('hex')}`

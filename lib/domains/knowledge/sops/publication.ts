@@ -9,9 +9,10 @@ import type { SopRow } from './rows.ts'
 import type { SkillDocument } from './skill-document.ts'
 
 /**
- * Stores an SOP's document as a skill of the caller's, as visible as the SOP is, so that nothing leaves its organisation by a copy. Another's
- * work earns no reputation. Returns the skill's id. Throws `scope_too_small`, `forbidden`, `conflict`, `too_large`; `content_rejected`
- * where the rules became stricter since the SOP was taken, which counts against nobody.
+ * Stores an SOP as a skill of the caller, with the SOP's visibility, so that a copy never leaves its organisation. A copy of another
+ * author's work earns no reputation. Returns the skill's id.
+ * @throws {Problem} `scope_too_small`, `forbidden`, `conflict`, `too_large`; `content_rejected` if sanitizer rules became stricter since,
+ * which is not counted as a rejection
  */
 export async function publish(
   ctx: MutationContext,

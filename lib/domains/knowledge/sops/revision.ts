@@ -22,26 +22,26 @@ interface LockedRow {
 export interface Revised {
   row: SopRow
   warnings: string[]
-  /** Its texts, and what was found in them. */
+  /** Its texts and the personal data found in them. */
   texts: { value: unknown; found: PreparedUnit['found'] }
-  /** False where the wording was the same. */
+  /** False if the text was unchanged. */
   changed: boolean
   sanitized: number
   sanitizedPlaces: PreparedUnit['sanitizedPlaces']
-  /** It was not held for review before, and is now. */
+  /** Whether this revision put it into quarantine. */
   heldNow: boolean
 }
 
 const isOther = (field: (string | number)[], message: string) => ({ issues: [{ path: field, message }] })
 
-/** Whether they differ at most in who may see it. */
+/** Whether the two differ in visibility at most. */
 const isSameText = (one: Unit, { metadata, ...other }: Unit): boolean =>
   isDeepStrictEqual(one, { ...other, id: one.id, metadata: { ...metadata, visibility: one.metadata.visibility } })
 
 /**
- * Gives an SOP a new wording, with the next number: the row is locked, so that numbers have no gaps however many come at once. Votes were
- * for the wording so far and go with it, novelty is judged anew, and what is held for review stays held. Undefined where there is none that the actor may change.
- * Throws `restricted`, `precondition_failed`, `invalid`, `forbidden`, `content_rejected`.
+ * Adds a version with the next number to an SOP. The row is locked, so concurrent revisions leave no gaps. Votes were for the old version
+ * and are deleted, novelty is computed again, and a quarantine remains. Returns undefined if no such SOP exists that the actor may change.
+ * @throws {Problem} `restricted`, `precondition_failed`, `invalid`, `forbidden`, `content_rejected`
  */
 export async function revise(
   { tx, actor, now }: MutationContext,

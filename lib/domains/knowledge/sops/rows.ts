@@ -14,22 +14,22 @@ export interface SopRow {
   document: Sop
   visibility: 'private' | 'org' | 'network'
   quality_score: number
-  /** Of the row: every change of anything. */
+  /** Row version, incremented by every change. */
   version: number
   created_at: Date
   updated_at: Date
-  /** The number of the present wording, … */
+  /** Number of the current SOP version. */
   wording: number
-  /** … and of the newest approved one. */
+  /** Number of the newest approved SOP version. */
   approved_version: number | null
   approved_at: Date | null
 }
 
 const newestApproved = (column: string): string =>
   `(SELECT v.${column} FROM sop_versions v WHERE v.unit_id = u.id AND v.approved_at IS NOT NULL ORDER BY v.version DESC LIMIT 1)`
-/** Whether a wording of the unit `u` was approved. */
+/** Whether any version of the unit `u` was approved. */
 export const isApproved = 'EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND v.approved_at IS NOT NULL)'
-/** {@link SopRow} of the unit `u`. */
+/** Columns of {@link SopRow} for the unit `u`. */
 export const sopColumns = `u.id, u.agent_id, u.organisation_id, u.document, u.visibility::text AS visibility, u.quality_score, u.version, u.created_at, u.updated_at,
   (SELECT max(v.version) FROM sop_versions v WHERE v.unit_id = u.id) AS wording,
   ${newestApproved('version')} AS approved_version, ${newestApproved('approved_at')} AS approved_at`
@@ -38,33 +38,33 @@ const selectVisible = `SELECT ${sopColumns} FROM units u
   WHERE u.id = $1 AND u.type = 'ExpertSOP' AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
 const rightsOf = ({ agents, organisation, admin }: Reader) => [agents, organisation ?? null, admin] as const
 
-/** The SOP, if the reader may see it. */
+/** Returns the SOP if the reader may see it. */
 export async function visibleSop(db: Database, id: string, reader: Reader): Promise<SopRow | undefined> {
   const [row] = await db.query<SopRow>('read-sop', selectVisible, [id, ...rightsOf(reader)])
   return row
 }
 
-/** The same within a transaction. */
+/** Like {@link visibleSop}, within a transaction. */
 export async function visibleSopWithin(tx: Transaction, id: string, reader: Reader): Promise<SopRow | undefined> {
   const { agents, organisation, admin } = reader
   const [row] = await tx.$queryRawUnsafe<SopRow[]>(selectVisible, id, [...agents], organisation ?? null, admin)
   return row
 }
 
-/** The same once its row is locked against other changes: what it says is as of the lock. */
+/** Like {@link visibleSopWithin}, after locking the row against other changes. */
 export async function lockedVisibleSop(tx: Transaction, id: string, reader: Reader): Promise<SopRow | undefined> {
   await tx.$queryRaw`SELECT FROM units WHERE id = ${id} AND type = 'ExpertSOP' FOR UPDATE`
   return visibleSopWithin(tx, id, reader)
 }
 
-/** The SOP, whoever asks: for what was decided before. */
+/** Returns the SOP without checking access; callers have checked it before. */
 export async function storedSop(tx: Transaction, id: string): Promise<SopRow> {
   const [row] = await tx.$queryRawUnsafe<SopRow[]>(`SELECT ${sopColumns} FROM units u WHERE u.id = $1`, id)
   if (!row) throw new Error('an SOP vanished while it was locked')
   return row
 }
 
-/** Who sees former wordings, and who wrote and approved them: author, its owner, admins. */
+/** Whether the reader sees former versions, and their authors and approvers: the author, its owner and admins do. */
 export const seesFormer = (reader: Reader, row: Pick<SopRow, 'agent_id'>): boolean =>
   reader.admin || reader.agents.includes(row.agent_id)
 

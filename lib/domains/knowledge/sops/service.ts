@@ -27,7 +27,7 @@ import { skillDocument } from './skill-document.ts'
 import { eraseVersion } from './version-erasure.ts'
 import { versionFacts, versionOf, versionsOf } from './versions.ts'
 
-/** The cursor of a list of versions: the time is no part of its order. */
+/** Cursors contain a time, which the order of versions does not use. */
 const epoch = new Date('2000-01-01T00:00:00Z')
 const afterVersion = (cursor: string | undefined, id: string): number | undefined => {
   if (cursor === undefined) return undefined
@@ -36,7 +36,7 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
   return Number(version)
 }
 
-/** SOPs: units of the type ExpertSOP, with every wording that they had. */
+/** SOPs: units of type ExpertSOP with all their versions. */
 export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>) {
   const { db, erasures, strict, withdrawAnswers, names } = parts
 
@@ -47,7 +47,7 @@ export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'str
         table: 'units',
         filters: ['ExpertSOP', domain, approved],
         filter: (list) => {
-          // Said with the word itself: SOPs have an index of their own.
+          // As a literal, so that the partial index on SOPs is used.
           list.parts.push("u.type = 'ExpertSOP'")
           const named = domain === undefined ? undefined : list.value(domain)
           if (named) list.parts.push(`(u.domain = ${named} OR u.document->>'domain' = ${named})`)

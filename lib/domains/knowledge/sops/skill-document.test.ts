@@ -40,7 +40,7 @@ const sopOf = (more: Partial<Sop> = {}): Sop => ({
 })
 
 describe('an SOP as a skill', () => {
-  it('is front matter and a procedure that reads', () => {
+  it('has front matter and a readable procedure', () => {
     const { name, skill_md } = skillDocument(sopOf(), origin)
     expect(name).toBe('restore-a-backup')
     expect(skill_md).toBe(`---
@@ -98,11 +98,11 @@ Tools:
 `)
   })
 
-  it('does not name the expert, whose name is not the exporter’s to spread', () => {
+  it('omits the expert’s name, which the exporter may not disclose', () => {
     expect(skillDocument(sopOf(), origin).skill_md).not.toContain('expert-7')
   })
 
-  it('is read by the registry’s own validation as it was meant', () => {
+  it('is parsed by the registry’s own validation as intended', () => {
     const { faults, warnings, frontMatter } = parseSkillMd(skillDocument(sopOf(), origin).skill_md)
     expect([faults, warnings]).toEqual([[], []])
     expect(frontMatter).toMatchObject({
@@ -125,7 +125,7 @@ Tools:
     expect(skillName({ name }, 'kp:sop:restore')).toBe(expected)
   })
 
-  it('has a name also where neither name nor id has a letter', () => {
+  it('has a name even if neither the SOP’s name nor its id has a letter', () => {
     expect(skillName({ name: '备份' }, 'kp:sop:___')).toBe('sop')
   })
 
@@ -138,7 +138,7 @@ Tools:
     ['an image that tells who reads', '![x](https://evil.test/p.gif)', '![x]\\(https://evil.test/p.gif)'],
     ['an entity', '&lt;script&gt;', '&amp;lt;script&amp;gt;'],
     ['a generic type', 'List<String> a < b', 'List&lt;String> a < b'],
-  ])('a field that holds %s stays text', (_what, instruction, rendered) => {
+  ])('a field that contains %s remains text', (_what, instruction, rendered) => {
     const { skill_md } = skillDocument(sopOf({ decision_tree: [{ step: 1, instruction }] }), origin)
     expect(skill_md).toContain(rendered)
     expect(skill_md.match(/^#+ .*/gm)).toEqual(['# Restore a backup', '## Step 1.', '## Test cases'])
@@ -231,7 +231,7 @@ const fragments = [
     '﹤',
   ],
 ]
-/** What a field can hold: any text that the sanitizer let through. */
+/** Possible field contents: any text that the sanitizer accepts. */
 const field = fc
   .oneof(
     fc.array(fc.constantFrom(...fragments), { minLength: 1, maxLength: 12 }).map((parts) => parts.join('')),
@@ -294,7 +294,7 @@ const anySop = fc
   .filter((sop) => ExpertSOP.safeParse(sop).success)
   .map((sop) => ExpertSOP.parse(sop))
 
-/** Lines that Markdown takes for the beginning of a block, without those inside our fences. */
+/** Lines that begin a Markdown block, except within our fences. */
 function blocksOf(skillMd: string): string[] {
   const body = skillMd.split('\n---\n').slice(1).join('\n---\n')
   const lines: string[] = []
@@ -308,8 +308,8 @@ function blocksOf(skillMd: string): string[] {
   return lines
 }
 
-describe('whatever the fields of an SOP say', () => {
-  it('the document passes the sanitizer and the validation of skills as it is, and has the structure that the SOP has', () => {
+describe('for any fields of an SOP', () => {
+  it('the document passes the sanitizer and skill validation unchanged, with the structure of the SOP', () => {
     fc.assert(
       fc.property(anySop, (sop) => {
         const { name, skill_md } = skillDocument(sop, origin)
@@ -336,7 +336,7 @@ describe('whatever the fields of an SOP say', () => {
     )
   }, 240_000)
 
-  it('time and length grow with the SOP alone: a thousand steps of everything', () => {
+  it('time and size are linear in the SOP: a thousand steps with all features', () => {
     const tree = Array.from({ length: 1_000 }, (_, n) => ({
       step: n,
       instruction: `${'<'.repeat(100)}${'['.repeat(100)}${'\n- '.repeat(30)}`,

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ExpertSOP } from '../unit.ts'
 
 type Sop = z.output<typeof ExpertSOP>
-/** What the document says of where it came from. */
+/** Source of the document, named in its text. */
 export interface Origin {
   id: string
   version: number
@@ -13,21 +13,24 @@ export interface SkillDocument {
   skill_md: string
 }
 
-/** A skill's name: 1–64 lower-case letters, digits and single hyphens. */
+/** Maximum length of a skill's name: 1–64 lower-case letters, digits and single hyphens. */
 const longestName = 64
-/** A skill's description, in UTF-16 units. */
+/** Maximum length of a skill's description, in UTF-16 units. */
 const longestDescription = 1_024
 const longestTag = 64
-/** Names of tools in `allowed-tools`: how many, how long each, and how long in all as JSON, so that the front matter is read whole. */
+/**
+ * Limits of tool names in `allowed-tools`: number, length of each, and total length as JSON, so that the front matter stays within its
+ * limit.
+ */
 const mostTools = { count: 100, each: 200, all: 16_000 }
 
 const controls = /\p{Cc}/gu
-/** A `<`, unless no reader of HTML takes it for the beginning of anything. */
+/** A `<` that an HTML parser could take for the beginning of markup. */
 const opensSomething = /<(?![\s=\d-])/g
 
 /**
- * On one line. What parted two words parts them still: a line break becomes a stroke and a control character one that shows, because a
- * space in their place could make an instruction of words that were none.
+ * Converts to one line. Separated words stay visibly separated: a line break becomes a slash and a control character becomes a visible one,
+ * because a space could turn them into an instruction.
  */
 const flat = (text: string): string =>
   text
@@ -37,20 +40,20 @@ const flat = (text: string): string =>
     .replace(controls, '\uFFFD')
 const firstLine = (text: string): string => /\S[^\n\r]*/.exec(text)?.[0] ?? ''
 
-/** Text of a field as a reader of the front matter gets it: for one who takes it as Markdown or HTML it holds no tag either. */
+/** Text of a field in the front matter. Contains no tag, in case a reader interprets it as Markdown or HTML. */
 const said = (text: string): string => flat(text).replace(opensSomething, '‹')
 
-/** Text of a field within a line of Markdown: no HTML, no entity, no link or image. */
+/** Text of a field within a line of Markdown: no HTML, entity, link or image. */
 const inline = (text: string): string =>
   flat(text)
     .replace(/&(?=#?\w{1,40};)/g, '&amp;')
     .replace(opensSomething, '&lt;')
     .replaceAll('](', ']\\(')
 
-/** What begins a block where it stands first in a line: heading, quotation, table, list, fence, rule, definition. */
+/** Patterns that begin a block at the start of a line: heading, quotation, table, list, fence, rule, definition. */
 const beginsBlock =
   /^(?:[#>|]|[-+*](?:\s|$)|\d{1,9}[.)](?:\s|$)|`{3}|~{3}|(?:=+|-+|(?:[*_-]\s*){3,})$|\[[^\]]*\]:|:?-+:?\s*(?:\||$)|:-)/
-/** The first text of a line: it begins no block of its own. */
+/** Text at the start of a line, escaped so that it does not begin a block. */
 const lineStart = (text: string): string => {
   const line = inline(text)
   return beginsBlock.test(line) ? line.replace(/^\d*/, '$&\\') : line
@@ -64,8 +67,8 @@ const paragraph = (text: string): string =>
 const escaped = (text: string): string =>
   Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
 /**
- * A value as JSON, which YAML reads alike: without `<` before what could be a tag, without what YAML calls unprintable, and without a
- * mark after an escape, whose last letter it would join.
+ * JSON that YAML parses identically: without `<` that could begin a tag, without characters that YAML considers unprintable, and without a
+ * combining mark after an escape, which it would combine with.
  */
 const json = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent)
@@ -74,7 +77,7 @@ const json = (value: unknown, indent?: number): string =>
     .replace(/(\\(?:u[0-9a-f]{4}|.))(\p{M}*)/gu, (_, before: string, marks: string) => before + escaped(marks))
 const fenced = (value: unknown): string => `\`\`\`json\n${json(value, 2)}\n\`\`\``
 
-/** Shortened between words where it can be, and never within what shows as one character. */
+/** Truncates between words where possible, and never within a grapheme. */
 function shortened(text: string, longest: number): string {
   if (text.length <= longest) return text
   const whole = [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text.slice(0, longest * 2))]
@@ -84,11 +87,11 @@ function shortened(text: string, longest: number): string {
     cut = index + segment.length
   }
   const space = text.lastIndexOf(' ', cut)
-  // A joiner has its right to be only between what it joins.
+  // Remove format characters at the end: a joiner is only allowed between the characters that it joins.
   return `${text.slice(0, space > longest / 2 ? space : cut).replace(/[\s\p{Cf}]+$/u, '')}…`
 }
 
-/** A valid name of a skill, made from the SOP's; from its id where no Latin letter or digit is in it. */
+/** A valid skill name derived from the SOP's name, or from its id if the name has no Latin letter or digit. */
 export function skillName({ name }: Pick<Sop, 'name'>, id: string): string {
   const slug = (text: string): string =>
     text
@@ -103,12 +106,12 @@ export function skillName({ name }: Pick<Sop, 'name'>, id: string): string {
 }
 
 const distinct = (texts: Iterable<string>): string[] => [...new Set(texts)]
-/** A comma would part a tag in two; a space in its place could join words that were apart. */
+/** A comma would split a tag; replacing it with a space could join separate words. */
 const tagsOf = ({ domain, metadata }: Sop): string[] =>
   distinct(
     [domain, metadata.task_domain].map((text) => said(text).replace(/,+/g, '-').toLowerCase().normalize('NFC')),
   ).filter((tag) => tag.length <= longestTag)
-/** The tools that it suggests, as far as their names can stand in a list of names; the others stand in the text alone. */
+/** Suggested tools whose names are valid in `allowed-tools`; other names only appear in the text. */
 function toolsOf(sop: Sop): string[] {
   const names = distinct(
     sop.decision_tree.flatMap((step) => (step.tool_suggestions ?? []).map((tool) => said(tool.name))),
@@ -124,7 +127,7 @@ const minutes = (count: number): string => `within ${count} ${count === 1 ? 'min
 function stepOf(step: Sop['decision_tree'][number]): string {
   const parts = [`## Step ${inline(String(step.step))}.`, paragraph(step.instruction)]
   if (step.criteria !== undefined) parts.push('Criteria:', fenced(step.criteria))
-  // No colon follows a field's text, with which it could read as somebody's turn to speak, and more than a space parts two fields.
+  // Field texts are neither followed by a colon, which would look like a speaker's name, nor joined by a mere space.
   const cases = Object.entries(step.conditions ?? {}).map(
     ([condition, { action, sla_min }]) =>
       `- If ${inline(condition)} → ${inline(action)}${sla_min === undefined ? '' : ` (${minutes(sla_min)})`}`,
@@ -136,9 +139,9 @@ function stepOf(step: Sop['decision_tree'][number]): string {
 }
 
 /**
- * An SOP as a SKILL.md: front matter in JSON's notation, then the decision tree as Markdown. Pure. Whatever the fields say, they stay
- * text: nothing in them ends the front matter, begins a heading, a list or code, or is HTML; and what passed the sanitizer as
- * fields passes it as this document, unchanged.
+ * Converts an SOP to a SKILL.md: front matter in JSON notation, then the decision tree as Markdown. Pure. Field contents stay text: they
+ * cannot end the front matter, begin a heading, list or code, or become HTML. Fields that passed the sanitizer pass it unchanged in this
+ * document.
  */
 export function skillDocument(sop: Sop, { id, version, author }: Origin): SkillDocument {
   const name = skillName(sop, id)

@@ -7,7 +7,7 @@ let test: TestApp
 let author: { id: string; token: string }
 let stranger: { id: string; token: string }
 let admin: { id: string; token: string }
-/** Whose agent the author is. */
+/** Owner of the author agent. */
 let owner: Person
 let colleague: { id: string; token: string }
 
@@ -45,7 +45,7 @@ const auditOf = (resourceId: string) =>
   test.db.prisma.auditEntry.findMany({ where: { resourceId }, orderBy: [{ at: 'asc' }, { id: 'asc' }] })
 
 describe('contributing', () => {
-  it('stores an SOP as version 1, gives it back as it was sent, and it is a unit like others', async () => {
+  it('stores an SOP as version 1, returns it as sent, and lists it as a unit', async () => {
     const sent = sop()
     const told = await contribute(sent)
     expect(told.status).toBe(201)
@@ -71,7 +71,7 @@ describe('contributing', () => {
     ])
   })
 
-  it('one that came as any unit, or in a batch, has its version 1 too', async () => {
+  it('an SOP contributed as a unit or in a batch has a version 1 as well', async () => {
     const single = await test.fetch('POST', '/v1/knowledge', { token: author.token, body: sop() })
     const batch = await test.fetch('POST', '/v1/knowledge/batch', {
       token: author.token,
@@ -102,13 +102,13 @@ describe('contributing', () => {
       'content_rejected',
     ],
     ['another author', sop({}, { agent_id: 'somebody' }), 403, 'forbidden'],
-  ])('%s is refused', async (_what, body, status, code) => {
+  ])('rejects %s', async (_what, body, status, code) => {
     const { token } = await test.agent()
     const told = await contribute(body, token)
     expect([told.status, told.json.code]).toEqual([status, code])
   })
 
-  it('a repeated Idempotency-Key stores one; an id in use stays with who has it', async () => {
+  it('a repeated Idempotency-Key stores one SOP; an id in use keeps its owner', async () => {
     const headers = { 'Idempotency-Key': 'sop-once' }
     const [first, second] = await Promise.all([
       contribute(sop(), author.token, headers),
@@ -121,7 +121,7 @@ describe('contributing', () => {
 })
 
 describe('a new version', () => {
-  it('takes the place of the wording, which stays as a former one', async () => {
+  it('replaces the current version, which becomes a former one', async () => {
     const id = await made(sop(step('First wording')))
     const told = await revise(id, sop(step('Second wording')))
     expect(told.status).toBe(200)
@@ -140,7 +140,7 @@ describe('a new version', () => {
     expect(entry).toMatchObject({ agentId: author.id, resourceType: 'sop', details: { version: 2, changed: true } })
   })
 
-  it('is found by its new words, and no more by the old ones', async () => {
+  it('is found by its new words and no longer by the old ones', async () => {
     const id = await made(sop(step('Polish the zymurgy cauldron')))
     await revise(id, sop(step('Polish the quixotic cauldron')))
     const found = async (q: string) => (await get(`/v1/sop?q=${q}`)).json.data.map((one: { id: string }) => one.id)
@@ -148,7 +148,7 @@ describe('a new version', () => {
     expect(await found('zymurgy')).toEqual([])
   })
 
-  it('of the same wording is none', async () => {
+  it('with the same text is not created', async () => {
     const id = await made()
     const before = await get(`/v1/sop/${id}`)
     const { unit } = before.json.data
@@ -158,7 +158,7 @@ describe('a new version', () => {
     expect((await get(`/v1/sop/${id}`)).headers.get('etag')).toBe(before.headers.get('etag'))
   })
 
-  it('is sanitized and judged anew: markup goes, attacks are refused and counted, and nothing changed', async () => {
+  it('is sanitized and scored again: markup is removed, injections are rejected and counted', async () => {
     const { id: own, token } = await test.agent()
     const id = await made(sop(step('Calm')), token)
     const told = await revise(id, sop({ ...step('Keep <b>calm</b>'), validation: { test_cases: [] } }), token)
@@ -175,26 +175,26 @@ describe('a new version', () => {
     }
     expect(await test.db.prisma.contentRejection.count({ where: { agentId: own } })).toBe(3)
     expect(await versions(id, token)).toEqual([2, 1])
-    // What comes after three refusals within an hour is held for review, whichever way it comes.
+    // After three rejections within an hour, changes by any operation are quarantined.
     const held = await revise(id, sop(step('All is well')), token)
     expect(String(held.json.warnings)).toContain('held for review')
     expect([(await get(`/v1/sop/${id}`, token)).status, (await get(`/v1/sop/${id}`, stranger.token)).status]).toEqual([
       200, 404,
     ])
-    // A new wording does not take it out of review.
+    // A new version does not end the quarantine.
     test.clock.advance(61 * 60_000)
     expect((await revise(id, sop(step('All is very well')), token)).status).toBe(200)
     expect((await get(`/v1/sop/${id}`, stranger.token)).status).toBe(404)
   })
 
-  it('can change who sees it', async () => {
+  it('can change the visibility', async () => {
     const id = await made()
     expect((await revise(id, sop({}, { visibility: 'private' }))).json.data.visibility).toBe('private')
     expect((await get(`/v1/sop/${id}`, stranger.token)).status).toBe(404)
     expect((await get('/v1/sop', stranger.token)).text).not.toContain(id)
   })
 
-  it('numbers have no gaps, and no wording is lost, when twelve come at once', async () => {
+  it('twelve concurrent ones get consecutive numbers and none is lost', async () => {
     const id = await made(sop(step('wording 0')))
     const told = await Promise.all(Array.from({ length: 12 }, (_, n) => revise(id, sop(step(`wording ${n + 1}`)))))
     expect(told.map(({ status }) => status)).toEqual(Array(12).fill(200))
@@ -211,7 +211,7 @@ describe('a new version', () => {
     expect(texts.sort()).toEqual(Array.from({ length: 13 }, (_, n) => `wording ${n}`).sort())
   })
 
-  it('with the If-Match of what was read: of twelve at once one passes', async () => {
+  it('with the same If-Match, one of twelve concurrent requests succeeds', async () => {
     const id = await made()
     const etag = (await get(`/v1/sop/${id}`)).headers.get('etag') ?? ''
     const told = await Promise.all(
@@ -230,7 +230,7 @@ describe('a new version', () => {
     ['another id', () => sop({ id: 'kp:sop:other' }), 422, ['id']],
     ['another author', () => sop({}, { agent_id: stranger.id }), 403, ['metadata', 'agent_id']],
     ['another type', () => trace(), 422, undefined],
-  ])('with %s is refused', async (_what, body, status, path) => {
+  ])('with %s is rejected', async (_what, body, status, path) => {
     const id = await made()
     const told = await revise(id, body())
     expect(told.status).toBe(status)
@@ -238,7 +238,7 @@ describe('a new version', () => {
     expect(await versions(id)).toEqual([1])
   })
 
-  it('is the author’s, its owner’s, and of what is shared an admin’s', async () => {
+  it('can be created by the author, its owner, and by an admin if the SOP is shared', async () => {
     const id = await made()
     for (const { token } of [stranger, colleague]) {
       const told = await revise(id, sop(step('mine now')), token)
@@ -254,7 +254,7 @@ describe('a new version', () => {
     expect((await revise(secret, sop(), admin.token)).status).toBe(404)
   })
 
-  it('is refused while the author’s processing is restricted, also to its owner', async () => {
+  it('is rejected while the author is restricted, also for its owner', async () => {
     const { token } = await test.agent()
     const id = await made(sop(), token)
     await test.fetch('DELETE', '/v1/auth/consent', { token })
@@ -270,8 +270,8 @@ describe('a new version', () => {
   })
 })
 
-describe('former wordings', () => {
-  it('are for author, owner and admins; others have the present one and the approved one, and not who wrote them', async () => {
+describe('former versions', () => {
+  it('are visible to author, owner and admins; others see the current and the approved version, without their authors', async () => {
     const id = await made(sop(step('one')))
     await revise(id, sop(step('two')))
     await revise(id, sop(step('three')))
@@ -295,7 +295,7 @@ describe('former wordings', () => {
     ).toEqual(Array(6).fill(422))
   })
 
-  it('of what one may not see are a 404 like the SOP itself, for strangers and other organisations', async () => {
+  it('of a hidden SOP return 404 like the SOP itself, to strangers and other organisations', async () => {
     const secret = await made(sop({}, { visibility: 'private' }))
     const within = await made(sop({}, { visibility: 'org' }))
     for (const path of ['', '/versions', '/versions/1']) {
@@ -311,7 +311,7 @@ describe('former wordings', () => {
     expect((await approve(secret)).status).toBe(404)
   })
 
-  it('stay as private as they were, also once they are approved and a later one is shared', async () => {
+  it('stay as private as they were, even if they are approved and a later one is shared', async () => {
     const id = await made(sop(step('for me'), { visibility: 'private' }))
     await revise(id, sop(step('for us'), { visibility: 'org' }))
     await approve(id)
@@ -328,7 +328,7 @@ describe('former wordings', () => {
     expect((await approve(id, { version: 1 })).status).toBe(404)
   })
 
-  it('are paged with a cursor that is this list’s alone', async () => {
+  it('are paginated with a cursor that is only valid for this list', async () => {
     const id = await made(sop(step('0')))
     for (let n = 1; n < 5; n++) await revise(id, sop(step(String(n))))
     const seen: number[] = []
@@ -348,7 +348,7 @@ describe('former wordings', () => {
     }
   })
 
-  it('go with the SOP when it is erased: no table holds a word of them', async () => {
+  it('are erased with the SOP: no table contains a word of them', async () => {
     const id = await made(sop(step('Feed the axolotlery')))
     await revise(id, sop(step('Clean it')))
     const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })
@@ -373,7 +373,7 @@ describe('former wordings', () => {
 })
 
 describe('approval', () => {
-  it('is an admin’s: of the present wording, or of a named one; audited; once', async () => {
+  it('by an admin applies to the current or a given version, is audited, and happens once', async () => {
     const id = await made(sop(step('one')))
     await revise(id, sop(step('two')))
     const at = test.clock.now().toISOString()
@@ -396,7 +396,7 @@ describe('approval', () => {
     ])
   })
 
-  it('changes the ETag, so that nobody takes the approved for the unapproved', async () => {
+  it('changes the ETag, so that approved and unapproved are not confused', async () => {
     const id = await made()
     const before = (await get(`/v1/sop/${id}`)).headers.get('etag') ?? ''
     await approve(id)
@@ -408,7 +408,7 @@ describe('approval', () => {
     expect((await revise(id, sop(step('x')), author.token, { 'If-Match': before })).status).toBe(412)
   })
 
-  it('is nobody else’s, and there is none of a version that is not there', async () => {
+  it('is rejected for everyone else, and for a version that does not exist', async () => {
     const id = await made()
     for (const { token } of [author, stranger, colleague]) {
       const told = await approve(id, {}, token)
@@ -423,7 +423,7 @@ describe('approval', () => {
     expect((await get(`/v1/sop/${id}`)).json.data.approved_version).toBeNull()
   })
 
-  it('with If-Match is of what was read, and of nothing that came meanwhile', async () => {
+  it('with If-Match applies to the version that was read, not to a later one', async () => {
     const id = await made(sop(step('harmless')))
     const read = (await get(`/v1/sop/${id}`, admin.token)).headers.get('etag') ?? ''
     await revise(id, sop(step('something else')))
@@ -432,7 +432,7 @@ describe('approval', () => {
     expect((await get(`/v1/sop/${id}`)).json.data.approved_version).toBeNull()
   })
 
-  it('twelve at once approve once', async () => {
+  it('of twelve concurrent requests takes effect once', async () => {
     const id = await made()
     const told = await Promise.all(Array.from({ length: 12 }, () => approve(id)))
     expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200]))
@@ -440,7 +440,7 @@ describe('approval', () => {
     expect(entries).toHaveLength(1)
   })
 
-  it('is taken back when the approved wording is rectified, and no former wording tells what was wrong', async () => {
+  it('is revoked when the approved version is rectified, and no former version keeps the wrong text', async () => {
     const id = await made(sop(step('Call Mr Wrongname')))
     await approve(id)
     const told = await test.fetch('PATCH', `/v1/knowledge/${id}`, {
@@ -457,8 +457,8 @@ describe('approval', () => {
   })
 })
 
-describe('the list', () => {
-  it('shows what one may see, newest first, with its filters', async () => {
+describe('list of SOPs', () => {
+  it('returns visible SOPs, newest first, with filters', async () => {
     const { id: agent, token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
     const ids: string[] = []
     for (const [n, visibility] of ['network', 'org', 'private', 'network'].entries()) {
@@ -492,7 +492,7 @@ describe('the list', () => {
   })
 
   it.each(['approved=maybe', 'limit=0', 'limit=101', 'cursor=nonsense', 'q=', 'types=ExpertSOP', 'offset=-1'])(
-    '%s is refused and named',
+    '%s is rejected by name',
     async (query) => {
       const told = await get(`/v1/sop?${query}`)
       expect([told.status, told.json.issues[0].path[1]]).toEqual([422, query.split('=')[0]])
@@ -500,8 +500,8 @@ describe('the list', () => {
   )
 })
 
-describe('as a skill', () => {
-  it('is rendered from the present wording, and valid as it is', async () => {
+describe('exporting as a skill', () => {
+  it('renders the current version as a valid skill', async () => {
     const id = await made(sop({ name: 'Restore <b>a</b> backup' }))
     await revise(id, sop(step('Look first')))
     const told = await exportSkill(id, {}, stranger.token)
@@ -515,7 +515,7 @@ describe('as a skill', () => {
     expect((await auditOf(id)).at(-1)).toMatchObject({ action: 'export', resourceType: 'sop', agentId: stranger.id })
   })
 
-  it('is published as the caller’s own, as visible as the SOP, and earns another’s work nothing', async () => {
+  it('publishes it as the caller’s own with the SOP’s visibility, without reputation for another author’s work', async () => {
     const within = { owner: await signedIn(test, 'person', owner.organisationId) }
     const [expert, agent] = [
       await issuedAgent(test, ['read', 'write'], within),
@@ -538,7 +538,7 @@ describe('as a skill', () => {
     expect([await earned(agent.id), await earned(expert.id)]).toEqual([0, 1])
   })
 
-  it('is published by who may write, with a token', async () => {
+  it('publishing requires a token that can write', async () => {
     const id = await made()
     const reader = await test.agent(['read'])
     const refused = await exportSkill(id, { publish: true }, reader.token)
@@ -552,7 +552,7 @@ describe('as a skill', () => {
     expect((await exportSkill(id, { publish: 'yes' })).status).toBe(422)
   })
 
-  it('of a huge tree is rendered in time, and too large to publish says so', async () => {
+  it('renders a huge tree in time, and rejects publishing it as too large', async () => {
     const { token } = await test.agent()
     const id = await made(
       sop({ decision_tree: Array.from({ length: 1_000 }, (_, n) => ({ step: n, instruction: '<'.repeat(200) })) }),
@@ -564,7 +564,7 @@ describe('as a skill', () => {
   })
 })
 
-describe('stored answers', () => {
+describe('stored responses', () => {
   const secretly = (word: string) => sop({ name: `Handle ${word}`, ...step(`Call ${word} first`) })
   const publishing = (id: string, token: string, key: string) =>
     test.fetch('POST', `/v1/sop/${id}/export-skill`, {
@@ -574,7 +574,7 @@ describe('stored answers', () => {
     })
   const answers = async () => JSON.stringify(await test.db.prisma.idempotencyRecord.findMany())
 
-  it('keep no text of an SOP or of the skill made from it: a repetition reads it anew', async () => {
+  it('contain no text of an SOP or of the exported skill: a retry reads it again', async () => {
     const { token } = await issuedAgent(test, ['read', 'write', 'admin'])
     const id = await made(secretly('zanzibar'), token)
     const first = await publishing(id, token, 'publish-1')
@@ -589,7 +589,7 @@ describe('stored answers', () => {
     expect(await answers()).not.toContain('zanzibar')
   })
 
-  it('that name an erased skill go with it, under whatever id they were kept, and the receipt counts them', async () => {
+  it('that name an erased skill are deleted with it under any resource id, and counted in the receipt', async () => {
     const { token } = await issuedAgent(test, ['read', 'write'])
     const id = await made(secretly('mombasa'), token)
     const skillId: string = (await publishing(id, token, 'publish-2')).json.data.skill_id
@@ -613,7 +613,7 @@ describe('stored answers', () => {
     expect(await test.db.prisma.skill.count({ where: { id: skillId } })).toBe(0)
   })
 
-  it('are verified by their own text: one that its columns say nothing of is found, and no other of a longer id', async () => {
+  it('are verified by their content: an unindexed mention is found, a longer id is not', async () => {
     const holder = test.app.holders.find(({ name }) => name === 'idempotency.answers')
     const id = 'kp:skill:hidden_1'
     const keep = (key: string, body: object, headers = {}) =>
@@ -630,13 +630,13 @@ describe('stored answers', () => {
   })
 })
 
-describe('a former wording', () => {
+describe('erasing a former version', () => {
   const eraseVersion = (id: string, version: number, token = author.token, headers: Record<string, string> = {}) =>
     test.fetch('DELETE', `/v1/sop/${id}/versions/${version}`, { token, headers })
   const naming = (expert: string) =>
     sop({ source: { type: 'human_expert', expert_id: expert, credentials: [] }, ...step(`Ask ${expert}`) })
 
-  it('with wrong data is erased for every reader: others read an older approved one; it is audited, and stored answers go', async () => {
+  it('hides it from every reader; others read an older approved one; it is audited, and stored responses are deleted', async () => {
     const headers = { 'Idempotency-Key': 'former-1' }
     const told = await contribute(naming('Mistaken Name'), author.token, headers)
     const id: string = told.json.data.id
@@ -662,7 +662,7 @@ describe('a former wording', () => {
     expect(await versions(id)).toEqual([4, 3])
   })
 
-  it('is not erased where it is the present one, not there, another’s, stale, or under a hold on anybody it names', async () => {
+  it('is rejected for the current version, a missing one, another author’s, a stale ETag, or a legal hold on anyone it names', async () => {
     const expert = await issuedAgent(test, ['read'])
     const id = await made(naming(expert.id))
     const before = (await get(`/v1/sop/${id}`)).headers.get('etag') ?? ''
@@ -677,11 +677,11 @@ describe('a former wording', () => {
     expect((await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })).json.code).toBe('held')
     await test.db.prisma.legalHold.deleteMany({ where: { id: 'hold_former' } })
     expect(await versions(id)).toEqual([2, 1])
-    // An admin, of what was shared.
+    // An admin can erase a version that was shared.
     expect((await eraseVersion(id, 1, admin.token)).status).toBe(204)
   })
 
-  it('is in the export of the expert whom it names: what the expert may read, and to an admin all', async () => {
+  it('exports contain it for the expert it names: readable versions, and all for an admin', async () => {
     const expert = await issuedAgent(test, ['read'])
     const id = await made(naming(expert.id))
     await approve(id)
@@ -704,8 +704,8 @@ describe('a former wording', () => {
   })
 })
 
-describe('whoever comes with a revoked token', () => {
-  it('is refused everywhere, also for a repetition of what was done before', async () => {
+describe('a revoked token', () => {
+  it('is rejected everywhere, also for an idempotent retry', async () => {
     const agent = await issuedAgent(test, ['read', 'write', 'admin'])
     const headers = { 'Idempotency-Key': 'approve-once' }
     const id = await made(sop(), agent.token)

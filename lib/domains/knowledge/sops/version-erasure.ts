@@ -12,8 +12,8 @@ interface LockedRow {
 }
 
 /**
- * Erases one former wording of an SOP, for whoever may revise it. The present one stays. False where there is none that the actor may
- * change. Throws `precondition_failed`, `conflict` for the present wording, `not_found`, `held`.
+ * Erases one former version of an SOP. Returns false if no such SOP exists that the actor may change.
+ * @throws {Problem} `precondition_failed`, `conflict` for the current version, `not_found`, `held`
  */
 export async function eraseVersion(
   { tx, actor, now }: MutationContext,
@@ -40,7 +40,7 @@ export async function eraseVersion(
   const gone = await tx.$executeRaw`DELETE FROM sop_versions v WHERE v.unit_id = ${id} AND v.version = ${version}
     AND (v.document->'metadata'->>'visibility' <> 'private' OR ${actor.agents.includes(agent_id)})`
   if (gone === 0) throw new Problem('not_found', 'The SOP has no such version, or it is not yours to erase.')
-  // It may have been the newest approved one, which others read with the SOP.
+  // The erased version may have been the newest approved one, which others read with the SOP.
   await tx.unit.update({ where: { id }, data: { version: { increment: 1 } } })
   return true
 }

@@ -4,9 +4,10 @@ import { type Sop, type SopRow, seesFormer, type VersionRow } from './rows.ts'
 
 const columns = 'v.version, v.created_by, v.created_at, v.approved_by, v.approved_at'
 /**
- * What may be read of the SOP $1, which the reader sees: its own ($2) all of it; of another's, wordings that were shared with the reader
- * when they were the present one ($4: it is of the organisation), and of these an admin ($3) all, everybody else the present one $5 and the
- * newest approved one $6. A wording that was private stays so when a later one is shared.
+ * Versions of SOP $1 that the reader may read; the reader must be able to see the SOP. $2: it is the reader's own, which allows all. Of
+ * others' SOPs, only versions that were shared with the reader while current ($4: the SOP belongs to the reader's organisation); of these
+ * an admin ($3) reads all, everyone else the current one ($5) and the newest approved one ($6). A version that was private stays private
+ * when a later one is shared.
  */
 const readable = `v.unit_id = $1 AND ($2::boolean OR (
   v.document->'metadata'->>'visibility' = ANY(CASE WHEN $4::boolean THEN '{network,org}' ELSE '{network}' END::text[])
@@ -20,10 +21,10 @@ const valuesOf = (sop: SopRow, { agents, admin, organisation }: Reader): unknown
   sop.approved_version,
 ]
 
-/** How far a total is counted. */
+/** Totals stop counting here. */
 const countedTo = 1_001
 
-/** Wordings without their text, newest first, and how many there are. */
+/** Lists versions without their text, newest first, and their total. */
 export async function versionsOf(
   db: Database,
   sop: SopRow,
@@ -46,7 +47,7 @@ export async function versionsOf(
   return { rows, total: count?.n ?? 0 }
 }
 
-/** One wording with its text; undefined where there is none, or none that the reader sees. */
+/** Returns one version with its text; undefined if it does not exist or the reader may not see it. */
 export async function versionOf(
   db: Database,
   sop: SopRow,
@@ -61,7 +62,7 @@ export async function versionOf(
   return row
 }
 
-/** Others learn when a wording was written and approved, and not by whom: an account is not theirs to know. */
+/** Others see when a version was created and approved, but not by whom: accounts are personal data. */
 export const versionFacts = (sop: SopRow, reader: Reader, row: VersionRow) => {
   const showsWho = seesFormer(reader, sop)
   return {
