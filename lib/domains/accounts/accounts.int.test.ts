@@ -203,7 +203,7 @@ describe('sign-in', () => {
     expect(await refused(accounts.signIn({ email, password }, visit))).toMatchObject({ code: 'rate_limited' })
   })
 
-  test('from other networks works while one subnet has used up its attempts, whichever of its addresses it uses', async () => {
+  test('sign-in from other networks works while one subnet has used up its attempts, whichever of its addresses it uses', async () => {
     for (const address of ['2001:db8:0:1::', '192.0.2.66']) {
       const told = await Promise.all(
         Array.from({ length: 40 }, (_, host) => {
@@ -405,7 +405,7 @@ describe('a session', () => {
     })
   })
 
-  test('of another person returns the same not_found as an unknown session', async () => {
+  test('a session of another person returns the same not_found as an unknown session', async () => {
     const mine = await open()
     const strangeId = newId('ses')
     const strange = await db.transaction(async (tx) => {
@@ -570,7 +570,7 @@ describe('a notice', () => {
     }
   })
 
-  test('to a deleted person is dropped', async () => {
+  test('a notice to a deleted person is dropped', async () => {
     const before = letters().length
     await db.transaction((tx) =>
       accounts.notify(tx, { kind: 'token-revoked', accountId: 'usr_gone', keyPrefix: 'kp_AbCdEfGh' }),

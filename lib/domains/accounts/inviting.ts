@@ -79,7 +79,7 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
     throw new Problem('wrong_state', 'This account is closed: no letter with a link goes to it. Open it again first.')
   await boundLetters(tx, row.id, { purpose: 'invitation', by: 'admin' }, now)
   await endLinks(tx, row.id, now)
-  // The invitation expires a time after its last email: see `uninvite`.
+  // The account is deleted 30 days after its last email unless it is accepted: see `removeUninvited`.
   await tx.account.update({ where: { id: row.id }, data: { updatedAt: now } })
   await enqueueNotice(tx, { kind: 'invitation', accountId: row.id, at: now.toISOString() })
 }

@@ -113,7 +113,7 @@ describe('an invitation', () => {
     )
   })
 
-  it('whose email the mail server rejects is sent later, and the rejected emails do not count', async () => {
+  it('an invitation is sent later when the mail server rejects its email, and the rejected emails do not count', async () => {
     const admin = await signedIn(kit.test, 'admin')
     const email = `${newId('mail').toLowerCase()}@example.org`
     await invite(admin.cookie, { email })
@@ -170,7 +170,7 @@ describe('an invitation', () => {
     expect((await test.fetch('GET', '/api/members')).status).toBe(401)
   })
 
-  it('by a manager does not reveal or reserve an address, and can be withdrawn', async () => {
+  it('an invitation by a manager does not reveal or reserve an address, and can be withdrawn', async () => {
     const { test } = kit
     const [manager, rival, admin] = [
       await signedIn(test, 'manager'),
@@ -228,7 +228,7 @@ describe('an invitation', () => {
     expect(await rows('SELECT 1 FROM deletion_audit_log WHERE scope::text LIKE $1', `%${id}%`)).toHaveLength(1)
   })
 
-  it('that is withdrawn still counts against the daily limit of fifty', async () => {
+  it('a withdrawn invitation still counts against the daily limit of fifty', async () => {
     const { test } = kit
     const manager = await signedIn(test, 'manager')
     await rows(
@@ -268,7 +268,7 @@ describe('an invitation', () => {
     expect((await one(await signedIn(test, 'manager', manager.organisationId))).status).toBe(201)
   })
 
-  it('that nobody accepts is deleted with its account 30 days after the last email, unless other records refer to it', async () => {
+  it('an unaccepted invitation is deleted with its account 30 days after the last email, unless other records refer to it', async () => {
     const { test } = kit
     const day = 24 * hour
     const made = async (extra: object = {}) => {
@@ -399,7 +399,7 @@ describe('a password reset', () => {
     expect((await use(codeIn(email))).status).toBe(410)
   })
 
-  it("requested by strangers does not prevent an admin's reset or an invitation", async () => {
+  it("resets requested by strangers do not prevent an admin's reset or an invitation", async () => {
     const { email, id } = await settled()
     kit.test.clock.advance(hour + 1)
     const admin = await signedIn(kit.test, 'admin')

@@ -14,7 +14,7 @@ describe('passwordFault', () => {
     ['abababababab1212', 'repetitive'],
     ['a quiet harbour at noon', undefined],
     ['静かな港で昼ご飯を食べました', undefined],
-  ])('for %s returns %s', (next, fault) => expect(passwordFault(next, 'the one I have now', email)).toBe(fault))
+  ])('passwordFault of %s is %s', (next, fault) => expect(passwordFault(next, 'the one I have now', email)).toBe(fault))
 
   test('returns is_current for another Unicode composition of the same password', () =>
     expect(passwordFault('caf\u0065\u0301 au lait', 'caf\u00e9 au lait', email)).toBe('is_current'))

@@ -128,7 +128,7 @@ describe('a token', () => {
     expect(admins).toBe(0)
   })
 
-  it('with scope admin expires after at most 90 days', async () => {
+  it('a token with scope admin expires after at most 90 days', async () => {
     const admin = await signedIn(test, 'admin')
     const agent = await issuedAgent(test, ['read'], { owner: admin })
     const end = new Date(test.clock.now().getTime() + 90 * day).toISOString()
@@ -146,7 +146,7 @@ describe('a token', () => {
     expect((await test.fetch('GET', '/v1/auth/me', { token: made.json.data.api_key })).status).toBe(401)
   })
 
-  it('created by an admin for an agent of somebody else is marked, and the owner gets an email', async () => {
+  it('a token created by an admin for an agent of somebody else is marked, and the owner gets an email', async () => {
     const [owner, admin] = [await signedIn(test), await signedIn(test, 'admin')]
     const agent = await issuedAgent(test, ['read'], { owner })
     const listed = async () => {

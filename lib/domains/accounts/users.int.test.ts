@@ -113,7 +113,7 @@ describe('GET /api/admin/users', () => {
     expect(await rows("SELECT 1 FROM audit_entries WHERE details::text ILIKE '%ada%'")).toEqual([])
   })
 
-  it('of one user returns sessions, agents, open requests and the last email', async () => {
+  it('GET /api/admin/users/{id} returns sessions, agents, open requests and the last email', async () => {
     const person = await signedIn(test)
     await issuedAgent(test, ['read'], { owner: person })
     await test.fetch('POST', '/api/privacy/requests', { ...person, body: { kinds: ['access'] } })
@@ -222,7 +222,7 @@ describe('the last active admin', () => {
     await rows('UPDATE accounts SET suspended_at = NULL WHERE id = $1', leaving.accountId)
   })
 
-  it('of two admins who close or demote each other concurrently one remains', async () => {
+  it('one admin remains when the last two close or demote each other concurrently', async () => {
     for (let round = 0; round < 5; round++) {
       await clear()
       const other = await signedIn(test, 'admin')
@@ -300,7 +300,7 @@ describe('the last active admin', () => {
 })
 
 describe("one's own account", () => {
-  it('without a password reports that, and rejects password changes and proofs', async () => {
+  it('an account without a password reports that, and rejects password changes and proofs', async () => {
     const person = await signedIn(test)
     expect((await me(person)).json.data.has_password).toBe(true)
     await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', person.accountId)

@@ -27,7 +27,7 @@ export async function recordDeletion(
 
 /** SQL expressions for the values that {@link deletionRows} inserts, such as parameter numbers. */
 export interface DeletionPlaces {
-  /** The result of `uuidsInSql.value()`. */
+  /** Parameter with the result of `uuidsInSql.value()`. */
   uuids: string
   at: string
   requestedBy: string

@@ -290,7 +290,7 @@ describe('a step', () => {
     expect((await view(runId)).state).toBe('done')
   })
 
-  it('is stuck after 8 failures, blocks later steps, records a fault code, and continues after a retry', async () => {
+  it('a failing step is stuck after 8 attempts, blocks later steps, records a fault code, and continues after a retry', async () => {
     const { subject } = await somebody({ agents: 1 })
     control.beforeErase = () => {
       throw new Error('a secret of somebody')
@@ -481,7 +481,7 @@ describe('the erasure ledger', () => {
 })
 
 describe('a legal hold', () => {
-  it('on a unit keeps the unit and its agent, and its release completes the run under the same receipt', async () => {
+  it('a hold on a unit keeps the unit and its agent, and its release completes the run under the same receipt', async () => {
     const { subject, agents, units, person } = await somebody()
     const kept = units[0] ?? ''
     const { id, release } = await hold('unit', kept)
@@ -519,7 +519,7 @@ describe('a legal hold', () => {
     ])
   })
 
-  it.each(['agent', 'account'])('on the %s keeps all its records', async (kind) => {
+  it.each(['agent', 'account'])('a hold on the %s keeps all its records', async (kind) => {
     const { subject, agents, units } = await somebody()
     const agentId = agents[0]?.id ?? ''
     const { release } = await hold(kind, kind === 'agent' ? agentId : (subject.account ?? ''))
@@ -542,7 +542,7 @@ describe('a legal hold', () => {
     ])
   })
 
-  it('that is set between plan and step keeps the records that it covers', async () => {
+  it('a hold set between plan and step keeps the records that it covers', async () => {
     const { subject, agents, units } = await somebody()
     const { runId } = await begin(subject)
     await engine().start(runId)
@@ -560,7 +560,7 @@ describe('a legal hold', () => {
     ])
   })
 
-  it('that is set while a page is erased waits for that page and keeps the next one', async () => {
+  it('a hold set while a page is erased waits for that page and keeps the next one', async () => {
     const { subject, agents } = await somebody({ agents: 1, units: 0, notes: 2 * pageSize })
     const agentId = agents[0]?.id ?? ''
     const page = Promise.withResolvers<void>()
@@ -584,7 +584,7 @@ describe('a legal hold', () => {
     expect(await erasedBy(runId)).toMatchObject({ notes: 2 * pageSize })
   })
 
-  it('that is released during the verification lets the run erase the held records', async () => {
+  it('a hold released during the verification lets the run erase the held records', async () => {
     const { subject, agents } = await somebody()
     const agentId = agents[1]?.id ?? ''
     const { release } = await hold('agent', agentId)
@@ -607,7 +607,7 @@ describe('a legal hold', () => {
     expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['done', 0])
   })
 
-  it('that expires lets the run continue', async () => {
+  it('an expired hold lets the run continue', async () => {
     const { subject, units } = await somebody({ agents: 1, units: 1 })
     const until = new Date(test.clock.now().getTime() + 3_600_000)
     await hold('unit', units[0] ?? '', { expires_at: until.toISOString() })
@@ -639,7 +639,7 @@ describe('a crash', () => {
   const steps = ['notes', 'knowledge.units', 'agents', 'accounts'].flatMap((holder) =>
     ['before', 'inside', 'after'].map((where) => `step.${holder}.${where}`),
   )
-  it.each([...points, ...steps])('at %s does not change the outcome of the run', async (point) => {
+  it.each([...points, ...steps])('a crash at %s does not change the outcome of the run', async (point) => {
     const { subject, units } = await somebody({ agents: 1 })
     const { runId, receiptId } = await begin(subject)
     crashAt = point
@@ -669,7 +669,7 @@ describe('a crash', () => {
     expect(audited.filter(({ action }) => action === 'delete')).toHaveLength(1)
   })
 
-  it('that loses the job of a run is detected by watch, which enqueues the job again', async () => {
+  it('watch enqueues the job of a run again when a crash lost it', async () => {
     const { subject } = await somebody({ agents: 1 })
     const { runId } = await begin(subject)
     const lose = () =>

@@ -103,7 +103,7 @@ test('restore brings the keys of a restored database back from the ledger, and t
   expect((await restored.current('agent', 'new')).keyId).not.toBe((await lines())[0]?.id)
 })
 
-test('a key sealed with another secret is listed as lost and replaced, and restore recovers it from a line sealed with this secret', async () => {
+test('a key sealed with another secret is listed as lost and replaced, and restore recovers it from the ledger', async () => {
   const { keys, db, lines } = await place()
   const { hash, keyId } = await keys('a former secret, of no use any more').current('agent', 'gone')
   const one = keys()

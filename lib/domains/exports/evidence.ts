@@ -2,7 +2,7 @@ import type { Check } from '#lib/kernel/evidence.ts'
 
 const day = 86_400_000
 const month = 30 * day
-/** Tolerance in milliseconds: expired files are deleted by a job that runs every few minutes. */
+/** Tolerance in milliseconds: the job that deletes expired files may be late. */
 const slack = day / 24
 
 /**

@@ -340,7 +340,7 @@ describe('the daily export quota', () => {
     expect([got.status, got.headers.get('kp-schema-version')]).toEqual([200, 'v1'])
   })
 
-  it('also applies to a restricted agent, which can still export (GDPR art. 18)', async () => {
+  it('a restricted agent can still export (GDPR art. 18)', async () => {
     const { id, token } = await test.agent()
     const unit = await contribute(token, trace())
     await test.db.prisma.agent.update({ where: { id }, data: { restrictedAt: test.clock.now() } })

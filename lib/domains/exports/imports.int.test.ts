@@ -387,7 +387,7 @@ describe('rejected items', () => {
 })
 
 describe('an invalid document', () => {
-  it('with a wrong total_units returns 422 with the number of stored items, which remain', async () => {
+  it('a wrong total_units returns 422 with the number of stored items, which remain', async () => {
     const { id, token } = await to.agent()
     for (const lie of [2, 4, '3', null]) {
       const { status, json } = await imported(token, { ...documentOf(3), total_units: lie })
@@ -404,7 +404,7 @@ describe('an invalid document', () => {
     expect([lying.status, lying.json.import.stored]).toEqual([422, 3])
   })
 
-  it('that is truncated returns 400 with the number of stored items, and repeating the import stores the rest', async () => {
+  it('a truncated document returns 400 with the number of stored items, and repeating the import stores the rest', async () => {
     const { id, token } = await to.agent()
     const document = documentOf(700)
     const text = JSON.stringify(document)
@@ -423,12 +423,12 @@ describe('an invalid document', () => {
     ['empty', '', 400],
     ['no export', '{"some":1}', 422],
     ['of a schema that is not known', '{"agent_id":"a","schema_version":"v9"}', 422],
-  ])('(%s) is rejected', async (_, body, status) => {
+  ])('a document (%s) is rejected', async (_, body, status) => {
     const { token } = await to.agent()
     expect((await imported(token, body)).status).toBe(status)
   })
 
-  it('with one record that is not UTF-8 fails only that record', async () => {
+  it('a record that is not UTF-8 fails, and the other records are stored', async () => {
     const { token } = await to.agent()
     const text = Buffer.from(JSON.stringify(documentOf(2)).replace('Find out', 'Find~out'), 'latin1')
     text[text.indexOf('~')] = 0xff

@@ -62,7 +62,7 @@ describe('the inventory covers all tables and sources', () => {
 })
 
 describe('inventory counts', () => {
-  it("for a person contain the account, sessions, agents and the agents' records, but no records of others", async () => {
+  it("counts for a person contain the account, sessions, agents and the agents' records, but no records of others", async () => {
     const someone = await signedIn(test)
     const [one, two] = [
       await issuedAgent(test, ['write'], { owner: someone }),
@@ -97,7 +97,7 @@ describe('inventory counts', () => {
     expect(Date.parse(audit.until) - test.clock.now().getTime()).toBe(90 * 86_400_000)
   })
 
-  it("for an agent contain only the agent and its erased records, by token or by the owner's session", async () => {
+  it("counts for an agent contain only the agent and its erased records, by token or by the owner's session", async () => {
     const someone = await signedIn(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: someone })
     const { json: made } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })

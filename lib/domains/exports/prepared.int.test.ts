@@ -77,7 +77,7 @@ async function pretended(bytes: number): Promise<string> {
 }
 
 describe('the lifecycle of an export', () => {
-  it('it is requested, prepared, downloaded by its owner, deleted after four hours, and its row a day later', async () => {
+  it('an export is requested, prepared, downloaded by its owner, deleted after four hours, and its row a day later', async () => {
     await test.db.prisma.account.update({ where: { id: person.accountId }, data: { name: '=HYPERLINK("x")' } })
     const [one, two] = [
       await issuedAgent(test, ['write'], { owner: person }),
@@ -337,7 +337,7 @@ describe('failures of an export', () => {
     expect(file).toBe(folder())
   })
 
-  it('of two concurrent attempts the later one wins, and one complete file remains', async () => {
+  it('the later one of two concurrent attempts wins, and one complete file remains', async () => {
     const agent = await issuedAgent(test, ['write'], { owner: person, tier: 'enterprise' })
     await fill(agent.id, 3_000)
     const id = await begun(person)
@@ -403,7 +403,7 @@ describe('erasing exported data', () => {
     expect(JSON.parse(files[`agents/${agent.id}/knowledge_units.json`] ?? '')).toEqual([])
   })
 
-  it('of an account deletes its exports with file and row, keeps those of others, and is idempotent', async () => {
+  it('erasing an account deletes its exports with file and row, keeps those of others, and is idempotent', async () => {
     const other = await signedIn(test)
     const [mine, theirs] = [await ready(person), await ready(other)]
     const scope = { subject: { account: person.accountId, agents: [] } }

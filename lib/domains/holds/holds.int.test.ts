@@ -42,10 +42,13 @@ describe('a legal hold', () => {
     })
   })
 
-  it.each(['unit', 'skill', 'agent', 'account', 'project'])('on an unknown %s is rejected with 404', async (kind) => {
-    const told = await hold(kind, 'kp:trace:nowhere')
-    expect([told.status, told.json.code]).toEqual([404, 'not_found'])
-  })
+  it.each(['unit', 'skill', 'agent', 'account', 'project'])(
+    'a hold on an unknown %s is rejected with 404',
+    async (kind) => {
+      const told = await hold(kind, 'kp:trace:nowhere')
+      expect([told.status, told.json.code]).toEqual([404, 'not_found'])
+    },
+  )
 
   it.each([
     [{ kind: 'person' }],
@@ -59,7 +62,7 @@ describe('a legal hold', () => {
     [{ expires_at: '2020-01-01T00:00:00Z' }],
     [{ expires_at: 'soon' }],
     [{ surprise: 1 }],
-  ])('with %j is rejected with 422', async (wrong) => {
+  ])('a hold with %j is rejected with 422', async (wrong) => {
     const body = { kind: 'agent', target_id: owner.id, reason: 'r', ...wrong }
     expect((await ask('POST', '/holds', body)).status).toBe(422)
   })
@@ -143,7 +146,7 @@ describe('erasing a held unit', () => {
     expect((await ask('DELETE', `/knowledge/${unit}`, undefined, owner.token)).status).toBe(204)
   })
 
-  it('concurrently with setting the hold: exactly one of the two succeeds', async () => {
+  it('exactly one of an erasure and a concurrent hold succeeds', async () => {
     for (let n = 0; n < 10; n++) {
       const unit = await store()
       const [held, erased] = await Promise.all([

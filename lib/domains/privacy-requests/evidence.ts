@@ -5,7 +5,7 @@ import type { Kind } from './rules.ts'
 const day = 86_400_000
 /** Our own deadline: erased and verified within 72 hours after verification or the end of the grace period. */
 const hoursOfOurs = 72
-/** The sealed address is deleted at most 7 days after closing, by an hourly job; allows 2 hours of delay. */
+/** The sealed address is deleted at most 7 days after closing; allows 2 hours of delay. */
 const contactKept = 7 * day + day / 12
 /** SQL condition: open, not paused, and past the earlier deadline. */
 const isOverdue = (now: string): string =>

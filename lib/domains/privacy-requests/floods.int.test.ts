@@ -16,7 +16,7 @@ afterAll(() => kit.close())
 const hour = 3_600_000
 
 describe('a flood of requests', () => {
-  it('by one token is limited to five of a kind per day, sends the owner no emails, and does not block the owner', async () => {
+  it('requests by one token are limited to five of a kind per day, cause no emails to the owner, and do not block the owner', async () => {
     const owner = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read'], { owner })
     const ask = () => test.fetch('POST', '/api/privacy/requests', { token: agent.token, body: { kinds: ['access'] } })
@@ -38,7 +38,7 @@ describe('a flood of requests', () => {
     expect((await ask()).status).toBe(201)
   })
 
-  it('without proof of identity does not block a request with a password', async () => {
+  it('requests without proof of identity do not block a request with a password', async () => {
     const person = await personWithPassword(test)
     const kinds = ['restriction']
     const statuses = []
@@ -53,7 +53,7 @@ describe('a flood of requests', () => {
     expect((await kit.file(person.cookie, { kinds, password: person.password })).status).toBe(201)
   })
 
-  it('for copies counts against the daily export quota, but the quota never rejects a verified request', async () => {
+  it('requests for copies count against the daily export quota, which never rejects a verified request', async () => {
     const person = await signedIn(test)
     const used = async () =>
       (await test.fetch('GET', '/api/privacy/exports', { cookie: person.cookie })).json.quota.used

@@ -136,7 +136,7 @@ describe('a token', () => {
 })
 
 describe('a password', () => {
-  it('that is wrong returns 422 for its field, then 429, and stores no request', async () => {
+  it('a wrong password returns 422 for its field, then 429, and stores no request', async () => {
     const person = await personWithPassword(kit.test)
     const tries = []
     for (let n = 0; n < 7; n++)

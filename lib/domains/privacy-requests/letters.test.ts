@@ -57,12 +57,15 @@ describe('emails', () => {
     },
   )
 
-  it.each(languages)('in %s contain all events of a transaction under the subject line of the last event', (locale) => {
-    const content = requestLetter(locale, [told('received'), told('verified'), told('waiting')], { ...facts, kinds })
-    expect(content?.subject).toBe({ en: 'Your data will be erased', zh: '您的数据将被删除' }[locale])
-    expect(content?.text).toContain('2026-01-31 12:34 UTC')
-    expect(content?.text).toContain('https://kp.example/c')
-  })
+  it.each(languages)(
+    'emails in %s contain all events of a transaction under the subject line of the last event',
+    (locale) => {
+      const content = requestLetter(locale, [told('received'), told('verified'), told('waiting')], { ...facts, kinds })
+      expect(content?.subject).toBe({ en: 'Your data will be erased', zh: '您的数据将被删除' }[locale])
+      expect(content?.text).toContain('2026-01-31 12:34 UTC')
+      expect(content?.text).toContain('https://kp.example/c')
+    },
+  )
 
   const textOf = (locale: 'en' | 'zh', events: readonly Told[], more: Partial<LetterFacts> = {}) => {
     const content = requestLetter(locale, events, { ...facts, ...more })
@@ -72,7 +75,7 @@ describe('emails', () => {
   const says = (locale: 'en' | 'zh', en: RegExp, zh: RegExp) => (locale === 'en' ? en : zh)
 
   it.each(languages)(
-    'in %s do not report that nothing was erased when a larger erasure replaces the request',
+    'emails in %s do not report that nothing was erased when a larger erasure replaces the request',
     (locale) => {
       const moot = textOf(locale, [by('cancelled', { by: 'erasure' })])
       expect(moot).toMatch(says(locale, /part of your larger erasure/, /并入您范围更大的删除/))
@@ -82,14 +85,14 @@ describe('emails', () => {
       expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
     },
   )
-  it.each(languages)('in %s list what remains in effect when an erasure is cancelled', (locale) => {
+  it.each(languages)('emails in %s list what remains in effect when an erasure is cancelled', (locale) => {
     const text = textOf(locale, [told('cancelled')], { kinds, stays: ['rectification', 'restriction'] })
     expect(text).toMatch(says(locale, /called off.*nothing was erased/, /已撤回.*没有删除任何数据/))
     expect(text).toMatch(says(locale, /stays: what was corrected; the restriction/, /仍然有效：已更正的内容；限制处理/))
     expect(text).not.toMatch(says(locale, /as before/, /照旧/))
     expect(textOf(locale, [told('cancelled')])).not.toMatch(says(locale, /stays/, /仍然有效/))
   })
-  it.each(languages)('in %s name a contact for the copy when the account is closed', (locale) => {
+  it.each(languages)('emails in %s name a contact for the copy when the account is closed', (locale) => {
     const text = (privacyEmail: string | null, isClosed: boolean) =>
       textOf(locale, [told('copy_ready')], { privacyEmail, isClosed })
     const signIn = says(locale, /when you are signed in/, /登录后可以取得/)
@@ -98,7 +101,7 @@ describe('emails', () => {
     expect(text(null, true)).not.toMatch(signIn)
     expect(text('privacy@kp.example', false)).toMatch(signIn)
   })
-  it.each(languages)('in %s mention the copy that an erasure waits for', (locale) => {
+  it.each(languages)('emails in %s mention the copy that an erasure waits for', (locale) => {
     for (const event of ['waiting', 'copy_ready', 'copy_failed']) {
       const condition = says(locale, /fetched it|erasure waits for it/, /取得|等待副本/)
       expect(
@@ -111,27 +114,30 @@ describe('emails', () => {
     const alone = textOf(locale, ['waiting', 'copy_ready', 'copy_failed'].map(told))
     expect(alone).not.toMatch(says(locale, /until you have fetched|once you have fetched|waits for it/, /您取得|等待/))
   })
-  it.each(languages)('in %s name the agent when only one agent is erased', (locale) => {
+  it.each(languages)('emails in %s name the agent when only one agent is erased', (locale) => {
     for (const event of ['waiting', 'reminded', 'verifying']) {
       const text = textOf(locale, [told(event)], { isAgent: true, agentId: 'agent-7' })
       expect(text).toContain('agent-7')
       expect(text).not.toMatch(says(locale, /your data (is|will be) erased/i, /^您的数据/))
     }
   })
-  it.each(languages)('in %s omit the grace period when the erasure begins at once', (locale) => {
+  it.each(languages)('emails in %s omit the grace period when the erasure begins immediately', (locale) => {
     const text = textOf(locale, [told('verified'), told('waiting'), by('running', { run_id: 'run_1' })])
     expect(text).toMatch(says(locale, /cannot be taken back/, /无法撤回/))
     expect(text).not.toMatch(says(locale, /Until then/, /在此之前/))
   })
-  it.each(languages)('in %s report a failure once, with its effect on data, and that admins are notified', (locale) => {
-    const begun = textOf(locale, [told('failed')], { hasBegun: true })
-    expect(begun).toMatch(says(locale, /What is erased stays erased/, /已删除的不会恢复/))
-    expect(begun).not.toMatch(says(locale, /Nothing is lost/, /没有丢失/))
-    const told_ = says(locale, /administrators (are told|know)/g, /(通知|获知)/g)
-    expect(textOf(locale, [told('copy_failed'), told('failed')]).match(told_)).toHaveLength(1)
-  })
   it.each(languages)(
-    'in %s report whether the erasure waits for copies or drops them when the grace period is ended',
+    'emails in %s report a failure once, with its effect on data, and that admins are notified',
+    (locale) => {
+      const begun = textOf(locale, [told('failed')], { hasBegun: true })
+      expect(begun).toMatch(says(locale, /What is erased stays erased/, /已删除的不会恢复/))
+      expect(begun).not.toMatch(says(locale, /Nothing is lost/, /没有丢失/))
+      const told_ = says(locale, /administrators (are told|know)/g, /(通知|获知)/g)
+      expect(textOf(locale, [told('copy_failed'), told('failed')]).match(told_)).toHaveLength(1)
+    },
+  )
+  it.each(languages)(
+    'emails in %s report whether the erasure waits for copies or drops them when the grace period is ended',
     (locale) => {
       const wait = textOf(locale, [by('expedited', { copies: 'wait' })])
       expect(wait).toMatch(says(locale, /once the copy.*fetched or gone/, /副本被取得或消失之后/))
@@ -142,7 +148,7 @@ describe('emails', () => {
     },
   )
   it.each(languages)(
-    'in %s about a refused objection report that agents can write again, and the reason once',
+    'emails in %s about a refused objection report that agents can write again, and the reason once',
     (locale) => {
       const text = textOf(locale, [by('part_refused', { ground: 'unfounded', lifted: true }), by('rejected', {})])
       expect(text).toMatch(says(locale, /agents write again/, /可以重新写入/))
@@ -153,7 +159,7 @@ describe('emails', () => {
     },
   )
   it.each(languages)(
-    'in %s about receipt and refusal contain the contact address for questions, if one is configured',
+    'emails in %s about receipt and refusal contain the contact address for questions, if one is configured',
     (locale) => {
       for (const event of ['received', 'rejected']) {
         expect(textOf(locale, [told(event)], { privacyEmail: 'privacy@kp.example' })).toContain('privacy@kp.example')
@@ -166,14 +172,14 @@ describe('emails', () => {
     expect(requestLetter('en', [told('comment'), told('overdue')], facts)).toBeUndefined()
   })
 
-  it.each(languages)('in %s about a refusal or extension name the authority and the court', (locale) => {
+  it.each(languages)('emails in %s about a refusal or extension name the authority and the court', (locale) => {
     for (const event of ['rejected', 'part_refused', 'extended'])
       expect(requestLetter(locale, [told(event)], facts)?.text).toMatch(
         locale === 'en' ? /complaint.*judicial/s : /投诉.*司法/s,
       )
   })
 
-  it.each(languages)('in %s contain only the link for a new address, and only counts for admins', (locale) => {
+  it.each(languages)('emails in %s contain only the link for a new address, and only counts for admins', (locale) => {
     expect(addressLetter(locale, 'https://kp.example/a').text).toContain('https://kp.example/a')
     const due = dueLetter(locale, { near: 2, overdue: 31, failed: 0, page: 'https://kp.example/q' })
     expect(due.text).toMatch(/2.*31.*0/s)

@@ -101,7 +101,6 @@ describe("cancelling a person's erasure", () => {
     const going = await issuedAgent(test, ['read'], { owner: person })
     const staying = await issuedAgent(test, ['read'], { owner: person })
     const erasure = await requested(person, { kinds: ['erasure'], grace: 'now', agent_id: going.id })
-    // The configuration may prescribe a grace period for agents.
     test.clock.advance(day + 1)
     await kit.clockJob()
     await kit.work(until)

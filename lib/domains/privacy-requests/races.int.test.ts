@@ -39,7 +39,7 @@ describe('concurrent calls', () => {
   })
 
   it.each(Array.from({ length: 6 }, (_, n) => n))(
-    'of a concurrent cancellation and start exactly one succeeds (%i)',
+    'exactly one of a concurrent cancellation and start succeeds (%i)',
     async (n) => {
       const person = await personWithPassword(kit.test)
       const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })

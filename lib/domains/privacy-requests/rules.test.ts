@@ -79,7 +79,7 @@ describe('extended', () => {
     [59, at('2027-03-31')],
     [60, 'beyond_law'],
     [1, at('2027-02-01')],
-  ])('for %i days from 31 January returns %s', (days, limit) => {
+  ])('an extension by %i days from 31 January returns %s', (days, limit) => {
     expect(extended(clocks({ receivedAt: received }), days, at('2027-01-10'))).toEqual(limit)
   })
   test.each([

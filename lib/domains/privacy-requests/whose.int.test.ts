@@ -168,7 +168,7 @@ describe('a token', () => {
     }
   })
 
-  it('with only the read scope cannot cancel a request or send its link', async () => {
+  it('a token with only the read scope cannot cancel a request or send its link', async () => {
     const { id, token } = await issuedAgent(test, ['read', 'write'])
     const reader = await test.app.db.transaction((tx) =>
       test.app.tokens.issue(tx, { agentId: id, scopes: ['read'], name: null, expiresAt: null, now: test.clock.now() }),
@@ -193,7 +193,7 @@ describe('a token', () => {
     expect([after.state, after.kinds, after.statement]).toEqual(['received', kinds, 'Mine.'])
   })
 
-  it('with the write scope takes over an unconfirmed erasure of its agent, and is rejected for a confirmed one', async () => {
+  it('a write token takes over an unconfirmed erasure of its agent, and is rejected for a confirmed one', async () => {
     const owner = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner })
     const theirs = (await kit.file(owner.cookie, { kinds: ['erasure'], agent_id: agent.id })).json.data

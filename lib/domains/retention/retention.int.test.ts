@@ -210,7 +210,7 @@ describe('a sweep', () => {
     [{ networkDays: 1, orgDays: null, privateDays: null }, 1],
     [{ networkDays: 1, orgDays: 1, privateDays: 1 }, 3],
     [{ networkDays: 11, orgDays: 10, privateDays: 9 }, 2],
-  ])('with the periods %j it deletes %i of three units of ten days', async (periods, n) => {
+  ])('a sweep with the periods %j deletes %i of three units of ten days', async (periods, n) => {
     for (const visibility of ['network', 'org', 'private'] as const) await keep({ visibility, age: 10 * day })
     expect(await sweepNow(periods)).toBe(n)
   })
@@ -392,7 +392,7 @@ describe('concurrent sweeps', () => {
     }
   })
 
-  it('of ten concurrent requests nine are rejected, and nothing is counted twice', async () => {
+  it('ten concurrent requests return 200 or conflict, and delete each record once', async () => {
     await keepMany(200)
     const told = await Promise.all(Array.from({ length: 10 }, () => ask('POST', '/retention/sweep')))
     const done = told.filter(({ status }) => status === 200)
@@ -425,7 +425,7 @@ describe('a crash during a sweep', () => {
     expect(await left()).toEqual([])
   })
 
-  it('of the whole process leaves an open row that the next sweep closes', async () => {
+  it('a crash of the whole process leaves an open row that the next sweep closes', async () => {
     const now = test.clock.now()
     const begun = await test.db.transaction((tx) =>
       new RetentionManager(test.app.stores, asDocumented).begin(tx, { trigger: 'cron', requestedBy: 'x', now }),
@@ -436,7 +436,7 @@ describe('a crash during a sweep', () => {
     expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({ state: 'interrupted' })
   })
 
-  it('of the responding process: the worker continues the same sweep', async () => {
+  it('the worker continues the same sweep after a crash of the responding process', async () => {
     await keepMany(30)
     const now = test.clock.now()
     const begun = await test.db.transaction((tx) =>
@@ -671,7 +671,7 @@ describe('sweeps through the API', () => {
       .toMatchObject({ state: 'finished', deleted: { total: 10 } })
   })
 
-  it('with the same Idempotency-Key run once', async () => {
+  it('sweeps with the same Idempotency-Key run once', async () => {
     const headers = { 'Idempotency-Key': newId('key') }
     const asked = () => test.fetch('POST', '/v1/retention/sweep', { token: admin.token, headers })
     const first = await asked()
