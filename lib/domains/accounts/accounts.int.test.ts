@@ -34,7 +34,7 @@ const visit = {
   locale: 'zh',
 } as const
 
-/** Windows of one minute, as the limiter has them. */
+/** Counts in windows of one minute, like the rate limiter. */
 function countingTries(): Tries & { reset(): void } {
   let counts = new Map<string, number>()
   return {
@@ -145,8 +145,8 @@ const entriesFor = async (resourceId: string) =>
     )
   ).rows
 
-describe('signing in', () => {
-  test('opens a session of eight hours, which the audit log knows', async () => {
+describe('sign-in', () => {
+  test('opens a session of eight hours and writes an audit entry', async () => {
     const opened = await open()
     expect(opened.expiresAt.getTime() - clock.now().getTime()).toBe(8 * 3_600_000)
     expect(await entriesFor(opened.sessionId)).toEqual([
@@ -158,13 +158,13 @@ describe('signing in', () => {
     expect(rows).toEqual([{ user_agent: 'Firefox on Linux', locale: 'zh' }])
   })
 
-  test('takes the address in any case, and the password in that one alone', async () => {
+  test('accepts the address in any case, and the password only in the exact case', async () => {
     expect(await accounts.signIn({ email: ' ADA@example.ORG ', password }, visit)).toBeDefined()
     expect(await accounts.signIn({ email, password: password.toUpperCase() }, visit)).toBeUndefined()
     expect(await accounts.signIn({ email, password: '' }, visit)).toBeUndefined()
   })
 
-  test('answers an unknown address as it answers a wrong password, after the same work', async () => {
+  test('returns the same result in similar time for an unknown address and a wrong password', async () => {
     const timed = async (address: string) => {
       const start = performance.now()
       const answer = await accounts.verifyPassword(address, 'a wrong password')
@@ -180,11 +180,11 @@ describe('signing in', () => {
       known.push(one.took)
       unknown.push(other.took)
     }
-    // The hash is the work: without it the unknown address would be answered in a twentieth of the time.
+    // The time is spent on the hash: without it, an unknown address would take a twentieth of the time.
     expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 8)
   })
 
-  test('is refused after five tries a minute, with the right password too, alike for known and unknown addresses', async () => {
+  test('is rejected after five attempts a minute, even with the right password, alike for known and unknown addresses', async () => {
     const refusals: unknown[] = []
     for (const address of [email, 'nobody@example.org']) {
       for (let guess = 0; guess < 5; guess++)
@@ -197,13 +197,13 @@ describe('signing in', () => {
     expect(await accounts.signIn({ email, password }, from('192.0.2.2'))).toBeDefined()
   })
 
-  test('is refused to an address that tries twenty accounts a minute', async () => {
+  test('is rejected for a network that tries twenty accounts a minute', async () => {
     for (let guess = 0; guess < 20; guess++)
       await accounts.signIn({ email: `${guess}@example.org`, password: 'x' }, visit)
     expect(await refused(accounts.signIn({ email, password }, visit))).toMatchObject({ code: 'rate_limited' })
   })
 
-  test('cannot be filled for somebody elsewhere by one host, whatever addresses of its subnet it takes', async () => {
+  test('sign-in from other networks works while one subnet has used up its attempts, whichever of its addresses it uses', async () => {
     for (const address of ['2001:db8:0:1::', '192.0.2.66']) {
       const told = await Promise.all(
         Array.from({ length: 40 }, (_, host) => {
@@ -220,8 +220,8 @@ describe('signing in', () => {
     expect(await accounts.signIn({ email, password }, from('198.51.100.7'))).toBeDefined()
   })
 
-  describe('while guesses from many networks have used up the account’s tries', () => {
-    /** Forty guesses, from ten networks. */
+  describe("while guesses from many networks have used up the account's attempts", () => {
+    /** Makes forty guesses from ten networks. */
     const flood = (address: string) =>
       Promise.all(
         Array.from({ length: 40 }, (_, guess) =>
@@ -231,7 +231,7 @@ describe('signing in', () => {
         ),
       )
 
-    test('works from where the person signed in within 30 days, in any host of it, and from nowhere else', async () => {
+    test('works from networks of sign-ins within 30 days, and from no others', async () => {
       const home = from('2001:db8:7:7::1')
       expect(await accounts.signIn({ email, password }, home)).toBeDefined()
       clock.advance(30 * 86_400_000 - 1)
@@ -242,7 +242,7 @@ describe('signing in', () => {
       expect(await accounts.signIn({ email, password }, from('2001:db8:7:7::2'))).toBeDefined()
     })
 
-    test('works nowhere once 30 days have passed, and the mark goes', async () => {
+    test('is rejected everywhere after 30 days, and the mark is deleted', async () => {
       await open()
       clock.advance(30 * 86_400_000 + 1)
       await flood(email)
@@ -251,7 +251,7 @@ describe('signing in', () => {
       expect((await db.pool.query('SELECT * FROM known_sign_ins')).rows).toEqual([])
     })
 
-    test('tells nobody whether an address is known, nor from where: a wrong password is refused in the same words everywhere', async () => {
+    test('returns the same error for a wrong password everywhere, for known and unknown addresses', async () => {
       await open()
       tries.reset()
       const told = new Set<string>()
@@ -266,7 +266,7 @@ describe('signing in', () => {
     })
   })
 
-  test('keeps of where it was neither the address nor anything that it follows from without the key', async () => {
+  test('stores the network of a sign-in only as a keyed hash', async () => {
     await open()
     clock.advance(1_000)
     await open()
@@ -276,7 +276,7 @@ describe('signing in', () => {
     expect([rows[0].mark.length, rows[0].mark.equals(plain)]).toEqual([32, false])
   })
 
-  test('counts refusals by code, and takes the network of the address for its limits', async () => {
+  test('counts rejections by code, and limits by network instead of address', async () => {
     const counted: string[] = []
     let address = ''
     const { providers } = nextAuthOptions({
@@ -308,7 +308,7 @@ describe('signing in', () => {
 })
 
 describe('a session', () => {
-  test('is found by its cookie, whole or in pieces', async () => {
+  test('is found by its cookie, also when the cookie is split', async () => {
     const { sessionId } = await open()
     const cookie = await cookieOf(sessionId)
     expect((await sessions.caller(cookie))?.actor).toMatchObject({
@@ -322,13 +322,13 @@ describe('a session', () => {
     expect((await sessions.caller(pieces))?.actor.sessionId).toBe(sessionId)
     const withPrefix = (prefix: string) => cookie.replace('next-auth.', `${prefix}next-auth.`)
     for (const prefix of ['__Secure-', '__Host-']) expect(await sessions.caller(withPrefix(prefix))).toBeUndefined()
-    // Under https a cookie that another host of the domain, or http, can set counts for nothing.
+    // Under https, cookies without the __Host- prefix are ignored, because another host of the domain, or http, can set them.
     const secure = createSessions({ db, clock, secret, origin: 'https://registry.example.org' })
     for (const prefix of ['', '__Secure-']) expect(await secure.caller(withPrefix(prefix))).toBeUndefined()
     expect((await secure.caller(withPrefix('__Host-')))?.actor.sessionId).toBe(sessionId)
   })
 
-  test('is nobody when the cookie is absent, tampered with, of another secret, or expired', async () => {
+  test('is not found for a missing, modified, foreign or expired cookie', async () => {
     const { sessionId } = await open()
     const cookie = await cookieOf(sessionId)
     const old = await encode({ token: { sid: sessionId }, secret: sessionSecret(secret), maxAge: -60 })
@@ -346,7 +346,7 @@ describe('a session', () => {
     expect(await sessions.caller(cookie)).toBeDefined()
   })
 
-  test('ends after eight hours', async () => {
+  test('expires after eight hours', async () => {
     const { sessionId } = await open()
     clock.advance(8 * 3_600_000 - 1)
     expect(await sessions.callerOfSession(sessionId)).toBeDefined()
@@ -354,7 +354,7 @@ describe('a session', () => {
     expect(await sessions.callerOfSession(sessionId)).toBeUndefined()
   })
 
-  test('notes when it was last seen, to the minute', async () => {
+  test('records when it was last seen, to the minute', async () => {
     const { sessionId } = await open()
     const seen = async () =>
       (await db.pool.query('SELECT last_seen_at FROM sessions WHERE id = $1', [sessionId])).rows[0].last_seen_at
@@ -367,7 +367,7 @@ describe('a session', () => {
     expect(await seen()).toEqual(clock.now())
   })
 
-  test('knows the agents that the person owns', async () => {
+  test('lists the agents that the person owns', async () => {
     const session = await open()
     await db.pool.query(
       `INSERT INTO agents (id, organisation_id, owner_id, lawful_basis, notice_version, created_at)
@@ -377,7 +377,7 @@ describe('a session', () => {
     await db.pool.query('DELETE FROM agents')
   })
 
-  test('that is signed out is refused on the next request, and signing out again changes nothing', async () => {
+  test('is rejected after sign-out, and a second sign-out changes nothing', async () => {
     const { sessionId } = await open()
     const cookie = await cookieOf(sessionId)
     await accounts.closeSession(sessionId, visit.address)
@@ -386,7 +386,7 @@ describe('a session', () => {
     expect((await entriesFor(sessionId)).map(({ details }) => details.operation)).toEqual(['signIn', 'signOut'])
   })
 
-  test('is listed, marked, and revoked by its owner', async () => {
+  test('is listed and revoked by its owner, and the current one is marked', async () => {
     const other = await open()
     clock.advance(1000)
     const mine = await open()
@@ -405,7 +405,7 @@ describe('a session', () => {
     })
   })
 
-  test('of somebody else can be neither seen nor revoked, and looks like one that is not there', async () => {
+  test('a session of another person returns the same not_found as an unknown session', async () => {
     const mine = await open()
     const strangeId = newId('ses')
     const strange = await db.transaction(async (tx) => {
@@ -438,7 +438,7 @@ describe('a session', () => {
     expect(await sessions.callerOfSession(strange)).toBeDefined()
   })
 
-  test('is removed a day after it ended', async () => {
+  test('is deleted a day after its end', async () => {
     const ended = await open()
     await accounts.closeSession(ended.sessionId, visit.address)
     clock.advance(24 * 3_600_000 + 1)
@@ -451,7 +451,7 @@ describe('a session', () => {
 describe('changing the password', () => {
   const next = 'a quiet harbour at noon'
 
-  test('ends every other session and keeps this one', async () => {
+  test('ends all other sessions and keeps the current one', async () => {
     const other = await open()
     const mine = await open()
     const answer = await run(accounts.changePassword, mine, {
@@ -473,7 +473,7 @@ describe('changing the password', () => {
     ['new_password', { current_password: '', new_password: 'x'.repeat(201) }],
     ['new_password', { current_password: '', new_password: 'ADA@example.org' }],
     ['more', { current_password: '', new_password: next, more: true }],
-  ])('is refused, by naming %s, and changes nothing', async (field, body) => {
+  ])('is rejected with the field %s and changes nothing when the input is invalid', async (field, body) => {
     const mine = await open()
     const other = await open()
     const given = { ...body, current_password: body.current_password || password }
@@ -484,7 +484,7 @@ describe('changing the password', () => {
     expect(await sessions.callerOfSession(other.sessionId)).toBeDefined()
   })
 
-  test('lets nobody guess the current one from within a session', async () => {
+  test('is rate limited after five wrong current passwords', async () => {
     const mine = await open()
     const body = { current_password: 'not the one', new_password: next }
     for (let guess = 0; guess < 5; guess++)
@@ -494,7 +494,7 @@ describe('changing the password', () => {
     ).toMatchObject({ code: 'rate_limited' })
   })
 
-  test('beats a sign-in that verified the old one a moment before', async () => {
+  test('prevents a session for a concurrent sign-in with the old password', async () => {
     const mine = await open()
     const verified = await accounts.verifyPassword(email, password)
     if (!verified) throw new Error('not verified')
@@ -503,8 +503,8 @@ describe('changing the password', () => {
   })
 })
 
-describe('a reset', () => {
-  test('gives a one-time password, ends all sessions, and confines whoever signs in with it until it is changed', async () => {
+describe('resetPassword', () => {
+  test('sets a one-time password, ends all sessions, and limits the account to changing the password', async () => {
     const before = await open()
     const reset = await accounts.resetPassword('ADA@example.org')
     expect(reset).toMatchObject({ accountId, sessionsEnded: 1 })
@@ -517,7 +517,7 @@ describe('a reset', () => {
     })
     const confined = await actorOf(session)
     expect([confined.can('accounts:person'), confined.can('public')]).toEqual([true, true])
-    // The account is an admin's: neither accounts of others nor members are within its own.
+    // The account is an admin's, but until the change it has no rights beyond its own account.
     for (const other of ['accounts:admin', 'members:person', 'tokens:admin', 'audit:self', 'agents:person'] as const)
       expect([other, confined.can(other)]).toEqual([other, false])
 
@@ -531,7 +531,7 @@ describe('a reset', () => {
     ])
   })
 
-  test('of an unknown address is not_found', async () =>
+  test('rejects an unknown address with not_found', async () =>
     expect(await refused(accounts.resetPassword('nobody@example.org'))).toMatchObject({ code: 'not_found' }))
 })
 
@@ -552,7 +552,7 @@ describe('a notice', () => {
     await db.pool.query('DELETE FROM graphile_worker._private_jobs')
   }
 
-  test('waits in the queue by ids alone, and is written in the language of the person', async () => {
+  test('contains only ids in the queue, and is written in the language of the person', async () => {
     await db.pool.query('DELETE FROM graphile_worker._private_jobs')
     const { password: once } = await accounts.resetPassword(email)
     await db.transaction((tx) => accounts.notify(tx, { kind: 'token-revoked', accountId, keyPrefix: 'kp_AbCdEfGh' }))
@@ -570,7 +570,7 @@ describe('a notice', () => {
     }
   })
 
-  test('to a person who is gone is dropped', async () => {
+  test('a notice to a deleted person is dropped', async () => {
     const before = letters().length
     await db.transaction((tx) =>
       accounts.notify(tx, { kind: 'token-revoked', accountId: 'usr_gone', keyPrefix: 'kp_AbCdEfGh' }),
@@ -580,7 +580,7 @@ describe('a notice', () => {
   })
 })
 
-test('an organisation goes when nobody is left in it, and not before', async () => {
+test('dropOrganisationIfEmpty deletes an organisation only when it has no members', async () => {
   const organisationId = await db.transaction((tx) => createOrganisation(tx, 'Empty', clock.now()))
   const exists = async (id: string) => (await db.prisma.organisation.count({ where: { id } })) === 1
   await db.transaction((tx) => dropOrganisationIfEmpty(tx, organisationId))
@@ -590,7 +590,7 @@ test('an organisation goes when nobody is left in it, and not before', async () 
   expect(await exists(inUse)).toBe(true)
 })
 
-test('an account is there once, whatever the case of its address', async () => {
+test('createAccount rejects an existing address in another case with conflict', async () => {
   const again = db.transaction(async (tx) => {
     const organisationId = await createOrganisation(tx, 'Another', clock.now())
     return createAccount(tx, {
@@ -606,7 +606,7 @@ test('an account is there once, whatever the case of its address', async () => {
   expect(await refused(again)).toMatchObject({ code: 'conflict' })
 })
 
-test('a password is kept as Argon2id, in no other form', async () => {
+test('a password is stored only as an Argon2id hash', async () => {
   const { rows } = await db.pool.query('SELECT * FROM accounts')
   expect(rows[0].password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(JSON.stringify(rows)).not.toContain(password)

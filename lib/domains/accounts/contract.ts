@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { leastPasswordLength, locales, longestPassword, roles } from './rules.ts'
 
-/** A password that somebody chooses; {@link passwordFault} says what else it may not be. */
+/** A new password; {@link passwordFault} checks further rules. */
 export const NewPassword = z
   .string()
   .min(leastPasswordLength, `takes ${leastPasswordLength} characters at least`)

@@ -49,8 +49,8 @@ const signIn = (email: string, word = password, on = app, address = `10.0.0.${Ma
 const fence = (kind: 'account' | 'agent', id: string, on = app) =>
   on.db.transaction((tx) => tx.writeFence.create({ data: { kind, id, runId: 'run_x', raisedAt: on.clock.now() } }))
 
-describe('the directory', () => {
-  test('finds contact and account by id and address, in whatever case; nobody is undefined', async () => {
+describe('the account directory', () => {
+  test('finds an account by id and by address in any case, and returns undefined for unknown ones', async () => {
     const { id, email } = await account()
     const { accounts } = app.app
     expect(await within((tx) => accounts.contactOf(tx, id))).toEqual({ email, locale: 'en', name: 'Somebody' })
@@ -67,7 +67,7 @@ describe('the directory', () => {
     ['person', true, false],
     ['auditor', true, false],
     ['manager', false, false],
-  ] as const)('a %s of the same organisation (%s) manages a member: %s', async (role, isSame, expected) => {
+  ] as const)('sameOrganisation for a %s of the same organisation (%s) returns %s', async (role, isSame, expected) => {
     const manager = await signedIn(app, role)
     const member = await signedIn(app, 'person', isSame ? manager.organisationId : undefined)
     const { sameOrganisation } = app.app.accounts
@@ -76,7 +76,7 @@ describe('the directory', () => {
     expect(await within((tx) => sameOrganisation(tx, manager.accountId, 'usr_nobody'))).toBe(false)
   })
 
-  test('knows the last admin: one beside whom nobody stays', async () => {
+  test('isLastAdmin returns true when no other active admin remains', async () => {
     const { accounts } = app.app
     const isLast = (id: string) => within((tx) => accounts.isLastAdmin(tx, id))
     await rows("UPDATE accounts SET role = 'person' WHERE role = 'admin'")
@@ -96,7 +96,7 @@ describe('the directory', () => {
     expect(await isLast(one.id)).toBe(true)
   })
 
-  test('of two admins who leave at the same moment one stays', async () => {
+  test('isLastAdmin lets only one of two admins be suspended concurrently', async () => {
     for (let round = 0; round < 5; round++) {
       await rows("UPDATE accounts SET role = 'person' WHERE role = 'admin'")
       const both = await Promise.all([account(app, 'admin'), account(app, 'admin')])
@@ -113,11 +113,11 @@ describe('the directory', () => {
   })
 })
 
-describe('the password once more', () => {
+describe('checkPassword', () => {
   const check = (id: string, word: string) =>
     within((tx) => app.app.accounts.checkPassword(tx, id, word, app.clock.now()))
 
-  test('passes with the right one; a wrong one, an endless one and one for nobody are alike', async () => {
+  test('accepts the right password, and returns the same error for wrong, very long and empty ones and unknown accounts', async () => {
     const { id } = await account()
     await check(id, password)
     const told = [
@@ -131,7 +131,7 @@ describe('the password once more', () => {
     expect(new Set(told.map((problem) => JSON.stringify(problem))).size).toBe(1)
   })
 
-  test('takes as long for an account that is not there', async () => {
+  test('takes similar time for an unknown account', async () => {
     const { id } = await account()
     const time = async (of: string) => {
       const start = performance.now()
@@ -144,11 +144,11 @@ describe('the password once more', () => {
       known.push(await time(id))
       unknown.push(await time('usr_not_here'))
     }
-    // Without the hash, an unknown account would be answered in a twentieth of the time.
+    // Without the hash, an unknown account would take a twentieth of the time.
     expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 8)
   })
 
-  test('is counted, together with the tries to change it: the sixth in a minute waits, right or wrong', async () => {
+  test('is rate limited after five attempts a minute, even with the right password', async () => {
     const { id } = await account()
     for (let guess = 0; guess < 5; guess++) await refused(check(id, 'a wrong password'))
     const problem = await refused(check(id, password))
@@ -157,11 +157,11 @@ describe('the password once more', () => {
   })
 })
 
-describe('rectification', () => {
+describe('rectify', () => {
   const rectify = (id: string, changes: Parameters<TestApp['app']['accounts']['rectify']>[2]) =>
     within((tx) => app.app.accounts.rectify(tx, id, changes, app.clock.now()))
 
-  test('corrects what it is given, says what changed, and leaves the rest', async () => {
+  test('changes the given fields, returns the names of changed fields, and keeps the others', async () => {
     const { id, email } = await account()
     expect(await rectify(id, { name: 'Ada', locale: 'zh' })).toEqual(['name', 'locale'])
     expect(await rectify(id, { name: 'Ada', email: email.toUpperCase() })).toEqual([])
@@ -169,7 +169,7 @@ describe('rectification', () => {
     expect((await refused(rectify('usr_nobody', { name: 'X' }))).code).toBe('not_found')
   })
 
-  test('with a new address forgets where the account was known, and frees an address that was erased here', async () => {
+  test('deletes known sign-ins and the suppression of the new address when the address changes', async () => {
     const { id, email } = await account()
     await signIn(email)
     const next = `${newId('mail').toLowerCase()}@example.org`
@@ -185,7 +185,7 @@ describe('rectification', () => {
     expect(await signIn(next)).toBeDefined()
   })
 
-  test('never takes another’s address, nor of two at once', async () => {
+  test('rejects an address of another account, also when two accounts request it concurrently', async () => {
     const [one, two] = [await account(), await account()]
     expect((await refused(rectify(one.id, { name: 'Eve', email: two.email }))).code).toBe('conflict')
     expect(await within((tx) => app.app.accounts.contactOf(tx, one.id))).toMatchObject({ name: 'Somebody' })
@@ -202,7 +202,7 @@ describe('rectification', () => {
   })
 })
 
-describe('an address that was erased here', () => {
+describe('a suppressed address', () => {
   const suppress = (...addresses: string[]) =>
     within(async (tx) => {
       for (const address of addresses) {
@@ -223,7 +223,7 @@ describe('an address that was erased here', () => {
   const changePassword = (cookie: string, from: string, to: string) =>
     app.fetch('POST', '/api/account/password', { cookie, body: { current_password: from, new_password: to } })
 
-  test('is not freed by an account that somebody else made, but by the person’s first password; only that one is', async () => {
+  test('stays suppressed for an account that an operator created until the person sets their first password', async () => {
     const [email, other] = ['back-again@example.org', 'somebody-else@example.org']
     await suppress(email, other)
     await signedIn(app, 'admin')
@@ -238,7 +238,7 @@ describe('an address that was erased here', () => {
     expect(await suppressed(email, other)).toEqual([false, true])
   })
 
-  test('stays as it is when somebody who chose their password long ago chooses another', async () => {
+  test('stays suppressed when a person changes a password that they chose themselves', async () => {
     const { id, email } = await account()
     await suppress(email)
     expect((await changePassword(await openSession(app, id), password, 'another quiet harbour')).status).toBe(200)
@@ -246,8 +246,8 @@ describe('an address that was erased here', () => {
   })
 })
 
-describe('signing in to an account that is being erased', () => {
-  test('is refused in words once the password is right, and tells nothing before; nothing was kept', async () => {
+describe('sign-in to an account that is being erased', () => {
+  test('returns fenced only for the right password, and stores nothing', async () => {
     const { id, email } = await account()
     const { email: other } = await account()
     await fence('account', id)
@@ -259,7 +259,7 @@ describe('signing in to an account that is being erased', () => {
     expect(await rows('SELECT 1 FROM known_sign_ins WHERE account_id = $1', id)).toEqual([])
   })
 
-  test('reaches the sign-in page as a reason, never as a fault', async () => {
+  test('is reported to the sign-in page as a rejection, not as a fault', async () => {
     const { id, email } = await account()
     await fence('account', id)
     const faults: unknown[] = []
@@ -282,7 +282,7 @@ describe('signing in to an account that is being erased', () => {
     expect([codes, faults]).toEqual([['sign_in_failed', 'fenced'], []])
   })
 
-  test('at the same moment as the fence leaves no open session behind', async () => {
+  test('leaves no open session when it is concurrent with the fence', async () => {
     for (let round = 0; round < 6; round++) {
       const { id, email } = await account()
       await Promise.all([
@@ -298,7 +298,7 @@ describe('signing in to an account that is being erased', () => {
     }
   })
 
-  test('stays possible during the grace, unless the installation stops it: then it ends the sessions too', async () => {
+  test('works during the grace period, or is rejected and sessions end when KP_GRACE_SIGN_IN is stop', async () => {
     const keeping = await account()
     await within((tx) => app.app.accounts.suspend(tx, keeping.id, app.clock.now()))
     expect(await signIn(keeping.email)).toBeDefined()

@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
 
-/** Where letters to a person go, and in which language. */
+/** The address and language for emails to a person. */
 export interface Contact {
   email: string
   locale: Locale
@@ -19,7 +19,7 @@ const shown = ({ id, ...fields }: { id: string; organisationId: string; role: Ro
   ...fields,
 })
 
-/** Who may come in: not closed, not being erased, and with a password or a linked identity. */
+/** SQL condition: can sign in, because the account is open, is not being erased, and has a password or a linked identity. */
 const mayEnter = `(a.deactivated_at IS NULL
     AND (a.password_hash IS NOT NULL
       OR EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id AND i.unlinked_at IS NULL))
@@ -33,7 +33,7 @@ const selectAdmins = `SELECT a.id, a.suspended_at IS NULL AND ${mayEnter} AS sta
 const isOnly = (admins: readonly StandingAdmin[], accountId: string): boolean =>
   admins.some(({ id }) => id === accountId) && !admins.some(({ id, stays }) => id !== accountId && stays)
 
-/** What other domains may ask of accounts, within their own transaction. Outside of one, `db.prisma` takes its place. */
+/** Queries about accounts for other domains, within their transaction, or with `db.prisma` outside of one. */
 export const accountDirectory = {
   async contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined> {
     const found = await tx.account.findUnique({
@@ -45,7 +45,7 @@ export const accountDirectory = {
     return { ...contact, email: invitedEmail ?? found.email, locale: localeNamed(found.locale) }
   },
 
-  /** The address at which the person showed that they receive email. */
+  /** Returns the address if the person has proven that they receive its emails. */
   async verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined> {
     const found = await tx.account.findFirst({
       where: { id: accountId, emailVerifiedAt: { not: null } },
@@ -54,7 +54,7 @@ export const accountDirectory = {
     return found?.email
   },
 
-  /** Who decides for an organization: its managers, or all its people where there are none; 20 at most. */
+  /** Returns who decides for an organization: its managers and admins, or all its people if there are none; at most 20. */
   async decidersOf(tx: Transaction, organisationId: string): Promise<string[]> {
     const people = await tx.account.findMany({
       where: {
@@ -74,11 +74,11 @@ export const accountDirectory = {
     return found ? shown(found) : undefined
   },
 
-  /** Whether an admin closed the account, so that nobody signs in to it. */
+  /** Returns true when an admin closed the account, so that nobody can sign in to it. */
   isClosed: async (tx: Transaction, accountId: string): Promise<boolean> =>
     (await tx.account.count({ where: { id: accountId, deactivatedAt: { not: null } } })) > 0,
 
-  /** The names of those of the accounts that there are. */
+  /** Returns names by account id, without unknown accounts. */
   async namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>> {
     const found = await tx.account.findMany({
       where: { id: { in: [...accountIds] } },
@@ -87,31 +87,31 @@ export const accountDirectory = {
     return new Map(found.map(({ id, name }) => [id, name]))
   },
 
-  /** In whatever case the address is written. */
+  /** Ignores the case of the address. */
   async byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined> {
     const address = normaliseEmail(email)
     const found =
       (await tx.account.findUnique({ where: { email: address }, select: known })) ??
-      // Nobody has the address, and an invitation waits for its owner.
+      // No account has the address yet; an invitation to it is open.
       (await tx.account.findFirst({ where: { invitedEmail: address }, select: known, orderBy: { createdAt: 'desc' } }))
     return found ? shown(found) : undefined
   },
 
   /**
-   * Whether the account is an admin's beside whom no other admin stays: those whose own erasure waits, or is under way, whose account is
-   * closed, or who never had a way in, do not count.
-   * Two that ask at once wait for each other, so ask in the transaction that then suspends, fences or demotes the account.
+   * Returns true when the account is the only admin that remains. Admins do not count whose erasure waits or runs,
+   * whose account is closed, or who cannot sign in.
+   * Concurrent calls are serialized, so call it in the transaction that suspends, fences or demotes the account.
    */
   async isLastAdmin(tx: Transaction, accountId: string): Promise<boolean> {
     return isOnly(await tx.$queryRawUnsafe<StandingAdmin[]>(`${selectAdmins} FOR NO KEY UPDATE OF a`), accountId)
   },
 
-  /** As `isLastAdmin`, to be shown: it locks nobody, and decides nothing. */
+  /** Like `isLastAdmin` but without locks: only for display, not for decisions. */
   async isOnlyAdmin(tx: Transaction, accountId: string): Promise<boolean> {
     return isOnly(await tx.$queryRawUnsafe<StandingAdmin[]>(selectAdmins), accountId)
   },
 
-  /** Whether the first, who manages, and the second belong to one organisation. Nobody manages themself. */
+  /** Returns true when the first account manages the organisation of the second. False for oneself. */
   async sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean> {
     if (managerId === memberId) return false
     const found = await tx.account.findMany({
@@ -127,7 +127,7 @@ export const accountDirectory = {
     )
   },
 
-  /** Every admin who may come in, for letters about the installation's duties and for who minds them. */
+  /** Returns the admins who can sign in, with their addresses. */
   async adminContacts(tx: Transaction): Promise<(Contact & { accountId: string })[]> {
     const admins = await tx.$queryRawUnsafe<{ id: string; email: string; locale: string; name: string }[]>(
       `SELECT a.id, a.email, a.locale, a.name FROM accounts a WHERE a.role = 'admin' AND ${mayEnter} ORDER BY a.created_at, a.id`,

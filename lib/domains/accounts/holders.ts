@@ -44,7 +44,7 @@ export const sessionHolder = (db: Database): DataHolder => ({
   },
 })
 
-/** An item is a mark in hexadecimal: a keyed hash, from which neither address nor network can be read. */
+/** An item is a mark in hexadecimal: a keyed hash that reveals neither address nor network. */
 export const signInHolder = (db: Database): DataHolder => ({
   name: 'accounts.sign-ins',
   store: 'postgresql',
@@ -87,7 +87,7 @@ export const signInHolder = (db: Database): DataHolder => ({
   },
 })
 
-/** The last of all: the account, and the organisation that nobody else belongs to. Agents that a hold keeps stay, and are nobody's then. */
+/** Erased last: the account, and its organisation if it becomes empty. Held agents remain without an owner. */
 export const accountHolder = (db: Database): DataHolder => ({
   name: 'accounts',
   store: 'postgresql',
@@ -112,14 +112,14 @@ export const accountHolder = (db: Database): DataHolder => ({
   async erase(_scope, items, tx) {
     const ids = [...items]
     await tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
-    // Agents that stay lose their owner by the foreign key.
+    // The foreign key clears the owner of remaining agents.
     const gone = await tx.$queryRaw<{ organisation_id: string }[]>`
       DELETE FROM accounts WHERE id = ANY(${ids}::text[]) RETURNING organisation_id`
     for (const id of [...new Set(gone.map(({ organisation_id }) => organisation_id))].sort())
       await dropOrganisationIfEmpty(tx, id)
     return gone.length
   },
-  /** By the row, and by everything that points to one. */
+  /** Searches for the row and for references to it. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const ids = [...new Set([...items, ...(scope.subject.account === null ? [] : [scope.subject.account])])]

@@ -13,18 +13,18 @@ import { normaliseEmail, passwordChecksPerMinute } from './rules.ts'
 import { endSessions } from './standing.ts'
 import { countTry, type Tries } from './tries.ts'
 
-/** What an identity provider says of somebody (OpenID Connect Core §5.1). */
+/** Claims of an identity provider about a person (OpenID Connect Core §5.1). */
 export interface Identified {
   issuer: string
-  /** Unique at the issuer, and never given to anybody else. */
+  /** Unique at the issuer and never reassigned. */
   subject: string
   email: string | undefined
-  /** The provider checked that the address is theirs. */
+  /** True when the provider verified the address. */
   isEmailVerified: boolean
 }
 /**
- * uninvited: nobody here has this address, or its account is, or was, linked to somebody else at the provider. unlinked: the owner took this
- * sign-in away. unaccepted: the account was made by an invitation whose link nobody used yet.
+ * uninvited: no account has this address, or the account is or was linked to another subject of the issuer. unlinked:
+ * the owner unlinked this sign-in. unaccepted: nobody has used the link of the invitation yet.
  */
 export type IdentityRefusal = 'unverified' | 'uninvited' | 'unlinked' | 'unaccepted'
 
@@ -36,10 +36,11 @@ interface Linked {
 }
 
 /**
- * Whose account it is. By issuer and subject alone; the address counts once, when nobody is linked yet, and only where the provider
- * vouches for it. An account that another subject of the issuer has, or had, stays theirs: providers give addresses to other people. What
- * was unlinked stays unlinked. Who was only invited opens the letter's link first: it shows that the mailbox is theirs to this installation,
- * and not to the provider alone.
+ * Returns the account of an identity, which is found by issuer and subject. The address is used only for the first
+ * link, and only if the provider verified it.
+ * An account that is or was linked to another subject of the issuer is not linked, because providers reassign
+ * addresses. An unlinked identity stays unlinked. An invited person must use the emailed link first, which proves the
+ * mailbox to this installation.
  */
 export async function accountOfIdentity(
   tx: Transaction,
@@ -51,7 +52,7 @@ export async function accountOfIdentity(
     select: { accountId: true },
   })
   if (known) {
-    // Under the lock: unlinking either ends the session that is opened now, too, or comes first and prevents it.
+    // Checked under the lock: a concurrent unlinking either ends the new session or prevents it.
     await lockAccount(tx, known.accountId)
     const linked = await tx.accountIdentity.count({
       where: { issuer, subject, accountId: known.accountId, unlinkedAt: null },
@@ -64,7 +65,7 @@ export async function accountOfIdentity(
     return (await tx.account.count({ where: { invitedEmail: normaliseEmail(email) } })) > 0 ? 'unaccepted' : 'uninvited'
   await lockAccount(tx, found.id)
   const [account, others] = [
-    // Again, under the lock: the address may have become somebody else's.
+    // Checked again under the lock: the address may have changed accounts.
     await tx.account.findUnique({
       where: { id: found.id, email: normaliseEmail(email) },
       select: { deactivatedAt: true, passwordHash: true },
@@ -72,11 +73,11 @@ export async function accountOfIdentity(
     await tx.accountIdentity.findMany({ where: { accountId: found.id }, select: identityFields }),
   ]
   const here = others.filter((other) => other.issuer === issuer)
-  // Of two that link at once the second comes here.
+  // When two calls link concurrently, the second one returns here.
   const own = here.find((other) => other.subject === subject)
   if (own) return own.unlinkedAt === null ? { accountId: found.id, isNew: false } : 'unlinked'
   if (!account || here.length > 0) return 'uninvited'
-  // Who may not come in is not linked either; signing in says why.
+  // A person who cannot sign in is not linked; the sign-in reports the reason.
   if (account.deactivatedAt || (await isFenced(tx, found.id))) return { accountId: found.id, isNew: false }
   if (account.passwordHash === null && !others.some(({ unlinkedAt }) => unlinkedAt === null)) return 'unaccepted'
   await tx.accountIdentity.create({ data: { issuer, subject, accountId: found.id, linkedAt: now } })
@@ -84,22 +85,25 @@ export async function accountOfIdentity(
   return { accountId: found.id, isNew: true }
 }
 
-/** Names it without telling what the provider calls the person. */
+/** Id of a linked identity that does not reveal the provider's subject. */
 const idOf = (issuer: string, subject: string): string =>
   `idn_${createHash('sha256').update(`${issuer}\n${subject}`).digest('base64url').slice(0, 22)}`
 
-/** A link is told to the account's owner; it is the person's own wish to be here, so an erased address is welcome again. */
+/**
+ * Notifies the account's owner about a new link. Removes the address from the suppression list, because linking shows
+ * the person's own wish.
+ */
 export async function noteLinked(tx: Transaction, accountId: string, unsuppress: Unsuppress, now: Date): Promise<void> {
   const { email } = await tx.account.findUniqueOrThrow({ where: { id: accountId }, select: { email: true } })
   await unsuppress(tx, 'email', email)
   await enqueueNotice(tx, { kind: 'identity-linked', accountId, at: now.toISOString() })
 }
 
-/** From now on none of the account's sign-ins with an identity provider lets anybody in, and none is linked again by itself. */
+/** Unlinks all identities of the account; they no longer sign anybody in, and are not linked again automatically. */
 export const unlinkAll = (tx: Transaction, accountId: string, now: Date) =>
   tx.accountIdentity.updateMany({ where: { accountId, unlinkedAt: null }, data: { unlinkedAt: now } })
 
-/** What a person sees and undoes of it. */
+/** Use cases that list and unlink a person's own identities. */
 export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
   identities: read(listIdentities, async (ctx) => {
     const rows = await db.prisma.accountIdentity.findMany({
@@ -132,7 +136,7 @@ export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
     if (!(await isPassword(account.passwordHash, body.password)))
       throw invalid(['password'], 'is not the password of this account')
     const { issuer, subject } = row
-    // The row stays: without it the provider's next word for the address would link it again.
+    // The row stays, otherwise the next sign-in would link the identity again by its address.
     await ctx.tx.accountIdentity.update({
       where: { issuer_subject: { issuer, subject } },
       data: { unlinkedAt: ctx.now },

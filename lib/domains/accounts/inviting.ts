@@ -5,7 +5,7 @@ import { enqueueNotice } from './notices.ts'
 import type { Locale, Role } from './rules.ts'
 import { type UserRow, userRow } from './user-rows.ts'
 
-/** What makes accounts and organisations. */
+/** Operations that create accounts and organisations. */
 export interface AccountMaking {
   createAccount(
     tx: Transaction,
@@ -34,7 +34,11 @@ export interface Invitation {
 
 export const noAccount = () => new Problem('not_found', 'There is no such account.')
 
-/** The account, locked, as whoever acts on it sees it. Throws `not_found`, and `fenced` while its erasure is under way. */
+/**
+ * Locks the account and returns it, if it is visible to the caller.
+ * @throws Problem `not_found`
+ * @throws Problem `fenced` while its erasure runs
+ */
 export async function lockedUser(tx: Transaction, id: string, organisationId?: string): Promise<UserRow> {
   await lockAccount(tx, id)
   const row = await userRow(tx, id, organisationId)
@@ -44,7 +48,10 @@ export async function lockedUser(tx: Transaction, id: string, organisationId?: s
   return row
 }
 
-/** An account without a password, and the letter whose link lets the person choose one. Throws `conflict` for an address that has one. */
+/**
+ * Creates an account without a password and enqueues the email with the link to choose one.
+ * @throws Problem `conflict` when an account uses the address
+ */
 export async function invite(
   { tx, now }: MutationContext,
   making: AccountMaking,
@@ -57,7 +64,11 @@ export async function invite(
   return row
 }
 
-/** The invitation once more; from now on the link of the letter before does nothing. Throws `wrong_state`, `rate_limited`. */
+/**
+ * Sends the invitation again; earlier links stop working.
+ * @throws Problem `wrong_state`
+ * @throws Problem `rate_limited`
+ */
 export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): Promise<void> {
   if (!row.states.includes('invited'))
     throw new Problem(
@@ -68,14 +79,14 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
     throw new Problem('wrong_state', 'This account is closed: no letter with a link goes to it. Open it again first.')
   await boundLetters(tx, row.id, { purpose: 'invitation', by: 'admin' }, now)
   await endLinks(tx, row.id, now)
-  // From the last letter on the account waits for its person: see `uninvite`.
+  // The account is deleted 30 days after its last email unless it is accepted: see `removeUninvited`.
   await tx.account.update({ where: { id: row.id }, data: { updatedAt: now } })
   await enqueueNotice(tx, { kind: 'invitation', accountId: row.id, at: now.toISOString() })
 }
 
 /**
- * Deletes an account that nobody has accepted, with its links. Throws `wrong_state` for one that somebody accepted, and where a privacy request
- * or a legal hold concerns it.
+ * Deletes an account whose invitation nobody accepted, with its links.
+ * @throws Problem `wrong_state` when it was accepted, or when an agent, a privacy request or a legal hold belongs to it
  */
 export async function withdrawInvitation(
   { tx, now }: MutationContext,

@@ -24,9 +24,12 @@ const hasLink = (notice: Notice): notice is LinkNotice => notice.kind === 'invit
 
 export interface AccountsJobsParts {
   publicUrl: string
-  /** What the installation calls its identity provider. */
+  /** Display name of the identity provider. */
   provider?: string | undefined
-  /** Whether other domains have something about the account that must not lose it: a privacy request, a hold. */
+  /**
+   * Returns true when another domain has a record about the account that prevents its deletion: a privacy request or a
+   * legal hold.
+   */
   isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
 }
 
@@ -63,12 +66,11 @@ function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Lett
 }
 
 /**
- * Rows of ended sessions and links, marks of where accounts signed in, accounts that nobody came to, and letters in the mail folder go when
- * their term is over; notices
- * are written and sent.
+ * Jobs that delete expired sessions, links, sign-in marks, unaccepted accounts and emails in the mail folder, and that
+ * send notices.
  */
 export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsParts) {
-  /** The link comes into being with its letter, so that no code waits in the queue; one whose letter did not leave never was. */
+  /** Creates the link together with its email, so that no code is stored in the queue. If sending fails, the link is deleted. */
   async function sendLink(notice: LinkNotice, now: Date): Promise<void> {
     const { accountId } = notice
     const letterFor =
@@ -119,7 +121,7 @@ export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsPa
         const fenced = await db.query('account-fenced', "SELECT 1 FROM fenced WHERE kind = 'account' AND id = $1", [
           notice.accountId,
         ])
-        // Nobody is left to tell, or will be: a letter that is written now would outlive the search for it.
+        // Nobody remains to be notified, and an email written now would outlive the erasure's search for it.
         if (account && fenced.length === 0)
           await mail.send({ to: account.email, about: notice.accountId, ...letterOf(notice, account.locale, parts) })
       },

@@ -3,7 +3,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { knownFor, normaliseEmail } from './rules.ts'
 
-/** From which networks accounts have signed in lately, kept as keyed hashes: from the table alone no network can be told. */
+/** The networks from which accounts signed in recently, stored as keyed hashes that do not reveal the network. */
 export function knownSignIns(db: Database, markKey: () => Uint8Array) {
   const markOf = (email: string, limitKey: string) =>
     createHmac('sha256', markKey())
@@ -11,7 +11,10 @@ export function knownSignIns(db: Database, markKey: () => Uint8Array) {
       .digest()
 
   return {
-    /** Whether the account of this address signed in from there within 30 days. Takes one look, whether it exists or not. */
+    /**
+     * Returns true when the account with this address signed in from this network within 30 days. Runs the same query
+     * for unknown addresses.
+     */
     async has(email: string, limitKey: string, now: Date): Promise<boolean> {
       const found = await db.query('known-sign-in', 'SELECT 1 FROM known_sign_ins WHERE mark = $1 AND last_at > $2', [
         markOf(email, limitKey),

@@ -5,7 +5,7 @@ import { endedLinksKept } from './rules.ts'
 const accountOf = (scope: Scope): string | null => ('subject' in scope ? scope.subject.account : null)
 const nothing: Holding = { count: 0, since: null, until: null }
 
-/** An item is the link's hash in hexadecimal; what stands in the link is kept by nobody. */
+/** An item is the link's hash in hexadecimal. The code of a link is not stored. */
 export const linkHolder = (db: Database): DataHolder => ({
   name: 'accounts.links',
   store: 'postgresql',
@@ -52,7 +52,7 @@ export const linkHolder = (db: Database): DataHolder => ({
   },
 })
 
-/** The item is the account: what a provider calls the person goes into no plan and no ledger. */
+/** The item is the account id, so that the provider's subject is in no plan and no ledger. */
 export const identityHolder = (db: Database): DataHolder => ({
   name: 'accounts.identities',
   store: 'postgresql',

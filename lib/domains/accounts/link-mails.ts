@@ -1,10 +1,10 @@
 import { type LetterContent, letter, letterTime as time } from '#lib/stores/mail/letter.ts'
 import type { Locale } from './rules.ts'
 
-/** Where a link leads: the code stands behind `#`, which browsers send to nobody. */
+/** Builds the URL of a link. The code follows `#`, which browsers do not send to servers. */
 const linkTo = (url: string, code: string): string => `${url}/password/new#${code}`
 
-/** To who was invited. */
+/** The email to an invited person. */
 export function invitationMail(
   locale: Locale,
   { url, code, organisation, at }: { url: string; code: string; organisation: string; at: Date },
@@ -30,7 +30,7 @@ export function invitationMail(
       ])
 }
 
-/** To the account's address, for which somebody asked to choose a new password. */
+/** The email with the link to choose a new password, after somebody requested it. */
 export function resetLinkMail(
   locale: Locale,
   { url, code, at }: { url: string; code: string; at: Date },
@@ -50,7 +50,7 @@ export function resetLinkMail(
       ])
 }
 
-/** To the owner, once a link was used. */
+/** The email to the owner after a link was used. */
 export function passwordSetMail(locale: Locale, { url, at }: { url: string; at: Date }): LetterContent {
   return locale === 'zh'
     ? letter(locale, '您的密码已设置', [
@@ -67,7 +67,7 @@ export function passwordSetMail(locale: Locale, { url, at }: { url: string; at: 
       ])
 }
 
-/** To the owner, when a sign-in with an identity provider was linked to the account. */
+/** The email to the owner after an identity was linked. */
 export function identityLinkedMail(
   locale: Locale,
   { url, provider, at }: { url: string; provider: string; at: Date },

@@ -12,16 +12,19 @@ import { countTry, type Tries } from './tries.ts'
 
 export interface LinkParts {
   tries: Tries
-  /** The network that an address counts as in limits. */
+  /** Returns the network that limits count an address to. */
   networkOf(address: string): string
   unsuppress: Unsuppress
 }
-/** Stands for whoever has no account, so that asking for them takes the same steps. */
+/** Used instead of an unknown account, so that its request takes the same steps. */
 const nobody = 'usr_0000000000000000000000'
 
-/** Choosing a password without one: by a letter to the account's address. */
+/** Use cases to choose a password without knowing the old one, by an emailed link. */
 export const linkUse = (parts: LinkParts) => ({
-  /** Whether the address is known is told neither by words nor by time: the same is looked up, enqueued and noted for one that is not. */
+  /**
+   * Neither response nor timing reveals whether the address is known: an unknown address causes the same query, job and
+   * audit entry.
+   */
   askForReset: mutation(askForReset, async (ctx, { body }) => {
     const email = normaliseEmail(body.email)
     const who = createHash('sha256').update(email).digest('base64url').slice(0, 22)
@@ -60,7 +63,7 @@ export const linkUse = (parts: LinkParts) => ({
       )
     await tx.account.update({
       where: { id: accountId },
-      // The link came to the address by email.
+      // The link was sent to this address, so the address is verified.
       data: {
         email,
         invitedEmail: null,
@@ -71,7 +74,7 @@ export const linkUse = (parts: LinkParts) => ({
         updatedAt: now,
       },
     })
-    // Until then somebody else had made the account: choosing a password is the person's own wish to be here.
+    // The account was created by somebody else: choosing a password shows the person's own wish to have it.
     if (passwordHash === null || mustChangePassword) await parts.unsuppress(tx, 'email', email)
     const sessionsEnded = await endSessions(tx, accountId, now)
     await endLinks(tx, accountId, now)

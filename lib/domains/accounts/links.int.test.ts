@@ -13,7 +13,7 @@ afterAll(() => kit.close())
 
 const password = 'three unrelated quiet words'
 const hour = 3_600_000
-/** Tries are counted by network: from another one they begin anew. */
+/** Attempts are counted by network: a new network starts from zero. */
 let network = 1
 const elsewhere = () => {
   network++
@@ -32,7 +32,7 @@ const use = (code: string, new_password = password) =>
 const visit = { address: '192.0.2.7', limitKey: '192.0.2.7', userAgent: '', locale: 'en' } as const
 const signIn = (email: string, word: string) => kit.test.app.accounts.signIn({ email, password: word }, visit)
 
-/** Somebody who was invited and chose a password. */
+/** Creates a person who was invited and chose a password. */
 async function settled(): Promise<{ email: string; id: string }> {
   elsewhere()
   const email = `${newId('mail').toLowerCase()}@example.org`
@@ -44,7 +44,7 @@ async function settled(): Promise<{ email: string; id: string }> {
 }
 
 describe('an invitation', () => {
-  it('makes an account without a password, and a letter whose link sets one, once; nobody is signed in by it', async () => {
+  it('creates an account without a password, and an email whose link sets one once, without signing anybody in', async () => {
     const email = `${newId('mail')}@Example.org`
     const { status, json } = await invite(kit.admin.cookie, { email, locale: 'zh', new_organisation: '示例' })
     expect(status).toBe(201)
@@ -55,7 +55,7 @@ describe('an invitation', () => {
       locale: 'zh',
     })
     expect(await signIn(email, password)).toBeUndefined()
-    // The queue knows an id; the code comes into being with the letter.
+    // The queue contains only an id; the code is created with the email.
     const [job] = await rows(
       "SELECT payload::text AS payload FROM graphile_worker._private_jobs WHERE payload::text LIKE '%invitation%'",
     )
@@ -84,7 +84,7 @@ describe('an invitation', () => {
     })
   })
 
-  it('sent again takes the place of the one before; ends after seven days; three letters an hour', async () => {
+  it('replaces the previous one when sent again, expires after seven days, and is limited to three emails an hour', async () => {
     const email = `${newId('mail').toLowerCase()}@example.org`
     const { json } = await invite(kit.admin.cookie, { email })
     const again = () => kit.test.fetch('POST', `/api/admin/users/${json.data.account_id}/invitation`, kit.admin)
@@ -113,7 +113,7 @@ describe('an invitation', () => {
     )
   })
 
-  it('whose letter the mail server refused is sent later, and the refused ones count as none', async () => {
+  it('an invitation is sent later when the mail server rejects its email, and the rejected emails do not count', async () => {
     const admin = await signedIn(kit.test, 'admin')
     const email = `${newId('mail').toLowerCase()}@example.org`
     await invite(admin.cookie, { email })
@@ -131,7 +131,7 @@ describe('an invitation', () => {
     expect((await use(codeIn(email))).status).toBe(200)
   })
 
-  it('is an admin’s into any organisation, and a manager’s into their own, for the roles person and manager', async () => {
+  it('is available to admins for any organisation, and to managers for their own with the roles person and manager', async () => {
     const { test } = kit
     const manager = await signedIn(test, 'manager')
     const other = await signedIn(test, 'manager')
@@ -150,7 +150,7 @@ describe('an invitation', () => {
       '/api/members',
     )
     expect(more.status).toBe(422)
-    // Another tenant's is not there.
+    // A member of another organisation is not found.
     const again = (who: { cookie: string }) =>
       test.fetch('POST', `/api/members/${made.json.data.account_id}/invitation`, who)
     expect([(await again(other)).status, (await again(manager)).status]).toEqual([404, 202])
@@ -164,13 +164,13 @@ describe('an invitation', () => {
       expect((await invite(who.cookie, { email: 'x@example.org' }, '/api/members')).status).toBe(403)
       expect((await again(who)).status).toBe(403)
     }
-    // An agent's token is no person's.
+    // An agent's token does not act as its owner.
     const { token } = await issuedAgent(test, ['read', 'write'], { owner: manager })
     expect((await test.fetch('GET', '/api/members', { token })).status).toBe(403)
     expect((await test.fetch('GET', '/api/members')).status).toBe(401)
   })
 
-  it('of a manager tells nothing about an address, does not reserve it, and can be withdrawn', async () => {
+  it('an invitation by a manager does not reveal or reserve an address, and can be withdrawn', async () => {
     const { test } = kit
     const [manager, rival, admin] = [
       await signedIn(test, 'manager'),
@@ -197,14 +197,14 @@ describe('an invitation', () => {
         .map(({ email }: { email: string }) => email)
         .sort()
     expect(await listed()).toEqual([known, unknown].sort())
-    // Once per organisation; another organisation, and an admin, can invite the same address.
+    // One invitation per organisation; another organisation or an admin can invite the same address.
     expect((await member(manager, unknown.toUpperCase())).status).toBe(409)
     expect((await member(rival, unknown)).status).toBe(201)
-    // The owner of an account learns it from the link, and nothing of the account changes.
+    // The owner of an existing account learns of the conflict only from the link; the account does not change.
     const refused = await use(codeIn(known))
     expect([refused.status, refused.json.code]).toEqual([409, 'conflict'])
     expect((await test.fetch('GET', '/api/account', somebody)).status).toBe(200)
-    // The address is free until somebody accepts; the first one has it.
+    // The address is free until somebody accepts; the first acceptance claims it.
     await kit.work()
     const codes = kit.lettersTo(unknown).map(({ text }) => /new#(\w+)/.exec(text)?.[1] ?? '')
     const withdrawn = await test.fetch('DELETE', `/api/members/${other.json.data.account_id}/invitation`, manager)
@@ -215,7 +215,7 @@ describe('an invitation', () => {
       { invited_email: null, organisation_id: rival.organisationId },
     ])
     expect(await listed()).toEqual([known])
-    // Not a stranger's to withdraw, not twice, and not once it was accepted.
+    // Cannot be withdrawn by strangers, twice, or after the acceptance.
     const withdraw = (who: { cookie?: string }, id: string, at = '/api/members') =>
       test.fetch('DELETE', `${at}/${id}/invitation`, who)
     const id = one.json.data.account_id
@@ -228,7 +228,7 @@ describe('an invitation', () => {
     expect(await rows('SELECT 1 FROM deletion_audit_log WHERE scope::text LIKE $1', `%${id}%`)).toHaveLength(1)
   })
 
-  it('that is withdrawn still counts among the fifty of a day', async () => {
+  it('a withdrawn invitation still counts against the daily limit of fifty', async () => {
     const { test } = kit
     const manager = await signedIn(test, 'manager')
     await rows(
@@ -244,7 +244,7 @@ describe('an invitation', () => {
     expect((await invite(manager.cookie, { email: `${newId('m')}@example.org` }, '/api/members')).status).toBe(429)
   })
 
-  it('is one of fifty that managers send in a day', async () => {
+  it('is limited to fifty by managers per organisation and day', async () => {
     const { test } = kit
     const manager = await signedIn(test, 'manager')
     const second = await signedIn(test, 'manager', manager.organisationId)
@@ -268,7 +268,7 @@ describe('an invitation', () => {
     expect((await one(await signedIn(test, 'manager', manager.organisationId))).status).toBe(201)
   })
 
-  it('that nobody accepts goes, with its account, 30 days after the last letter; what anything points to stays', async () => {
+  it('an unaccepted invitation is deleted with its account 30 days after the last email, unless other records refer to it', async () => {
     const { test } = kit
     const day = 24 * hour
     const made = async (extra: object = {}) => {
@@ -317,7 +317,7 @@ describe('an invitation', () => {
     expect(await left()).toEqual([filed, owner, held, there].sort())
   })
 
-  it('to an address that has an account, by two at once, or twice with one key, makes one account', async () => {
+  it('creates one account for an existing address, concurrent calls, or a repeated Idempotency-Key', async () => {
     const admin = await signedIn(kit.test, 'admin')
     const email = `${newId('mail').toLowerCase()}@example.org`
     const both = await Promise.all([
@@ -335,14 +335,14 @@ describe('an invitation', () => {
     expect([one.status, two.status, two.json.data.account_id]).toEqual([201, 201, one.json.data.account_id])
     await kit.work()
     expect([kit.lettersTo(email).length, kit.lettersTo(another).length]).toEqual([1, 1])
-    // No address stands in the log of what was done.
+    // The audit log contains no address.
     const found = await rows("SELECT 1 FROM audit_entries WHERE details::text ILIKE '%@example.org%'")
     expect(found).toEqual([])
   })
 })
 
-describe('a forgotten password', () => {
-  it('is answered alike for an address that is known and one that is not, and leaves alike behind', async () => {
+describe('a password reset', () => {
+  it('returns the same response and leaves the same traces for a known and an unknown address', async () => {
     const { email, id } = await settled()
     const before = kit.post.letters.length
     const traces = async () =>
@@ -376,7 +376,7 @@ describe('a forgotten password', () => {
     expect(kit.lettersTo(email).at(-1)?.subject).toBe('Your password was set')
   })
 
-  it('sends three letters an hour, whoever asks; its link lives for an hour, and dies with the use of another', async () => {
+  it('is limited to three emails an hour, and its link expires after an hour or when another link is used', async () => {
     const { email } = await settled()
     kit.test.clock.advance(hour + 1)
     const before = kit.lettersTo(email).length
@@ -399,7 +399,7 @@ describe('a forgotten password', () => {
     expect((await use(codeIn(email))).status).toBe(410)
   })
 
-  it('that strangers asked for keeps no admin from sending one, nor an invitation from going out', async () => {
+  it("resets requested by strangers do not prevent an admin's reset or an invitation", async () => {
     const { email, id } = await settled()
     kit.test.clock.advance(hour + 1)
     const admin = await signedIn(kit.test, 'admin')
@@ -428,7 +428,7 @@ describe('a forgotten password', () => {
     expect((await use(codeIn(invited))).status).toBe(200)
   })
 
-  it('its link ends with the address that it went to, and with the operator’s own reset', async () => {
+  it('link becomes invalid when the address changes, and when the operator resets the password', async () => {
     const { test } = kit
     const [moved, reset] = [await settled(), await settled()]
     for (const { email } of [moved, reset]) await ask(email)
@@ -442,21 +442,21 @@ describe('a forgotten password', () => {
     )
     await test.app.accounts.resetPassword(reset.email)
     for (const code of codes) expect((await use(code, 'the mailbox of somebody else')).status).toBe(410)
-    // Another way in that somebody made meanwhile is none any more.
+    // Other ways to sign in end as well.
     const come = () =>
       test.app.accounts.signInWithIdentity(
         { issuer: 'https://id.example', subject: reset.id, email: reset.email, isEmailVerified: true },
         visit,
       )
     expect(await come()).toBe('unlinked')
-    // Asked for before the address moved, written afterwards: it goes to the new one.
+    // Requested before the address changed but written later: the email is sent to the new address.
     elsewhere()
     await ask(next)
     await kit.work()
     expect(kit.lettersTo(next)).toHaveLength(1)
   })
 
-  it('is bounded by network and address, alike for known and unknown', async () => {
+  it('is limited by network and address, alike for known and unknown addresses', async () => {
     const { email } = await settled()
     elsewhere()
     for (const address of [email, `${newId('mail').toLowerCase()}@example.org`]) {
@@ -474,7 +474,7 @@ describe('a forgotten password', () => {
     await kit.work()
   })
 
-  it('is refused by the rules of a change, which do not spend the link; two that use it at once are one', async () => {
+  it('rejects invalid passwords without using up the link, and a link works once in concurrent calls', async () => {
     const { email } = await settled()
     await ask(email)
     await kit.work()
@@ -497,7 +497,7 @@ describe('a forgotten password', () => {
     for (const code of ['', 'x', 'x'.repeat(44), "x' OR 1=1 --"]) expect((await use(code)).status).toBe(422)
   })
 
-  it('goes to no closed account, and no erased one; a link from before does nothing there', async () => {
+  it('is not sent to a closed account or one that is being erased, and earlier links stop working', async () => {
     const [closed, gone] = [await settled(), await settled()]
     for (const { email } of [closed, gone]) await ask(email)
     await kit.work()
@@ -515,7 +515,7 @@ describe('a forgotten password', () => {
     await expect(signIn(closed.email, password)).rejects.toMatchObject({ code: 'forbidden' })
   })
 
-  it('leaves no row of a link an hour after its end', async () => {
+  it('link is deleted an hour after its end', async () => {
     const { email, id } = await settled()
     await ask(email)
     await kit.work()

@@ -5,20 +5,21 @@ import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type LinkPurpose, linkLettersPerHour, linkLives } from './rules.ts'
 
-/** Whether the erasure of the account is under way. */
+/** Returns true while the account is being erased. */
 export async function isFenced(tx: Transaction, accountId: string): Promise<boolean> {
   const found = await tx.$queryRaw<unknown[]>`SELECT 1 FROM fenced WHERE kind = 'account' AND id = ${accountId}`
   return found.length > 0
 }
-/** Locks the account against whoever changes its password, its links or its standing. */
+/** Locks the account for changes of its password, links or status. */
 export const lockAccount = (tx: Transaction, accountId: string) =>
   tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
 
-/** Who asked for the letter: an admin or manager who is signed in, or whoever knows the address. */
+/** Who requested the email: a signed-in admin or manager, or anybody who knows the address. */
 export type LetterAsker = 'admin' | 'anybody'
 /**
- * When the next letter with a link may go to the account; undefined: now. Every link was made for a letter. Invitations, which strangers
- * cannot ask for, count apart; of resets an admin has as many beyond those that strangers may use up.
+ * Returns when the next email with a link may be sent; undefined: now. Each email has one link, so the links are
+ * counted. Invitations are counted separately, because strangers cannot request them. Admins can send as many resets
+ * again as strangers can use up.
  */
 async function nextLetterAt(
   tx: Transaction,
@@ -37,7 +38,7 @@ async function nextLetterAt(
   const oldest = sent[most - 1]
   return oldest && new Date(oldest.createdAt.getTime() + hour)
 }
-/** Throws `rate_limited` where another letter would be one too many. */
+/** @throws Problem `rate_limited` when the limit of emails is reached */
 export async function boundLetters(
   tx: Transaction,
   accountId: string,
@@ -53,18 +54,19 @@ export async function boundLetters(
   })
 }
 
-/** Whom a letter with a link goes to. */
+/** The recipient of an email with a link. */
 export interface Addressee {
   email: string
   locale: string
   organisation: string
-  /** What stands in the link: 32 random bytes, of which the database has the hash. */
+  /** The code in the link, made from 32 random bytes; the database stores only its hash. */
   code: string
 }
 /**
- * A new link for its letter, so that its time counts from then. Undefined where no letter should go: the account is gone, closed or being
- * erased, an invitation was accepted meanwhile, or the letters of the hour are used up. An invitation takes the place of the one before;
- * links of a reset, which anybody may ask for, live beside each other, so that nobody can spoil another's.
+ * Creates a link together with its email, so that its lifetime starts then. Undefined when no email should be sent: the
+ * account is deleted, closed or being erased, the invitation was accepted, or the limit is reached.
+ * An invitation replaces the previous one. Reset links, which anybody can request, do not, so that nobody can
+ * invalidate the link of another.
  */
 export async function makeLink(
   tx: Transaction,
@@ -106,11 +108,11 @@ export async function makeLink(
     code,
   }
 }
-/** For a letter that could not be sent: it counts as none. */
+/** Deletes the link of an email that could not be sent, so that it does not count. */
 export const dropLink = (tx: Transaction, code: string) =>
   tx.accountLink.deleteMany({ where: { codeHash: hashOf(code), usedAt: null } })
 
-/** From now on the account's open links do nothing. Their rows still count as letters of the hour. */
+/** Invalidates the account's open links. Their rows still count against the hourly limit. */
 export async function endLinks(tx: Transaction, accountId: string, now: Date, purpose?: LinkPurpose): Promise<void> {
   await tx.accountLink.updateMany({
     where: { accountId, usedAt: null, expiresAt: { gt: now }, ...(purpose !== undefined && { purpose }) },
@@ -125,13 +127,16 @@ export interface TakenLink {
   passwordHash: string | null
   mustChangePassword: boolean
 }
-/** Takes the link and locks its account. Unknown, used, expired, and of an account that is closed are one refusal: `link_spent`. */
+/**
+ * Uses a link and locks its account.
+ * @throws Problem `link_spent` for an unknown, used or expired link, or a closed account
+ */
 export async function takeLink(tx: Transaction, code: string, now: Date): Promise<TakenLink> {
   const spent = () =>
     new Problem('link_spent', 'It was used, has expired, or never was one. Nothing was changed; ask for a new one.')
   const found = await tx.accountLink.findUnique({ where: { codeHash: hashOf(code) }, select: { accountId: true } })
   if (!found) throw spent()
-  // The account first, as everywhere: two that use its links wait for each other.
+  // The account is locked first, as everywhere, which avoids deadlocks.
   await lockAccount(tx, found.accountId)
   const [taken] = await tx.accountLink.updateManyAndReturn({
     where: { codeHash: hashOf(code), usedAt: null, expiresAt: { gt: now } },

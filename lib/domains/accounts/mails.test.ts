@@ -14,7 +14,7 @@ const letters = (['en', 'zh'] as const).flatMap((locale) => [
 ])
 
 test.each(letters)(
-  '$locale: $letter.subject: the same words as text and as HTML, with the time and the link',
+  '$locale: $letter.subject: text and HTML contain the same words, the time and the link',
   ({ locale, letter }) => {
     const words = letter.html
       .replace(/<title>.*<\/title>|<[^>]+>/g, '')
@@ -29,7 +29,7 @@ test.each(letters)(
   },
 )
 
-test('what comes from outside is text, and no markup', () => {
+test('emails escape external values', () => {
   for (const { letter } of letters) expect(letter.html).not.toContain('<b>')
   expect(letters.filter(({ letter }) => letter.text.includes('<b>kp_1'))).toHaveLength(2)
   expect(letters.filter(({ letter }) => letter.text.includes('<b>'))).toHaveLength(6)

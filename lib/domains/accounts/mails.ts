@@ -2,7 +2,7 @@ import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
 import { type LetterContent, letter, letterTime as time } from '#lib/stores/mail/letter.ts'
 import type { Locale } from './rules.ts'
 
-/** To an agent's owner: its token received three 429s within an hour. The token is named by its readable beginning. */
+/** The email to an agent's owner after a token received three 429s within an hour. It names the token by its readable prefix. */
 export function tokenRevokedMail(
   locale: Locale,
   { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
@@ -22,7 +22,7 @@ export function tokenRevokedMail(
       ])
 }
 
-/** To an agent's owner: an admin made a token for it. The token is named by its readable beginning. */
+/** The email to an agent's owner after an admin issued a token for the agent. It names the token by its readable prefix. */
 export function tokenIssuedMail(
   locale: Locale,
   { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
@@ -42,7 +42,7 @@ export function tokenIssuedMail(
       ])
 }
 
-/** To people of an organization that has used at least 80 % of its storage quota. */
+/** The email to people of an organization that uses at least 80 % of its storage quota. */
 export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): LetterContent {
   return locale === 'zh'
     ? letter(locale, `存储配额已使用 ${percent}%`, [
@@ -57,7 +57,7 @@ export function storageWarningMail(locale: Locale, { url, percent }: { url: stri
       ])
 }
 
-/** To the person whose password the operator reset. It holds no password. */
+/** The email to a person whose password the operator reset. It contains no password. */
 export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): LetterContent {
   return locale === 'zh'
     ? letter(locale, '您的密码已被重置', [
@@ -74,7 +74,7 @@ export function passwordResetMail(locale: Locale, { url, at }: { url: string; at
       ])
 }
 
-/** Stores by their names on receipts, as people know them; another one keeps its name. */
+/** Display names of stores by their names on receipts; other stores are shown by that name. */
 const storeNames: Record<Locale, Partial<Record<string, string>>> = {
   en: {
     graph: 'knowledge graph',
@@ -94,7 +94,7 @@ const storeNames: Record<Locale, Partial<Record<string, string>>> = {
   },
 }
 
-/** To an admin: a store has not answered for longer than an erasure should wait. */
+/** The email to an admin about a store for which erasures have waited too long. */
 export function storeUnavailableMail(
   locale: Locale,
   { url, store, runs, since }: { url: string; store: string; runs: number; since: Date },
@@ -138,7 +138,7 @@ const refusals: Record<Locale, Record<StoreRefusal, string>> = {
   },
 }
 
-/** To an admin: a store answers and refuses, and the erasures that need it end stuck unless somebody acts. */
+/** The email to an admin about a store that rejects requests, so that erasures stay stuck until somebody acts. */
 export function storeRefusesMail(
   locale: Locale,
   {

@@ -9,7 +9,10 @@ import { invitationsPerDay, normaliseEmail } from './rules.ts'
 import { memberView, userPage } from './user-rows.ts'
 import { inviteMember, listMembers, resendMemberInvitation, withdrawMemberInvitation } from './users-contract.ts'
 
-/** The organisation that the caller manages. Throws `forbidden` for whoever manages none. */
+/**
+ * Returns the organisation that the caller manages.
+ * @throws Problem `forbidden` for callers who manage none
+ */
 async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
   const found = await tx.account.findUnique({
     where: { id: accountOf(ctx) },
@@ -21,8 +24,9 @@ async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
 }
 
 /**
- * Throws `rate_limited` where one invitation more would be too many. Counted are the accounts of the organisation that a day made, and withdrawn
- * invitations, whoever invited them: nobody manages two, so no manager has more than their organisation. Two at once wait for each other.
+ * Limits the invitations into an organisation per day, regardless of the inviter. Counts the accounts created within a
+ * day and the withdrawn invitations. Concurrent calls are serialized.
+ * @throws Problem `rate_limited`
  */
 async function boundInvitations({ tx, now }: MutationContext, organisationId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM organisations WHERE id = ${organisationId} FOR NO KEY UPDATE`
@@ -40,7 +44,7 @@ async function boundInvitations({ tx, now }: MutationContext, organisationId: st
   })
 }
 
-/** What managers do for the members of their organisation. */
+/** Use cases of managers for the members of their organisation. */
 export const organisationMembers = (
   db: Database,
   making: AccountMaking,
@@ -70,7 +74,7 @@ export const organisationMembers = (
 
   resendMemberInvitation: mutation(resendMemberInvitation, async (ctx, { params: { id } }) => {
     const row = await lockedUser(ctx.tx, id, await managedBy(ctx.tx, ctx))
-    // Admins and auditors are the installation's.
+    // Managers have no rights over admins and auditors.
     if (row.role !== 'person' && row.role !== 'manager') throw noAccount()
     await inviteAgain(ctx, row)
     return { resourceId: id, body: { data: memberView(row) }, details: { letter: 'invitation' } }

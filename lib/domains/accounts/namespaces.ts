@@ -10,7 +10,7 @@ interface NamespaceRow {
   is_any: boolean
 }
 const noOrganisation = (): Problem => new Problem('not_found', 'There is no such organisation.')
-/** Ids of ours begin so: no prefix that an admin assigns covers them. */
+/** Prefixes of the registry's own ids, which an assigned prefix must not cover. */
 const ownHeads = ['org_', 'prj_', 'conv_', 'msg_', 'doc_']
 const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
 
@@ -21,7 +21,7 @@ async function viewOf(tx: Pick<Transaction, '$queryRaw'>, id: string | undefined
   return { organisation_id: row.id, prefix: `${row.id}_`, namespaces: row.namespaces, is_any: row.is_any }
 }
 
-/** Which ids in connected stores an organisation may claim. */
+/** Use cases for the ids in connected stores that an organisation may claim. */
 export const storeNamespaces = (db: Database) => ({
   namespace: read(readNamespace, async ({ actor }) => ({
     resourceId: actor.organisationId ?? 'nobody',
@@ -29,7 +29,7 @@ export const storeNamespaces = (db: Database) => ({
   })),
 
   assignNamespaces: mutation(assignNamespaces, async ({ tx }, { params: { id }, body }) => {
-    // Of two assignments at the same time the second one sees the first.
+    // Serializes concurrent assignments, so that the second one sees the first.
     await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('store-namespaces'))) AS l`
     const namespaces = [...new Set(body.namespaces)].sort()
     const prefixes = namespaces.filter((one) => one !== '*')

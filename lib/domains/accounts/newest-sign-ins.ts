@@ -6,7 +6,7 @@ export interface SignInSeen {
   isCurrent: boolean
 }
 
-/** When and with which browser a person signed in last, newest first; as long as sessions are kept. */
+/** Returns when and with which browser a person signed in last, newest first, as far as sessions are retained. */
 export const newestSignIns = (db: Database, accountId: string, sessionId: string | undefined): Promise<SignInSeen[]> =>
   db.query<SignInSeen>(
     'newest-sign-ins',

@@ -5,14 +5,14 @@ import { storeRefusals } from '#lib/kernel/store-refusal.ts'
 
 const plain = { accountId: z.string(), at: z.iso.datetime() }
 
-/** A letter to a person, by ids: it is written when it is sent, in the language that they have then. */
+/** A notice to a person, which contains only ids. The email is written when it is sent, in the person's current language. */
 export const Notice = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('token-revoked'), keyPrefix: z.string(), ...plain }),
-  /** An admin made a token for an agent of the person. */
+  /** An admin issued a token for an agent of the person. */
   z.strictObject({ kind: z.literal('token-issued'), keyPrefix: z.string(), ...plain }),
-  /** The organization uses most of its storage quota. */
+  /** The organization has used most of its storage quota. */
   z.strictObject({ kind: z.literal('storage-warning'), percent: z.int(), ...plain }),
-  /** The operator gave the account a one-time password. */
+  /** The operator set a one-time password. */
   z.strictObject({ kind: z.literal('password-reset'), ...plain }),
   z.strictObject({ kind: z.literal('invitation'), ...plain }),
   z.strictObject({ kind: z.literal('reset-link'), by: z.enum(['admin', 'anybody']), ...plain }),
@@ -26,7 +26,7 @@ export const Notice = z.discriminatedUnion('kind', [
     since: z.iso.datetime(),
     ...plain,
   }),
-  /** To an admin: a store answers, and refuses erasures. */
+  /** To an admin: a store answers but rejects requests of erasures. */
   z.strictObject({
     kind: z.literal('store-refuses'),
     store: z.string(),
@@ -39,6 +39,6 @@ export const Notice = z.discriminatedUnion('kind', [
 export type Notice = z.output<typeof Notice>
 export const noticeJob = 'accounts.notify'
 
-/** Puts a notice into the queue: it goes when the transaction commits, and only then. */
+/** Enqueues a notice, which is sent only if the transaction commits. */
 export const enqueueNotice = (tx: Transaction, notice: Notice): Promise<void> =>
   enqueue(tx, noticeJob, notice, { maxAttempts: 12 })

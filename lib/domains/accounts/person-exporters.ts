@@ -2,7 +2,7 @@ import type { PersonExporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** The person's own row, never its password, and where they are signed in. */
+/** Exports the person's account without the password, and their sessions, identities, links and sign-in marks. */
 export const accountExporters = (db: Database): PersonExporter[] => [
   {
     part: 'account',
@@ -91,7 +91,7 @@ export const accountExporters = (db: Database): PersonExporter[] => [
         at: 'l.created_at',
         id: "encode(l.code_hash, 'hex')",
         columns: 'l.*',
-        // Never the hash: a link that still works is for the mailbox alone.
+        // The hash is omitted: a link that still works must be usable only from the mailbox.
         record: jsonObject({
           purpose: 'c.purpose',
           created_at: utc('c.created_at'),
@@ -112,13 +112,13 @@ export const accountExporters = (db: Database): PersonExporter[] => [
         at: 'k.last_at',
         id: "encode(k.mark, 'hex')",
         columns: 'k.mark, k.last_at',
-        // A keyed hash of address and network, from which neither can be read.
+        // A keyed hash that reveals neither address nor network.
         record: jsonObject({ mark: "encode(c.mark, 'hex')", last_at: utc('c.last_at') }),
       }),
   },
 ]
 
-/** The organisation of an account that nobody erases; undefined where there is none. */
+/** Returns the organisation of an account; undefined for unknown accounts and for accounts that are being erased. */
 export const organisationOf =
   (db: Database) =>
   async (accountId: string): Promise<string | undefined> =>

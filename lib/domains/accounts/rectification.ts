@@ -3,19 +3,21 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { endLinks } from './links.ts'
 import { type Locale, normaliseEmail } from './rules.ts'
 
-/** What of their account a person may have corrected (GDPR art. 16). A new address is confirmed before it comes here. */
+/** Fields of an account that a person can have corrected (GDPR art. 16). A new address must be confirmed before. */
 export interface AccountChanges {
   name?: string | undefined
   locale?: Locale | undefined
   email?: string | undefined
 }
 
-/** Called where a person shows that an address is theirs, and wants to be here: it is no erased one any more. */
+/** Removes an address from the suppression list after its owner showed that they want an account. */
 export type Unsuppress = (tx: Transaction, kind: 'email', value: string) => Promise<unknown>
 
 /**
- * Corrects an account; returns the names of the fields that changed. With the address, where the account is known from is forgotten,
- * and open links to choose a password end: both belong to the former one. Throws `not_found`, and `conflict` when another account has the address.
+ * Corrects an account and returns the names of the changed fields. A new address deletes the known sign-ins and ends
+ * open links to choose a password, which belong to the former address.
+ * @throws Problem `not_found`
+ * @throws Problem `conflict` when another account uses the address
  */
 export async function rectifyAccount(
   tx: Transaction,
@@ -35,12 +37,12 @@ export async function rectifyAccount(
   const changed = (['name', 'locale', 'email'] as const).filter((field) => after[field] !== before[field])
   if (changed.length === 0) return []
   if (email !== before.email) {
-    // Two that want one address: the second waits for the first here, and not at the unique index, where it could not be told.
+    // Concurrent calls for one address wait here. At the unique index, the second one would fail without a clear error.
     await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext(${`email:${email}`}))) AS l`
     if ((await tx.account.count({ where: { email } })) > 0)
       throw new Problem('conflict', 'An account with this e-mail address exists already. Nothing was changed.')
     await tx.knownSignIn.deleteMany({ where: { accountId } })
-    // Links went to the former address, and whoever reads it there would choose the password.
+    // The links were sent to the former address, whose reader could choose the password.
     await endLinks(tx, accountId, now)
     await unsuppress(tx, 'email', email)
   }

@@ -4,7 +4,7 @@ import { oneTimePassword } from './passwords.ts'
 import { browserName, localeOf, normaliseEmail, passwordFault, returnPath } from './rules.ts'
 import { signInWindows } from './tries.ts'
 
-describe('a password', () => {
+describe('passwordFault', () => {
   const email = 'Ada@Example.org'
   test.each([
     ['ada@example.org', 'is_email'],
@@ -14,32 +14,33 @@ describe('a password', () => {
     ['abababababab1212', 'repetitive'],
     ['a quiet harbour at noon', undefined],
     ['静かな港で昼ご飯を食べました', undefined],
-  ])('%s: %s', (next, fault) => expect(passwordFault(next, 'the one I have now', email)).toBe(fault))
+  ])('passwordFault of %s is %s', (next, fault) => expect(passwordFault(next, 'the one I have now', email)).toBe(fault))
 
-  test('is the same however its characters were composed', () =>
+  test('returns is_current for another Unicode composition of the same password', () =>
     expect(passwordFault('caf\u0065\u0301 au lait', 'caf\u00e9 au lait', email)).toBe('is_current'))
 })
 
-test('one-time passwords are of 20 characters that nobody confuses, and never the same', () => {
+test('oneTimePassword returns distinct passwords of 20 unambiguous characters', () => {
   const made = Array.from({ length: 200 }, oneTimePassword)
   for (const password of made) expect(password).toMatch(/^[a-km-np-z2-9]{5}(-[a-km-np-z2-9]{5}){3}$/)
   expect(new Set(made).size).toBe(200)
 })
 
-describe('the windows of a sign-in', () => {
+describe('signInWindows', () => {
   const keys = (email: string, limitKey: string) => {
     const { near, everywhere } = signInWindows(email, limitKey)
     return [...near, everywhere].map(({ key }) => key)
   }
 
-  test('name no e-mail address', () => expect(keys('ada@example.org', '192.0.2.1').join()).not.toContain('ada'))
-  test('are one for one address however it is written', () =>
+  test('returns keys without the email address', () =>
+    expect(keys('ada@example.org', '192.0.2.1').join()).not.toContain('ada'))
+  test('returns the same keys for an address in any case', () =>
     expect(keys(' ADA@example.ORG', '192.0.2.1')).toEqual(keys('ada@example.org', '192.0.2.1')))
-  test('share nothing between two people at two addresses', () => {
+  test('returns disjoint keys for two people on two networks', () => {
     const mine = keys('ada@example.org', '192.0.2.1')
     expect(keys('bob@example.org', '192.0.2.2').filter((key) => mine.includes(key))).toEqual([])
   })
-  test('of IPv6 include the /48, with the limit of 16 subnets', () => {
+  test('includes the /48 of an IPv6 network, with the limit of 16 subnets', () => {
     const [one, other] = ['2001:db8:7:1::/64', '2001:db8:7:2::/64'].map(
       (key) => signInWindows('ada@example.org', key).near,
     )
@@ -47,13 +48,13 @@ describe('the windows of a sign-in', () => {
     expect(shared).toEqual([{ key: 'sign-in:2001:db8:7::/48', limit: 320 }])
     expect(signInWindows('ada@example.org', '192.0.2.1').near).toHaveLength(2)
   })
-  test('leave the narrow one to the pair, so that a stranger elsewhere locks nobody out', () => {
+  test('returns the narrowest window per person and network, so that a stranger elsewhere locks nobody out', () => {
     const [pair] = signInWindows('ada@example.org', '192.0.2.1').near.sort((one, other) => one.limit - other.limit)
     expect(keys('ada@example.org', '192.0.2.2')).not.toContain(pair?.key)
   })
 })
 
-test('an address is normalised once: doing it again changes nothing', () => {
+test('normaliseEmail is idempotent', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme' }),
@@ -82,7 +83,7 @@ test.each([
   ],
   ['curl/8.5.0', 'curl'],
   ['', ''],
-])('%s is %s', (userAgent, name) => expect(browserName(userAgent)).toBe(name))
+])('browserName of "%s" is "%s"', (userAgent, name) => expect(browserName(userAgent)).toBe(name))
 
 test.each([
   ['zh-CN,zh;q=0.9,en;q=0.8', 'zh'],
@@ -92,10 +93,10 @@ test.each([
   ['zh;q=0', 'en'],
   ['*', 'en'],
   ['', 'en'],
-])('Accept-Language %s: %s', (header, locale) => expect(localeOf(header)).toBe(locale))
+])('localeOf "%s" is %s', (header, locale) => expect(localeOf(header)).toBe(locale))
 
-describe('the way back after sign-in', () => {
-  test.each(['/account', '/docs/api?q=token#not_found', '/receipts/rcpt_1'])('%s is ours', (path) =>
+describe('returnPath', () => {
+  test.each(['/account', '/docs/api?q=token#not_found', '/receipts/rcpt_1'])('returns %s unchanged', (path) =>
     expect(returnPath(path)).toBe(path),
   )
   test.each([
@@ -113,8 +114,8 @@ describe('the way back after sign-in', () => {
     '/%2e//evil.example',
     'javascript:alert(1)',
     ' //evil.example',
-  ])('%j leads to the overview', (text) => expect(returnPath(text)).toBe('/overview'))
-  test('stays at home, whatever is asked for', () => {
+  ])('returns the overview for %j', (text) => expect(returnPath(text)).toBe('/overview'))
+  test('never leads to another site', () => {
     fc.assert(
       fc.property(fc.string(), fc.constantFrom('', '/', '//', '/\\', '/./', '/../'), (text, start) => {
         const path = returnPath(start + text)

@@ -2,56 +2,59 @@ export const roles = ['person', 'manager', 'auditor', 'admin'] as const
 export type Role = (typeof roles)[number]
 export const locales = ['en', 'zh'] as const
 export type Locale = (typeof locales)[number]
-/** The language by its name; English for one that we have not. */
+/** Returns the locale of this name, or English if unsupported. */
 export const localeNamed = (text: string): Locale => locales.find((locale) => locale === text) ?? 'en'
 
-/** In UTF-16 units, as JSON Schema and HTML count them. */
+/** Lengths in UTF-16 units, as in JSON Schema and HTML. */
 export const leastPasswordLength = 12
 export const longestPassword = 200
 
-/** A session ends this long after sign-in, however busy it was; milliseconds. */
+/** Lifetime of a session from sign-in, regardless of its use; milliseconds. */
 export const sessionLife = 8 * 3_600_000
-/** How long a one-time password works, in milliseconds. */
+/** Lifetime of a one-time password in milliseconds. */
 export const oneTimePasswordLife = 24 * 3_600_000
-/** How exact `last_seen_at` is, in milliseconds. */
+/** Precision of `last_seen_at` in milliseconds. */
 export const seenEvery = 60_000
-/** How long rows of ended sessions stay, in milliseconds: long enough for the audit log to be read beside them. */
+/** Milliseconds for which ended sessions are retained, so that audit entries can be matched with them. */
 export const endedSessionsKept = 24 * 3_600_000
 
-/** How long an account is known where it signed in, in milliseconds. */
+/** Milliseconds for which the networks of an account's sign-ins are stored. */
 export const knownFor = 30 * 24 * 3_600_000
 
-/** How long a link lives by which somebody chooses a password, in milliseconds. */
+/** Lifetimes of links to choose a password, in milliseconds. */
 export const linkLives = { invitation: 7 * 24 * 3_600_000, reset: 3_600_000 } as const
 export type LinkPurpose = keyof typeof linkLives
-/** Letters with such a link that go to one account within an hour: of each purpose, and as many resets again that an admin asks for. */
+/** Maximum number of emails with a link to one account within an hour, per purpose; admins can send as many resets again. */
 export const linkLettersPerHour = 3
-/** How long rows of links stay after their end, in milliseconds: so long they count as letters of the hour. */
+/** Milliseconds for which ended links are retained; they count against the hourly limit meanwhile. */
 export const endedLinksKept = 3_600_000
-/** Members whom managers may invite into one organisation within a day. */
+/** Maximum number of members that managers can invite into one organisation within a day. */
 export const invitationsPerDay = 50
-/** How long an account waits for who was invited and never came, from the last letter on, in milliseconds. */
+/** Milliseconds after the last email until an unaccepted account is deleted. */
 export const invitedFor = 30 * 24 * 3_600_000
-/** How often a network may try a link, in a minute. */
+/** Maximum number of attempts to use links from one network within a minute. */
 export const linkTriesPerMinute = 20
 
-/** What an account is to an admin. Several at once, but `active` stands for none of the three before it. */
+/** States of an account for admins. Several can apply; `active` excludes the three states before it. */
 export const accountStates = ['invited', 'deactivated', 'erasing', 'active', 'restricted'] as const
 export type AccountState = (typeof accountStates)[number]
-/** What a manager may know of it: who uses their rights does so in private. */
+/**
+ * States of an account for managers. They omit restriction and erasure, because managers must not see who exercises
+ * these rights.
+ */
 export const memberStates = ['invited', 'deactivated', 'active'] as const
-/** The roles that a manager may give. */
+/** Roles that a manager can assign. */
 export const memberRoles = ['person', 'manager'] as const
 
-/** Addresses are compared, stored and looked up in this form. */
+/** Normalises an address for comparison, storage and search. */
 export const normaliseEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase()
 
-/** The same password typed on two keyboards gives the same bytes (NIST SP 800-63B §5.1.1.2). */
+/** Gives the same bytes for the same password typed on different keyboards (NIST SP 800-63B §5.1.1.2). */
 export const normalisePassword = (password: string): string => password.normalize('NFKC')
 
 export type PasswordFault = 'is_email' | 'is_current' | 'repetitive'
 
-/** Why a password of the right length cannot be taken; undefined when it can. */
+/** Returns why a password of valid length is rejected; undefined when it is accepted. */
 export function passwordFault(next: string, current: string, email: string): PasswordFault | undefined {
   const chosen = normalisePassword(next)
   const folded = chosen.trim().toLowerCase()
@@ -60,10 +63,10 @@ export function passwordFault(next: string, current: string, email: string): Pas
   return new Set(folded).size < 5 ? 'repetitive' : undefined
 }
 
-/** Guesses at the current password a minute, from within a session. */
+/** Maximum number of attempts per minute to enter the current password within a session. */
 export const passwordChecksPerMinute = 5
 
-// Order counts: Edge and Opera call themselves Chrome too, and Chrome calls itself Safari.
+// The order matters: Edge and Opera also contain "Chrome", and Chrome contains "Safari".
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\b(?:OPR|Opera)\//, 'Opera'],
@@ -81,14 +84,14 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** "Firefox on Linux": enough to recognise one's own session by, and no fingerprint. Empty when nothing is known. */
+/** Returns a name such as "Firefox on Linux": enough to recognise one's own session, but no fingerprint. Empty when unknown. */
 export function browserName(userAgent: string): string {
   const text = userAgent.slice(0, 512)
   const named = (list: [RegExp, string][]) => list.find(([pattern]) => pattern.test(text))?.[1]
   return [named(browsers), named(systems)].filter((part) => part !== undefined).join(' on ')
 }
 
-/** The language that an Accept-Language header prefers among ours (RFC 9110 §12.5.4); English when it names none. */
+/** Returns the supported language that an Accept-Language header prefers (RFC 9110 §12.5.4); English if it names none. */
 export function localeOf(acceptLanguage: string): Locale {
   const wanted = acceptLanguage
     .slice(0, 1_000)
@@ -104,13 +107,13 @@ export function localeOf(acceptLanguage: string): Locale {
   return 'en'
 }
 
-/** Where to go after sign-in: a path of ours. Whatever a browser could take for another site's address leads to the overview. */
+/** Returns the path to open after sign-in. Anything that a browser could resolve to another site becomes the overview. */
 export function returnPath(text: string | undefined): string {
   const home = '/overview'
   const here = 'https://here.invalid'
   if (text === undefined || !text.startsWith('/') || !URL.canParse(text, here)) return home
   const url = new URL(text, here)
   const path = url.pathname + url.search + url.hash
-  // A second slash, however it came about, would begin the name of a host.
+  // A path that starts with two slashes would name another host.
   return url.origin === here && !path.startsWith('//') ? path : home
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { endSessions } from './standing.ts'
 
-/** Locks the account against everybody and ends its sessions. Returns the address on file; null without an account. */
+/** Locks the account exclusively and ends its sessions. Returns the stored email address; null without an account. */
 export async function seizeAccount(tx: Transaction, accountId: string, now: Date): Promise<string | null> {
   const [row] = await tx.$queryRaw<
     { email: string }[]

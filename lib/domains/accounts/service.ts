@@ -39,18 +39,18 @@ import { endSessions, freeAccount, restrictAccount, standingOf, suspendAccount }
 import { countTry } from './tries.ts'
 import { type UserParts, userAdministration } from './users.ts'
 
-/** Makes an organisation; returns its id. */
+/** Creates an organisation and returns its id. */
 export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
   const { id } = await tx.organisation.create({ data: { id: newId('org'), name, createdAt: now } })
   return id
 }
 
-/** Removes an organisation that neither a person nor an agent belongs to any more; others stay. */
+/** Deletes an organisation without people and agents. */
 export async function dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<void> {
   await tx.organisation.deleteMany({ where: { id, accounts: { none: {} }, agents: { none: {} } } })
 }
 
-/** Somebody else knows a one-time password, so it has an end. */
+/** A one-time password expires, because somebody else knows it. */
 const endOfPassword = (isOneTime: boolean, now: Date): Date | null =>
   isOneTime ? new Date(now.getTime() + oneTimePasswordLife) : null
 
@@ -59,17 +59,20 @@ export interface NewAccount {
   email: string
   name: string
   role: Role
-  /** None for who is invited, and chooses one by the letter's link. */
+  /** Omitted for an invited person, who chooses one with the emailed link. */
   password?: string
   mustChangePassword: boolean
   locale?: Locale
-  /** The address is noted and not taken: until the person accepts, others can have it, and nothing tells whether somebody has. */
+  /**
+   * Stores the address without claiming it: until the person accepts, other accounts can use it, and nothing reveals
+   * whether one does.
+   */
   isPending?: boolean
   now: Date
 }
 /**
- * Makes an account; returns its id. Throws `conflict` when the address has one. For an installation that may have erased somebody of this
- * address before, take the service's `create`.
+ * Creates an account and returns its id. Use the service's `create` where the address may be on the suppression list.
+ * @throws Problem `conflict` when an account uses the address
  */
 export async function createAccount(tx: Transaction, account: NewAccount): Promise<string> {
   const { password, now, isPending = false, ...fields } = account
@@ -108,7 +111,7 @@ const viewOf = (row: SessionRow, current: string | undefined): SessionView => ({
 
 export interface AccountsParts extends SignInParts, LinkParts, UserParts {}
 
-/** People, their passwords and their sessions. */
+/** Use cases for people, their passwords and their sessions. */
 export function accountsService(db: Database, parts: AccountsParts) {
   return {
     ...signIn(db, parts),
@@ -118,7 +121,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     ...organisationMembers(db, { createAccount, createOrganisation }, parts.isOnRecord),
     ...storeNamespaces(db),
     ...accountDirectory,
-    /** By the mark that stands in the name of a letter about it. */
+    /** Returns the account whose id has this mark, which is part of the file names of emails about it. */
     async accountMarked(mark: string): Promise<string | undefined> {
       const [found] = await db.query<{ id: string }>(
         'account-marked',
@@ -133,8 +136,8 @@ export function accountsService(db: Database, parts: AccountsParts) {
     endSessions,
 
     /**
-     * As {@link createAccount}. Who was erased here and comes back is welcome: a password of their own is the fresh consent that ends
-     * the suppression of their address. A one-time password is not, because somebody else made that account.
+     * Like {@link createAccount}. If the account has its own password, removes the address from the suppression list:
+     * choosing a password is a new consent. A one-time password is not, because somebody else created that account.
      */
     async create(tx: Transaction, account: NewAccount): Promise<string> {
       const id = await createAccount(tx, account)
@@ -143,7 +146,10 @@ export function accountsService(db: Database, parts: AccountsParts) {
       return id
     },
 
-    /** The grace of the account's erasure begins; where sign-in stops meanwhile, its sessions end. True when it changed. */
+    /**
+     * Starts the grace period of the account's erasure; ends its sessions if sign-in stops meanwhile. Returns true when
+     * it changed.
+     */
     async suspend(tx: Transaction, accountId: string, now: Date): Promise<boolean> {
       const changed = await suspendAccount(tx, accountId, now)
       if (parts.graceSignIn === 'stop') await endSessions(tx, accountId, now)
@@ -151,24 +157,26 @@ export function accountsService(db: Database, parts: AccountsParts) {
     },
     unsuspend: (tx: Transaction, accountId: string): Promise<boolean> => suspendAccount(tx, accountId, null),
 
-    /** Corrects name, language, address; the names of what changed. Throws `not_found`, `conflict`. See {@link rectifyAccount}. */
+    /** Corrects name, language or address. See {@link rectifyAccount}. */
     rectify: (tx: Transaction, accountId: string, changes: AccountChanges, now: Date): Promise<string[]> =>
       rectifyAccount(tx, accountId, changes, { now, unsuppress: parts.unsuppress }),
 
     /**
-     * Identity, by the password once more: takes as long for a wrong one, and for an account that is gone. Counted with the tries to
-     * change it. Throws `rate_limited`, and `invalid` with the path `password`; either way nothing was changed.
+     * Verifies the password again. Takes the same time for a wrong password and for a deleted account. Attempts are
+     * counted together with password changes.
+     * @throws Problem `rate_limited`
+     * @throws Problem `invalid` at `password`
      */
     async checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void> {
       await countTry(parts.tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }], now)
       const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
-      // Unicode normalisation of a long enough text takes minutes.
+      // Unicode normalisation of a very long text takes minutes.
       const tried = password.length > longestPassword ? '' : password
       if (!(await isPassword(account?.passwordHash, tried)))
         throw invalid(['password'], 'is not the password of this account')
     },
 
-    /** Tells a person, in the transaction of what happened. */
+    /** Notifies a person when the transaction commits. */
     notify: (
       tx: Transaction,
       notice: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string },
@@ -246,7 +254,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       if (!(await isPassword(account?.passwordHash, body.password)))
         throw invalid(['password'], 'is not the password of this account')
       const sessionId = actor.sessionId ?? ''
-      // With the hash: a change of the password in between wins.
+      // The condition on the hash makes a concurrent password change win.
       const { count } = await tx.session.updateMany({
         where: { id: sessionId, revokedAt: null, account: { id, passwordHash: account?.passwordHash ?? '' } },
         data: { passwordAt: now },

@@ -14,16 +14,16 @@ import { countTry, refusalOfTry, signInWindows, type Tries } from './tries.ts'
 export interface SignInParts {
   gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
   tries: Tries
-  /** Keys the hashes of where accounts signed in. */
+  /** Key for the hashes of known sign-ins. */
   markKey: () => Uint8Array
-  /** Whether people sign in while the grace of their erasure runs. */
+  /** Whether people can sign in during the grace period of their erasure. */
   graceSignIn: 'keep' | 'stop'
   unsuppress: Unsuppress
 }
 export interface Visit {
-  /** The client's address, after trusted proxies. */
+  /** The client's address as determined behind trusted proxies. */
   address: string
-  /** The network that the address counts as in limits. */
+  /** The network that limits count the address to. */
   limitKey: string
   userAgent: string
   locale: Locale
@@ -34,7 +34,7 @@ export interface OpenSession {
   expiresAt: Date
 }
 
-/** Sessions from the password to their end. Whether an address is known is never told, by words or by time. */
+/** Sign-in and sign-out. Neither responses nor timing reveal whether an address is known. */
 export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsuppress }: SignInParts) {
   const known = knownSignIns(db, markKey)
   const audit = (
@@ -42,7 +42,10 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
     entry: { actorId: string; ip: string; resourceType: string; resourceId: string; details: Record<string, unknown> },
   ) => gate.auditWithin(tx, { action: 'update', at: gate.clock.now(), ...entry })
 
-  /** The account whose password it is; undefined for a wrong password, a one-time password that ended, and an unknown address alike. */
+  /**
+   * Returns the account with this address and password. Undefined for a wrong password, an expired one-time password
+   * and an unknown address alike.
+   */
   async function verifyPassword(
     email: string,
     password: string,
@@ -53,12 +56,16 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
        FROM accounts WHERE email = $1`,
       [normaliseEmail(email), gate.clock.now()],
     )
-    // Who has no password takes as long as who has one.
+    // Takes the same time without a password hash.
     const isRight = await isPassword(found?.password_hash, password)
     return isRight && found?.password_hash ? { id: found.id, passwordHash: found.password_hash } : undefined
   }
 
-  /** Where the identity was shown. Throws `forbidden` for a closed account, `fenced` for who is being erased and may not come in. */
+  /**
+   * Opens a session for a verified identity.
+   * @throws Problem `forbidden` for a closed account
+   * @throws Problem `fenced` for an account whose erasure waits, if sign-in stops meanwhile
+   */
   async function sessionWithin(
     tx: Transaction,
     account: { id: string; passwordHash?: string },
@@ -66,7 +73,7 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
     by: 'password' | 'identity',
   ): Promise<OpenSession | undefined> {
     const now = gate.clock.now()
-    // The row is locked: a change of password either ends this session too, or comes first and prevents it.
+    // The update locks the row: a concurrent password change either ends this session or prevents it.
     const [found] = await tx.account.updateManyAndReturn({
       where: account,
       data: { locale: visit.locale },
@@ -107,7 +114,10 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
     return { accountId: account.id, sessionId, expiresAt }
   }
 
-  /** Undefined when the password was changed since it was verified. Throws `forbidden` and `fenced`. */
+  /**
+   * Undefined when the password changed after its verification.
+   * @throws Problem `forbidden`, `fenced`
+   */
   const openSession = (account: { id: string; passwordHash: string }, visit: Visit): Promise<OpenSession | undefined> =>
     gate.transaction((tx) => sessionWithin(tx, account, visit, 'password'))
 
@@ -116,26 +126,29 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
     openSession,
 
     /**
-     * Counts the try, checks the password, opens a session. Undefined when address and password do not fit. Throws `rate_limited`:
-     * when guesses from everywhere have used up the account's tries, its password is still taken where it signed in before.
+     * Counts the attempt, verifies the password and opens a session. Undefined for a wrong address or password.
+     * @throws Problem `rate_limited`. When guesses from many networks have used up the account's attempts, the right
+     * password is still accepted from networks of earlier sign-ins.
      */
     async signIn(credentials: { email: string; password: string }, visit: Visit): Promise<OpenSession | undefined> {
       const { email, password } = credentials
-      // First of all: Unicode normalisation of a long enough text takes minutes.
+      // Checked first, because Unicode normalisation of a very long text takes minutes.
       if (email.includes('\0') || email.length > 320 || password.length > longestPassword) return undefined
       const now = gate.clock.now()
       const { near, everywhere } = signInWindows(email, visit.limitKey)
       await countTry(tries, near, now)
       const refusal = await refusalOfTry(tries, [everywhere], now)
       const account = await verifyPassword(email, password)
-      // After the same work, and with the same words for every wrong password: nobody learns who signs in from where.
+      // Checked after the same work and with the same error for each wrong password, so that nobody learns from which
+      // networks an account signs in.
       if (refusal && !((await known.has(email, visit.limitKey, now)) && account)) throw refusal
       return account && openSession(account, visit)
     },
 
     /**
-     * For whom an identity provider vouches: opens a session as a password does, and links the provider's sign-in where that is new. Counts
-     * the try by network. Throws `rate_limited`, `forbidden`, `fenced`.
+     * Opens a session for a person whom an identity provider identified, and links a new identity. Attempts are counted
+     * by network.
+     * @throws Problem `rate_limited`, `forbidden`, `fenced`
      */
     async signInWithIdentity(identified: Identified, visit: Visit): Promise<OpenSession | IdentityRefusal> {
       const now = gate.clock.now()
@@ -159,7 +172,7 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
       })
     },
 
-    /** Ends a session by its id, as signing out does. Nothing happens when it has ended already. */
+    /** Ends a session by its id (sign-out). Does nothing when it has already ended. */
     closeSession: (sessionId: string, address: string): Promise<void> =>
       gate.transaction(async (tx) => {
         const [ended] = await tx.session.updateManyAndReturn({
@@ -178,8 +191,9 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
       }),
 
     /**
-     * A one-time password for an account, on the word of whoever runs the machine: it has to be changed at sign-in, every session
-     * ends, and a letter tells the person. Open links do nothing any more, and sign-ins with an identity provider are unlinked for good. Throws `not_found`.
+     * Sets a one-time password on behalf of the operator; it must be changed at sign-in. Ends all sessions and links,
+     * unlinks all identities, and notifies the person by email.
+     * @throws Problem `not_found`
      */
     async resetPassword(email: string): Promise<{ accountId: string; password: string; sessionsEnded: number }> {
       const password = oneTimePassword()
@@ -195,7 +209,7 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
           select: { id: true },
         })
         if (!account) throw new Problem('not_found', 'No account has this e-mail address.')
-        // Whoever had another way in meanwhile keeps none.
+        // Ends all other ways to sign in.
         await endLinks(tx, account.id, now)
         await unlinkAll(tx, account.id, now)
         const { count } = await tx.session.updateMany({

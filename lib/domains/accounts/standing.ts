@@ -1,13 +1,13 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
 
-/** What the person's agents share: those that they claim later too. */
+/** The restriction and suspension of an account, which also apply to its agents, including those claimed later. */
 export interface AccountStanding extends Restriction {
-  /** Their erasure was asked for, and its grace runs. */
+  /** When the grace period of the account's erasure began; null without one. */
   suspendedAt: Date | null
 }
 
-/** The account's standing, which stays as it is until the transaction ends; undefined without an account. */
+/** Returns the account's status, locked until the transaction ends; undefined without an account. */
 export async function standingOf(tx: Transaction, accountId: string): Promise<AccountStanding | undefined> {
   const [row] = await tx.$queryRaw<AccountStanding[]>`
     SELECT restricted_at AS "restrictedAt", restricted_for AS "restrictedFor", suspended_at AS "suspendedAt"
@@ -35,13 +35,13 @@ async function change(
   return changed
 }
 
-/** The account alone; its agents are the agents' domain's. True when it changed. */
+/** Restricts only the account; the agents domain restricts its agents. Returns true when it changed. */
 export const restrictAccount = (tx: Transaction, accountId: string, reason: RestrictionReason, now: Date) =>
   change(tx, accountId, (standing) => restrictedBy(standing, reason, now), now)
 export const freeAccount = (tx: Transaction, accountId: string, reason: RestrictionReason, now: Date) =>
   change(tx, accountId, (standing) => freedOf(standing, reason), now)
 
-/** Ends every open session of the account, but for the one that stays; returns how many that were. */
+/** Ends the open sessions of the account, except `staying`. Returns their number. */
 export async function endSessions(tx: Transaction, accountId: string, now: Date, staying?: string): Promise<number> {
   const { count } = await tx.session.updateMany({
     where: {
@@ -55,7 +55,7 @@ export async function endSessions(tx: Transaction, accountId: string, now: Date,
   return count
 }
 
-/** Notes that the account waits for its erasure, or waits no more. True when it changed. */
+/** Sets or clears the suspension of an account whose erasure waits. Returns true when it changed. */
 export async function suspendAccount(tx: Transaction, accountId: string, suspendedAt: Date | null): Promise<boolean> {
   const { count } = await tx.account.updateMany({
     where: { id: accountId, suspendedAt: suspendedAt ? null : { not: null } },

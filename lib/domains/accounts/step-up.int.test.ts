@@ -30,7 +30,7 @@ const invite = (who: Who, role: string) =>
 const answer = ({ status, json }: Told) => [status, json?.code]
 const needed = [403, 'step_up_required']
 
-/** The dangerous actions; each succeeds for an admin with a recent password. */
+/** Returns the dangerous actions; each succeeds for an admin with a recent password. */
 async function dangerous(admin: Person): Promise<(() => Promise<Told>)[]> {
   const somebody = await signedIn(test)
   const agent = await issuedAgent(test, ['read'], { owner: admin })
@@ -75,11 +75,11 @@ describe('a recently entered password', () => {
     expect((await invite(admin, 'auditor')).status).toBe(201)
     test.clock.advance(1)
     expect(answer(await invite(admin, 'auditor'))).toEqual(needed)
-    // Everything else goes on without it.
+    // All other actions work without it.
     expect((await invite(admin, 'person')).status).toBe(201)
   })
 
-  it('is confirmed by the person alone: refuses strangers, tokens, ended sessions and guesses', async () => {
+  it('is confirmed only by the person: confirming rejects strangers, tokens, ended sessions and repeated guesses', async () => {
     const admin = await signedIn(test, 'admin')
     const agent = await issuedAgent(test, ['admin'])
     expect((await confirm({}, admin.password)).status).toBe(401)
@@ -96,7 +96,7 @@ describe('a recently entered password', () => {
     expect(answer(await confirm(admin, admin.password))).toEqual([429, 'rate_limited'])
   })
 
-  it('belongs to one session: another session of the account asks again', async () => {
+  it('belongs to one session: another session of the account must confirm again', async () => {
     const admin = await signedIn(test, 'admin')
     await test.db.prisma.session.updateMany({ where: { accountId: admin.accountId }, data: { passwordAt: null } })
     expect(answer(await invite(admin, 'manager'))).toEqual(needed)
@@ -104,7 +104,7 @@ describe('a recently entered password', () => {
 })
 
 describe('a token', () => {
-  it('never creates a token with scope admin or an invitation above person', async () => {
+  it('cannot create a token with scope admin or an invitation above the role person', async () => {
     const owner = await signedIn(test)
     const agent = await issuedAgent(test, ['read'], { owner })
     const unclaimed = await issuedAgent(test, ['read'])
@@ -128,7 +128,7 @@ describe('a token', () => {
     expect(admins).toBe(0)
   })
 
-  it('with scope admin lives at most 90 days', async () => {
+  it('a token with scope admin expires after at most 90 days', async () => {
     const admin = await signedIn(test, 'admin')
     const agent = await issuedAgent(test, ['read'], { owner: admin })
     const end = new Date(test.clock.now().getTime() + 90 * day).toISOString()
@@ -136,7 +136,7 @@ describe('a token', () => {
     expect([made.status, made.json.data.expires_at]).toEqual([201, end])
     const long = await createToken(admin, { agent_id: agent.id, scopes: ['admin'], expires_in_days: 91 })
     expect([...answer(long), long.json.issues[0].path]).toEqual([422, 'invalid', ['expires_at']])
-    // One of an earlier version, without an end: its successor has one.
+    // A token of an old version without an expiry: its successor gets one.
     const old = await issuedAgent(test, ['admin'], { owner: admin })
     const rotated = await test.fetch('POST', `/v1/auth/tokens/${old.tokenId}/rotate`, { ...admin, body: {} })
     expect([rotated.status, rotated.json.data.expires_at]).toEqual([201, end])
@@ -146,7 +146,7 @@ describe('a token', () => {
     expect((await test.fetch('GET', '/v1/auth/me', { token: made.json.data.api_key })).status).toBe(401)
   })
 
-  it('that an admin makes for somebody else’s agent is marked, and its owner gets an email', async () => {
+  it('a token created by an admin for an agent of somebody else is marked, and the owner gets an email', async () => {
     const [owner, admin] = [await signedIn(test), await signedIn(test, 'admin')]
     const agent = await issuedAgent(test, ['read'], { owner })
     const listed = async () => {

@@ -3,7 +3,7 @@ import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { normaliseEmail } from './rules.ts'
 
-/** Counts tries in windows of one minute. */
+/** Counts attempts in windows of one minute. */
 export interface Tries {
   consume(key: string, limit: number): Promise<{ allowed: boolean; resetAt: Date }>
 }
@@ -12,9 +12,11 @@ export interface TryWindow {
   limit: number
 }
 /**
- * The windows of one minute that a sign-in counts in; an e-mail address is counted by its hash. `limitKey` is the network that asks.
- * `near` are the network's own and the one that it shares with the account. `everywhere` is the account's, and bounds guesses that
- * come from many networks: only what the near ones let through counts in it, so that no single network can fill it.
+ * Returns the one-minute windows that count a sign-in; an address is counted by its hash. `limitKey` is the caller's
+ * network.
+ * `near`: the windows of the network, and of the network with this account. `everywhere`: the account's window, which
+ * limits guesses from many networks. Only attempts that the near windows allow count in it, so a single network cannot
+ * fill it.
  */
 export function signInWindows(email: string, limitKey: string): { near: TryWindow[]; everywhere: TryWindow } {
   const who = createHash('sha256').update(normaliseEmail(email)).digest('base64url').slice(0, 22)
@@ -28,7 +30,7 @@ export function signInWindows(email: string, limitKey: string): { near: TryWindo
     everywhere: { key: `sign-in:${who}`, limit: 30 },
   }
 }
-/** Counts a try; `rate_limited` with the time of the next one when any of the windows is full. */
+/** Counts an attempt. Returns the problem `rate_limited` with the time of the next attempt when a window is full. */
 export async function refusalOfTry(
   tries: Tries,
   windows: readonly TryWindow[],
@@ -43,7 +45,7 @@ export async function refusalOfTry(
     headers: { 'Retry-After': String(seconds) },
   })
 }
-/** As {@link refusalOfTry}, and throws it. */
+/** Like {@link refusalOfTry}, but throws the problem. */
 export async function countTry(tries: Tries, windows: readonly TryWindow[], now: Date): Promise<void> {
   const refusal = await refusalOfTry(tries, windows, now)
   if (refusal) throw refusal

@@ -14,9 +14,10 @@ const selectWaiting = `SELECT a.id FROM accounts a WHERE a.id > $2 AND a.passwor
   ORDER BY a.id LIMIT ${batch}`
 
 /**
- * Removes accounts that were made by an invitation and that nobody ever came to: name and address of somebody who said nothing are not kept
- * longer than the invitation is good for, and some (GDPR art. 5(1)(e)). One that anything points to stays. Each goes in a transaction of its
- * own, and only as it is under its lock: whoever comes at this moment comes first, or finds the link spent.
+ * Deletes accounts whose invitation nobody accepted within 30 days of the last email (storage limitation, GDPR art.
+ * 5(1)(e)). Accounts with references stay.
+ * Each account is deleted in its own transaction under a lock, so a concurrent acceptance either comes first or finds
+ * the link invalid.
  */
 export async function removeUninvited(
   ctx: Context,

@@ -4,7 +4,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AccountState, accountStates, localeNamed, type Role } from './rules.ts'
 import type { MemberView, UserView } from './users-contract.ts'
 
-/** Of a row `a` of accounts: what stands in the way of calling it active. */
+/** SQL conditions for the states of an account `a`. */
 const stateSql = {
   invited:
     '(a.password_hash IS NULL AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id AND i.unlinked_at IS NULL))',
@@ -43,7 +43,7 @@ export const userView = (row: UserRow): UserView => ({
   has_password: row.has_password,
   created_at: row.created_at.toISOString(),
 })
-/** To a manager: nothing of what the person does about their own data. */
+/** The view for managers, without anything that the person does about their own data. */
 export const memberView = (row: UserRow): MemberView => ({
   account_id: row.id,
   name: row.name,
@@ -55,7 +55,10 @@ export const memberView = (row: UserRow): MemberView => ({
 
 const selectOne = `SELECT ${columns} FROM ${source} WHERE a.id = $1`
 
-/** One account as it is in the transaction; undefined where there is none, and for members where it is of another organisation. */
+/**
+ * Returns an account within the transaction. Undefined when it is unknown, or belongs to another organisation than the
+ * given one.
+ */
 export async function userRow(tx: Transaction, id: string, organisationId?: string): Promise<UserRow | undefined> {
   const [row] = await tx.$queryRawUnsafe<UserRow[]>(selectOne, id)
   return row && (organisationId === undefined || row.organisation_id === organisationId) ? row : undefined
@@ -69,7 +72,7 @@ export interface UserFilters {
   cursor?: string | undefined
   limit: number
 }
-/** Newest first; the total is of all that match. */
+/** Returns a page of accounts, newest first, and the total of all matches. */
 export async function userPage(db: Database, { q, role, state, organisation, cursor, limit }: UserFilters) {
   const after = placeOf(cursor)
   const values: unknown[] = []

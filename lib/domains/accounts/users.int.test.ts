@@ -23,8 +23,8 @@ const me = (who: Person) => test.fetch('GET', '/api/account', who)
 const clear = () => rows("UPDATE accounts SET role = 'person' WHERE role = 'admin' AND id <> $1", admin.accountId)
 const idsOf = (json: { data: { account_id: string }[] }) => json.data.map(({ account_id }) => account_id)
 
-describe('who may', () => {
-  it('admins alone, by session or by a token of the scope', async () => {
+describe('access to user administration', () => {
+  it('is limited to admins, by session or by a token with scope admin', async () => {
     const { accountId: id } = await signedIn(test)
     for (const role of ['person', 'manager', 'auditor'] as const) {
       const who = await signedIn(test, role)
@@ -42,7 +42,7 @@ describe('who may', () => {
     expect((await giveRole({}, id, 'admin')).status).toBe(401)
     const [plain, great] = [await issuedAgent(test, ['read', 'write']), await issuedAgent(test, ['admin'])]
     expect([(await users(plain)).status, (await users(great)).status]).toEqual([403, 200])
-    // Who is an admin, and who comes in, is decided by people: a token outlives the role of who made it.
+    // Roles and accounts are managed only by signed-in people: a token outlives the role of its creator.
     const invited = { email: 'x@example.org', name: 'X', role: 'admin' }
     for (const { status, json } of [
       await giveRole(great, id, 'admin'),
@@ -57,7 +57,7 @@ describe('who may', () => {
     ])
   })
 
-  it('another site’s page does nothing in an admin’s name', async () => {
+  it('is rejected with 403 for requests from another origin', async () => {
     const { accountId: id } = await signedIn(test)
     const headers = { Origin: 'https://elsewhere.example' }
     const { status } = await test.fetch('POST', `/api/admin/users/${id}/deactivate`, { cookie: admin.cookie, headers })
@@ -65,8 +65,8 @@ describe('who may', () => {
   })
 })
 
-describe('the list', () => {
-  it('finds by what name or address contain, as it is written, by role and by state, page by page', async () => {
+describe('GET /api/admin/users', () => {
+  it('filters by name or address, role and state, and pages through the results', async () => {
     const made = await Promise.all(Array.from({ length: 5 }, () => signedIn(test, 'manager')))
     const [one, two, three, four] = made
     if (!one || !two || !three || !four) throw new Error('five were made')
@@ -113,7 +113,7 @@ describe('the list', () => {
     expect(await rows("SELECT 1 FROM audit_entries WHERE details::text ILIKE '%ada%'")).toEqual([])
   })
 
-  it('and one of them: sessions, agents, open requests, the last letter', async () => {
+  it('GET /api/admin/users/{id} returns sessions, agents, open requests and the last email', async () => {
     const person = await signedIn(test)
     await issuedAgent(test, ['read'], { owner: person })
     await test.fetch('POST', '/api/privacy/requests', { ...person, body: { kinds: ['access'] } })
@@ -134,7 +134,7 @@ describe('the list', () => {
 })
 
 describe('closing an account', () => {
-  it('ends its sessions at once, keeps it out, and leaves links of privacy letters and its agents working', async () => {
+  it('ends its sessions and prevents sign-in, while agents and privacy requests continue', async () => {
     const person = await signedIn(test)
     const agent = await issuedAgent(test, ['read'], { owner: person })
     expect((await me(person)).status).toBe(200)
@@ -145,7 +145,7 @@ describe('closing an account', () => {
     expect((await act(admin, person.accountId, 'deactivate')).json.code).toBe('wrong_state')
     for (const verb of ['reset', 'invitation'])
       expect((await act(admin, person.accountId, verb)).json.code).toBe('wrong_state')
-    // A request filed for them by an admin goes on: what is held stays, and so do the rights over it.
+    // An admin can still file a request for the person: data and rights remain.
     const filed = await test.fetch('POST', '/api/admin/privacy/requests', {
       ...admin,
       body: {
@@ -156,7 +156,7 @@ describe('closing an account', () => {
     })
     expect([filed.status, filed.text]).toEqual([201, expect.any(String)])
     expect((await act(admin, person.accountId, 'reactivate')).json.data.states).toEqual(['active'])
-    // What ended stays ended.
+    // Ended sessions stay ended.
     expect((await me(person)).status).toBe(401)
     const entries = await rows(
       'SELECT details FROM audit_entries WHERE resource_id = $1 AND agent_id = $2 ORDER BY at, id',
@@ -168,7 +168,7 @@ describe('closing an account', () => {
     )
   })
 
-  it('keeps a session out even if it was opened beside it', async () => {
+  it('rejects the requests of its open sessions', async () => {
     for (let round = 0; round < 4; round++) {
       const person = await signedIn(test)
       await rows('UPDATE accounts SET deactivated_at = now() WHERE id = $1', person.accountId)
@@ -176,7 +176,7 @@ describe('closing an account', () => {
     }
   })
 
-  it('or ending its sessions: the next request is refused', async () => {
+  it('POST /api/admin/users/{id}/end-sessions ends the sessions immediately', async () => {
     const person = await signedIn(test)
     const ended = await act(admin, person.accountId, 'end-sessions')
     expect([ended.status, ended.json.data, (await me(person)).status]).toEqual([200, { sessions_ended: 1 }, 401])
@@ -184,14 +184,14 @@ describe('closing an account', () => {
 })
 
 describe('the last active admin', () => {
-  it('nobody closes or demotes themself', async () => {
+  it('admins cannot close or demote themselves', async () => {
     const other = await signedIn(test, 'admin')
     expect((await act(other, other.accountId, 'deactivate')).status).toBe(403)
     expect((await giveRole(other, other.accountId, 'person')).status).toBe(403)
     expect((await giveRole(other, other.accountId, 'auditor')).status).toBe(403)
   })
 
-  it('stays, whoever asks, when the others were never here, are closed, or are being erased', async () => {
+  it('cannot be closed or demoted when the other admins are invited, closed or being erased', async () => {
     await clear()
     const [invited, closed, leaving] = [
       await signedIn(test, 'admin'),
@@ -201,7 +201,7 @@ describe('the last active admin', () => {
     await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', invited.accountId)
     await rows('UPDATE accounts SET suspended_at = now() WHERE id = $1', leaving.accountId)
     expect((await act(admin, closed.accountId, 'deactivate')).status).toBe(200)
-    // Who leaves may still ask; whoever leaves does not count.
+    // An admin whose erasure waits can still act, but does not count as remaining.
     for (const { status, json } of [
       await act(leaving, admin.accountId, 'deactivate'),
       await giveRole(leaving, admin.accountId, 'person'),
@@ -209,7 +209,7 @@ describe('the last active admin', () => {
       expect([status, json.code]).toEqual([409, 'conflict'])
     const detail = await test.fetch('GET', `/api/admin/users/${admin.accountId}`, leaving)
     expect(detail.json.data.is_last_admin).toBe(true)
-    // Who is linked at an identity provider has a way in.
+    // A linked identity is a way to sign in.
     await rows(
       "INSERT INTO account_identities (issuer, subject, account_id, linked_at) VALUES ('https://id.example', 's', $1, now())",
       invited.accountId,
@@ -222,7 +222,7 @@ describe('the last active admin', () => {
     await rows('UPDATE accounts SET suspended_at = NULL WHERE id = $1', leaving.accountId)
   })
 
-  it('two who close or demote each other at once: one stays', async () => {
+  it('one admin remains when the last two close or demote each other concurrently', async () => {
     for (let round = 0; round < 5; round++) {
       await clear()
       const other = await signedIn(test, 'admin')
@@ -240,7 +240,7 @@ describe('the last active admin', () => {
     }
   })
 
-  it('whoever is an admin no more keeps no admin’s token: revoked with the role, or with the account', async () => {
+  it('tokens with scope admin are revoked when their owner loses the role or the account is closed', async () => {
     for (const [end, reason] of [
       [(id: string) => giveRole(admin, id, 'manager'), 'owner_role'],
       [(id: string) => act(admin, id, 'deactivate'), 'owner_closed'],
@@ -267,7 +267,7 @@ describe('the last active admin', () => {
     }
   })
 
-  it('is read without keeping anybody waiting', async () => {
+  it('is determined without waiting for locks', async () => {
     await test.db.transaction(async (tx) => {
       await tx.$queryRaw`SELECT 1 FROM accounts WHERE role = 'admin' FOR UPDATE`
       const { status } = await test.fetch('GET', `/api/admin/users/${admin.accountId}`, admin)
@@ -275,7 +275,7 @@ describe('the last active admin', () => {
     })
   })
 
-  it('a role given takes hold with the next request', async () => {
+  it('a changed role applies from the next request', async () => {
     const person = await signedIn(test)
     expect((await users(person)).status).toBe(403)
     await giveRole(admin, person.accountId, 'admin')
@@ -284,7 +284,7 @@ describe('the last active admin', () => {
     expect((await users(person)).status).toBe(403)
   })
 
-  it('whoever is being erased is changed no more', async () => {
+  it('an account that is being erased rejects changes with fenced', async () => {
     const person = await signedIn(test)
     await rows(
       "INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())",
@@ -299,8 +299,8 @@ describe('the last active admin', () => {
   })
 })
 
-describe('one’s own account', () => {
-  it('without a password: says so, changes none, and is nowhere a fault', async () => {
+describe("one's own account", () => {
+  it('an account without a password reports that, and rejects password changes and proofs', async () => {
     const person = await signedIn(test)
     expect((await me(person)).json.data.has_password).toBe(true)
     await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', person.accountId)
@@ -323,7 +323,7 @@ describe('one’s own account', () => {
       expect(await test.app.accounts.signIn({ email, password }, visit)).toBeUndefined()
   })
 
-  it('ends all its other sessions at once', async () => {
+  it('ends all its other sessions', async () => {
     const person = await signedIn(test)
     const other = await signedIn(test)
     await rows('UPDATE sessions SET account_id = $1 WHERE account_id = $2', person.accountId, other.accountId)
@@ -332,7 +332,7 @@ describe('one’s own account', () => {
     expect([(await me(person)).status, (await me(other)).status]).toEqual([200, 401])
   })
 
-  it('unlinks a sign-in by its password, for good; another’s is not there', async () => {
+  it('unlinks an identity with the password, and returns 404 for an identity of another account', async () => {
     const [person, other] = [await signedIn(test), await signedIn(test)]
     for (const { accountId } of [person, other])
       await rows(
@@ -350,7 +350,7 @@ describe('one’s own account', () => {
     await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', other.accountId)
     const [{ identity_id: theirs }] = await list(other)
     expect((await unlink(other, theirs)).json.code).toBe('wrong_state')
-    // Whoever found the browser open does not shut its owner out.
+    // A person at an open browser must not lock the owner out.
     const guessed = await unlink(person, id, 'some other words')
     expect([guessed.status, guessed.json.issues?.[0].path, (await list(person)).length]).toEqual([422, ['password'], 1])
     const elsewhere = await signedIn(test)

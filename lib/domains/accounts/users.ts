@@ -24,23 +24,26 @@ import {
   withdrawInvitationOf,
 } from './users-contract.ts'
 
-/** What is asked of other domains about a person. */
+/** What account administration needs from other domains. */
 export interface UserParts {
-  /** Whether other domains have something about the account that must not lose it: a privacy request, a hold. */
+  /**
+   * Returns true when another domain has a record about the account that prevents its deletion: a privacy request or a
+   * legal hold.
+   */
   isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
-  /** How many agents they own. */
+  /** Returns the number of agents that the person owns. */
   agentsOf(accountId: string): Promise<number>
-  /** How many privacy requests about them, or an agent of theirs, are open. */
+  /** Returns the number of open privacy requests about the person or one of their agents. */
   openRequestsOf(accountId: string): Promise<number>
-  /** Revokes tokens of scope `admin` that agents of the person have; how many. The account is locked by then. */
+  /** Revokes the tokens with scope `admin` of the person's agents and returns their number. The account must be locked. */
   revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
 }
 
 const ownAccount = () =>
   new Problem('forbidden', 'Nobody changes their own role or closes their own account here: ask another admin.')
 /**
- * Who runs the installation is decided by people, each in a session of their own: a token outlives the role of who made it, and nobody
- * can say whose account it speaks for.
+ * Only signed-in people decide who administers the installation: a token outlives the role of its creator, and does not
+ * identify an account.
  */
 const refuseTokens = ({ actor }: MutationContext): void => {
   if (actor.accountId === undefined)
@@ -69,7 +72,7 @@ const selectDetail = `SELECT a.deactivated_at, l.purpose::text AS purpose, l.cre
     WHERE account_id = a.id AND used_at IS NULL AND expires_at > $2 ORDER BY created_at DESC LIMIT 1) l ON TRUE
   WHERE a.id = $1`
 
-/** What admins do with accounts. */
+/** Use cases of admins for accounts. */
 export function userAdministration(db: Database, parts: UserParts, making: AccountMaking) {
   async function detailOf(id: string, now: Date): Promise<UserDetail> {
     const row = await userRow(db.prisma, id)
@@ -98,7 +101,7 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     }
   }
 
-  /** The account as it is after what was done with it. */
+  /** Responds with the account after the change. */
   const replied = async ({ tx }: MutationContext, id: string, details: Record<string, unknown>) => {
     const row = await userRow(tx, id)
     if (!row) throw noAccount()
@@ -159,7 +162,7 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     changeRole: mutation(changeRole, async (ctx, { params: { id }, body: { role } }) => {
       refuseTokens(ctx)
       if (ctx.actor.accountId === id) throw ownAccount()
-      // Before the account's own lock: whoever asks this locks every admin, in one order.
+      // Before the account's own lock, because this check locks all admins in a fixed order.
       if (role !== 'admin') await refuseLastAdmin(ctx.tx, id)
       const { role: from } = await lockedUser(ctx.tx, id)
       await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })

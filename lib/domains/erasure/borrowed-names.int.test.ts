@@ -14,14 +14,14 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 const rows = async (sql: string, ...values: unknown[]) => (await app.db.pool.query(sql, values)).rows
-/** An agent of former days, when every name was anybody’s. */
+/** Creates an agent with any name, as old versions allowed. */
 async function called(name: string): Promise<Issued> {
   const agent = await issuedAgent(app, ['read', 'write'])
   await rows('UPDATE agents SET id = $2 WHERE id = $1', agent.id, name)
   return { ...agent, id: name }
 }
 
-/** Jobs, notes and answers of others, whose words an agent may have for a name. */
+/** Creates jobs, export runs and idempotency records of others that contain words which an agent may have as its name. */
 async function furnish(): Promise<() => Promise<unknown[]>> {
   const now = app.clock.now()
   const { accountId } = victim
@@ -31,7 +31,7 @@ async function furnish(): Promise<() => Promise<unknown[]>> {
   await app.db.transaction(async (tx) => {
     for (const name of ['erasure.start', 'erasure.verify', 'exports.prepare'])
       await enqueue(tx, name, { runId: run }, { key: `${name}:${run}` })
-    // Failed for good: they lie there, and nobody runs them.
+    // Failed permanently: the jobs exist, but no worker runs them.
     await tx.$executeRaw`UPDATE graphile_worker._private_jobs SET attempts = max_attempts WHERE key LIKE ${`%:${run}`}`
     await tx.exportRun.createMany({
       data: [
@@ -72,7 +72,7 @@ test.each([
   'subject',
   'nobody',
   'the victim’s id',
-])('an agent called %s is erased to its end, and takes nothing of anybody else with it', async (word) => {
+])('erasure of an agent named %s completes and keeps all data of others', async (word) => {
   const name = word.startsWith('the') ? victim.accountId : word
   const look = await furnish()
   const before = await look()

@@ -6,12 +6,15 @@ export interface Deletion {
   reason: string
   scope: Record<string, string>
   results: Record<string, number>
-  /** Reserved for it; one that has been used already is not used again. */
+  /** Audit id reserved for this deletion. An id that is already in the log is replaced by a new one. */
   auditId?: string | null
   now: Date
 }
 
-/** Writes a deletion to the log that is kept for seven years: ids and counts only. Returns the entry's id. */
+/**
+ * Writes a deletion to the deletion log, which is retained for seven years and holds only ids and counts. Returns the
+ * entry's id.
+ */
 export async function recordDeletion(
   tx: Transaction,
   { requestedBy, reason, scope, results, auditId: reserved = null, now }: Deletion,
@@ -22,18 +25,18 @@ export async function recordDeletion(
   return auditId
 }
 
-/** Where the values stand in a statement that {@link deletionRows} is joined to. */
+/** SQL expressions for the values that {@link deletionRows} inserts, such as parameter numbers. */
 export interface DeletionPlaces {
-  /** `uuidsInSql.value()`. */
+  /** Parameter with the result of `uuidsInSql.value()`. */
   uuids: string
   at: string
   requestedBy: string
   reason: string
-  /** What a row is: the key of its scope. */
+  /** Key under which the deleted row's id is stored in the entry's scope. */
   scope: string
   results: string
 }
-/** A member of a WITH list that writes one entry for each row of another member; that one has the column `id`. */
+/** SQL of a WITH query that writes one log entry for each row of the query `of`, which must have a column `id`. */
 export const deletionRows = (of: string, at: DeletionPlaces): string => `logged AS (
   INSERT INTO deletion_audit_log (audit_id, "timestamp", requested_by, reason, scope, results)
   SELECT ${uuidsInSql.text(at.uuids)}, ${at.at}::timestamptz, ${at.requestedBy}, ${at.reason}, jsonb_build_object(${at.scope}::text, ${of}.id), ${at.results}::jsonb

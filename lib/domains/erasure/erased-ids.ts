@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 
-/** Those of the ids that were erased here and are never taken again. */
+/** Returns those of the ids that were erased. An erased id can never be used again. */
 export const erasedAmong = async (tx: Pick<Transaction, 'erasedId'>, ids: readonly string[]): Promise<string[]> =>
   ids.length === 0
     ? []

@@ -2,19 +2,19 @@ import type { ItemId } from '#lib/kernel/holder.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import { ledgerHistory } from './ledger-history.ts'
 
-/** An erasure of a person or an agent that was carried out, as the ledger has it. */
+/** An executed erasure of a person or an agent, read from the erasure ledger. */
 export interface ErasedSubject {
   account: string | null
   agents: readonly string[]
-  /** When it was planned. */
+  /** When the erasure was planned. */
   at: Date
-  /** Until when backups may bring back what it changed, and the ledger's items are readable; null: as long as the ledger. */
+  /** Until when backups can restore the erased data and the ledger keeps the items. Null: as long as the ledger exists. */
   until: Date | null
-  /** What one data source changed; empty once the ledger forgot its items. */
+  /** The items that one data source erased. Empty when the ledger no longer holds them. */
   items: ReadonlySet<ItemId>
 }
 
-/** Reads the ledger. Undefined for the id of a receipt about something else, or of none. */
+/** Reads the ledger. Returns undefined when the receipt is unknown or belongs to an erasure without a subject. */
 export const erasedSubjects =
   ({ ledger, backupDays }: { ledger: Pick<Ledger, 'read'>; backupDays: number | undefined }) =>
   async (receiptId: string, holder: string): Promise<ErasedSubject | undefined> => {

@@ -25,7 +25,7 @@ const job = (name: string) => {
   if (!found) throw new Error(`no job ${name}`)
   return found
 }
-/** What a crash right after the commit leaves: deleted and committed, neither verified nor signed. */
+/** Simulates a crash right after the commit: the unit is deleted, but its erasure is neither verified nor signed. */
 const halfErased = async (id: string, owner: string): Promise<string> =>
   test.app.gate.transaction((tx) =>
     test.app.erasures.begin(tx, {
@@ -39,8 +39,8 @@ const halfErased = async (id: string, owner: string): Promise<string> =>
     }),
   )
 
-describe('the ledger', () => {
-  it('has the intent with its ids before the deletion commits, and the commit after it; no content, no name', async () => {
+describe('the erasure ledger', () => {
+  it('contains the intent with ids before the deletion and the commit after it, without content or names', async () => {
     const { id, agent } = await contributed()
     const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
     const rows = await ledgerOf(told.headers.get('x-deletion-receipt') ?? '')
@@ -49,12 +49,12 @@ describe('the ledger', () => {
     expect(JSON.stringify(rows)).not.toContain('build is slow')
   })
 
-  it('that cannot be written stops the erasure: nothing is deleted, and it is said', async () => {
+  it('erasing a unit returns 503 and deletes nothing when the ledger is not writable', async () => {
     const own = await testApp()
     try {
       const { token } = await own.agent()
       const { json } = await own.fetch('POST', '/v1/knowledge', { token, body: trace() })
-      // A file where the folder should be: as good as a disk that is full, and root cannot write past it either.
+      // A file instead of the folder: also stops root, unlike missing permissions.
       writeFileSync(join(own.dataDir, 'erasures'), '')
       const told = await own.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token })
       expect(told.status).toBe(503)
@@ -70,8 +70,8 @@ describe('the ledger', () => {
   })
 })
 
-describe('after a crash', () => {
-  it('between commit and signature the worker finishes: same receipt, signed once', async () => {
+describe('erasure after a crash', () => {
+  it('the worker verifies and signs the receipt once when the crash was between commit and signature', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
     expect((await ledgerOf(receiptId)).map(({ kind }) => kind)).toEqual(['intent'])
@@ -92,14 +92,14 @@ describe('after a crash', () => {
     ).toBe(0)
   })
 
-  it('a receipt that is read before the worker came is finished then', async () => {
+  it('reading a receipt finishes the erasure when the worker has not run yet', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
     const told = await test.fetch('GET', `/v1/receipts/${receiptId}`)
     expect([told.status, told.json.deleted_id]).toEqual([200, id])
   })
 
-  it('before the commit nothing has happened, and the intent stands without one', async () => {
+  it('a crash before the commit deletes nothing and leaves an intent without a commit', async () => {
     const { id, agent } = await contributed()
     let receiptId = ''
     await expect(
@@ -122,25 +122,25 @@ describe('after a crash', () => {
   })
 })
 
-describe('a restored backup', () => {
+describe('replay after a restored backup', () => {
   const forget = async (receiptId: string, id: string) => {
     await test.db.prisma.erasure.deleteMany({ where: { receiptId } })
     await test.db.prisma.erasedId.deleteMany({ where: { id } })
   }
-  /** Replays, and waits until the application has seen it: it serves nothing while an erasure of the ledger is missing. */
+  /** Replays, and waits until the application notices: it serves nothing while an erasure of the ledger is missing. */
   const replayed = async () => {
     const replay = await operator(test.app).replayErasures()
     await expect.poll(() => test.app.restored.state()).toEqual({ missing: 0 })
     return replay
   }
 
-  it('that knew neither the unit nor its erasure: the id stays taken, and the receipt is found again', async () => {
+  it('restores the receipt and the erased id when the backup has neither the unit nor its erasure', async () => {
     const { id, agent } = await contributed()
     const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
     const receiptId = told.headers.get('x-deletion-receipt') ?? ''
     await forget(receiptId, id)
     expect(await replayed()).toMatchObject({ erased: 0, reinstated: 1, damaged: 0 })
-    // Others could have copied it: they are told again.
+    // Others could have copied the unit, so its tombstone is published again.
     expect((await test.db.prisma.erasedId.findUniqueOrThrow({ where: { id } })).wasPublic).toBe(true)
     const again = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace({ id }) })
     expect([again.status, again.json.code]).toEqual([410, 'erased'])
@@ -151,7 +151,7 @@ describe('a restored backup', () => {
     expect((await replayed()).reinstated).toBe(0)
   })
 
-  it('that brought the unit back: it is erased again; what was stored since stays', async () => {
+  it('erases a restored unit again and keeps units that were created later', async () => {
     const { id, agent } = await contributed()
     const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
     const receiptId = told.headers.get('x-deletion-receipt') ?? ''
@@ -177,7 +177,7 @@ describe('a restored backup', () => {
 })
 
 describe('the worker', () => {
-  it('takes up what stayed unfinished, whatever became of its own job', async () => {
+  it('finishes an erasure whose own job was lost', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
     await test.db.pool.query('SELECT graphile_worker.remove_job($1)', [`erasure.finish:${receiptId}`])
@@ -188,10 +188,10 @@ describe('the worker', () => {
 })
 
 describe('verification', () => {
-  it('finds what is left by the id in the document, and erases it before it signs', async () => {
+  it('rejects with unavailable while another document contains the erased id', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
-    // Somebody restores the row behind our back, past the trigger that refuses erased ids.
+    // Simulates a row that is restored past the trigger that rejects erased ids.
     const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })
     const other = 'kp:trace:copy'
     await test.db.prisma.unit.create({
@@ -215,15 +215,15 @@ describe('verification', () => {
   })
 })
 
-describe('finishing', () => {
-  it('twice at once gives one receipt', async () => {
+describe('finish', () => {
+  it('returns the same receipt for concurrent calls', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
     const finished = await Promise.all(Array.from({ length: 5 }, () => test.app.erasures.finish(receiptId)))
     expect(new Set(finished.map(({ jws }) => jws)).size).toBe(1)
   })
 
-  it('erases once more what came back under the plan’s own id, and only then says that nothing is left', async () => {
+  it('erases a restored row with the planned id again before it signs', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
     const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })
@@ -250,7 +250,7 @@ describe('finishing', () => {
 })
 
 describe('receipts', () => {
-  it('name what is kept and what lingers, with dates', async () => {
+  it('list retained records and physical copies with dates', async () => {
     const { id, agent } = await contributed()
     const { json } = await test.fetch('DELETE', `/v1/knowledge/${id}`, {
       token: agent.token,
@@ -265,7 +265,7 @@ describe('receipts', () => {
     )
   })
 
-  it('signed by an old key still verify after a rotation; new ones carry the new key', async () => {
+  it('verify after a key rotation, and new receipts are signed with the new key', async () => {
     const before = await contributed()
     const old = await test.fetch('DELETE', `/v1/knowledge/${before.id}`, {
       token: before.agent.token,
@@ -284,12 +284,12 @@ describe('receipts', () => {
     expect(verdict).not.toEqual({ kid })
   })
 
-  it('of an id that nobody has, or of another form, are not found', async () => {
+  it('GET /v1/receipts/{id} returns 404 for an unknown id and 422 for a malformed id', async () => {
     expect((await test.fetch('GET', `/v1/receipts/rcpt_${'0'.repeat(22)}`)).status).toBe(404)
     expect((await test.fetch('GET', '/v1/receipts/1')).status).toBe(422)
   })
 
-  it('the deletion log has ids and counts, and the application can neither change nor remove it', async () => {
+  it('the deletion log contains ids and counts, and the application role cannot change or delete entries', async () => {
     const { id, agent } = await contributed()
     await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
     const entry = await test.db.prisma.deletionAuditEntry.findFirstOrThrow({

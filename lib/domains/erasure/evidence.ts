@@ -6,21 +6,21 @@ import { alertAfter } from './run-rules.ts'
 import { type Signer, verifyReceipt } from './signing.ts'
 
 const hour = 3_600_000
-/** Receipts that are verified at once: the newest, and as many by chance. */
+/** Number of receipts to verify: this many of the newest, and as many chosen at random. */
 const sample = 10
-/** A unit's receipt follows within a minute, also after a crash. */
+/** A unit's receipt is normally signed within a minute, also after a crash. */
 const unsignedAfter = hour / 6
-/** The second search of a store is tried every hour; one that waits longer waits for a store that does not answer. */
+/** The second search of a store is retried every hour. One that is open for longer waits for a store that does not answer. */
 const unsearchedAfter = 6 * hour
 
-/** That what was erased is proven: receipts, the log of deletions, and what is still under way. */
+/** Checks that prove erasures: receipts, the deletion log and unfinished erasure runs. */
 export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: string): Check[] => [
   {
     line: 'cascade',
     name: 'erasure.ledger',
     page: null,
     async ask(query) {
-      // Without it a restored backup would forget what was erased.
+      // Without the ledger, a restored backup would bring erased data back.
       const [row] = await query<{ wanted: boolean }>('SELECT EXISTS (SELECT FROM erasures) AS wanted')
       const isThere = await stat(ledgerFolder).then(
         (found) => found.isDirectory(),
@@ -41,7 +41,7 @@ export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: stri
     name: 'erasure.receipts',
     page: '/admin/erasures',
     async ask(query) {
-      // By chance: from a random place of the ids on, which are random themselves.
+      // Random sample: ids are random, so rows after a random id are a random choice.
       const rows = await query<{ receipt: unknown }>(
         `(SELECT receipt FROM erasures WHERE state = 'signed' ORDER BY deleted_at DESC LIMIT $1)
          UNION ALL (SELECT receipt FROM erasures WHERE state = 'signed' AND receipt_id > 'rcpt_' || $2::text ORDER BY receipt_id LIMIT $1)`,

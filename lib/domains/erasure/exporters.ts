@@ -2,7 +2,7 @@ import type { Exporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** What of the agent's was erased. The receipt itself is read by its id. */
+/** Exports the list of the agent's erasures. The receipts themselves are read by id. */
 export const erasureExporters = (db: Database): Exporter[] => [
   {
     part: 'erasures',

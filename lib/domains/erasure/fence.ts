@@ -4,8 +4,10 @@ import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
 
 /**
- * Raises the write fence in one transaction: whoever is writing for the subject is waited for, whoever comes later is refused by the
- * database. A part of a project has a mark of its own. Which agents belong to the run is settled here, and from here on imports know whom not to bring back. Safe to repeat.
+ * Raises the write fence in one transaction. It waits for running writes for the subject; the database rejects later
+ * writes.
+ * Also fixes which agents belong to the run and adds the subject to the suppression list, which blocks imports of it. A
+ * part of a project is marked as being erased instead. Idempotent.
  */
 export async function raiseFence(
   tx: Transaction,
@@ -20,7 +22,7 @@ export async function raiseFence(
     await tx.erasureRun.update({ where: { id: run.id }, data: { fencedAt } })
     return
   }
-  // A replay erases who was there then; agents and participations that came since stay.
+  // A replay erases only the agents and participations that existed at the time of the erasure. Later ones remain.
   const andOwned = run.fencedAt === null && run.reason !== 'replay'
   const { agents, email, participants } = await subjects.seize(tx, subjectOf(run), { andOwned, now })
   const fenced = [
@@ -28,8 +30,8 @@ export async function raiseFence(
     ...agents.map((value) => ({ kind: 'agent' as const, value })),
   ]
   const raised = [...fenced, ...participants.map(({ id }) => ({ kind: 'participant' as const, value: id }))]
-  // Of two runs about the same agent the later has the fence; the earlier one finds nothing more once that is done.
-  // Organisation and registration decide which references mean the subject, also after its row is deleted.
+  // If two runs erase the same agent, the later one owns the fence; the earlier one then finds no more records.
+  // Organisation and registration date decide which references mean the subject, even after its row is deleted.
   await tx.$executeRaw`
     INSERT INTO write_fences (kind, id, run_id, raised_at, organisation_id, registered_at)
     SELECT f.kind, f.value, ${run.id}, ${fencedAt}, b.organisation_id, b.registered_at

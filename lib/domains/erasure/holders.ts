@@ -2,8 +2,9 @@ import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 /**
- * Whose the erased units and skills were: receipts stay, and forget it when their owner is erased. An item is a receipt's id, which is
- * the right to read it, and goes into the ledger beside that receipt.
+ * The former owners on receipts of erased units and skills. When the owner is erased, the receipt remains without the
+ * owner.
+ * An item is a receipt's id, which grants read access to the receipt. The ledger stores it beside that receipt.
  */
 export const formerOwnerHolder = (db: Database): DataHolder => ({
   name: 'erasure.owners',
@@ -14,7 +15,7 @@ export const formerOwnerHolder = (db: Database): DataHolder => ({
   purpose: 'to give somebody the receipt of what they erased',
   kept: 'until its owner is erased; the receipt for seven years',
   basis: 'legal obligation (GDPR art. 6(1)(c), with art. 5(2)): proof of what was erased',
-  // The receipts themselves are kept, and named as such.
+  // The receipts themselves are listed as retained records.
   tables: [],
   async inventory({ agents }) {
     const [row] = await db.query<{ n: number; since: Date | null }>(

@@ -7,7 +7,7 @@ import { startJob, stepJob, verifyJob } from './runs.ts'
 import type { ErasureService } from './service.ts'
 import type { SubjectEngine } from './subject-engine.ts'
 
-/** How long an erasure may stay unfinished before the hourly job takes it up again, in milliseconds. */
+/** Milliseconds after which the `erasure.resume` job continues an unfinished erasure. */
 const overdue = 10 * 60_000
 
 export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) => [
@@ -59,7 +59,8 @@ export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) =
     payload: z.unknown(),
     cron: '* * * * *',
     async run(ctx) {
-      // Each minute, so that one that waits for the ledger or a store ends soon after these answer. One that cannot be finished now must not keep the others from it; its own job says why.
+      // Runs every minute, so that a run that waits for the ledger or a store continues soon after it is available. A
+      // run that fails must not block the others; its own job reports the error.
       for (const receiptId of await erasures.unfinished(new Date(ctx.now.getTime() - overdue)))
         await erasures
           .finish(receiptId)

@@ -73,7 +73,7 @@ async function expectErased({ person, agent, unit }: Awaited<ReturnType<typeof s
   ]).toEqual([0, 0, 0, 200])
 }
 
-it('a hold on the person: nothing is erased, fenced, ended or signed; when it ends the erasure runs by itself', async () => {
+it('an erasure changes nothing while a hold covers the person, and runs when the hold ends', async () => {
   const known = await somebody()
   const { id, release } = await hold('account', known.person.accountId)
   const { runId, receiptId } = await begin({ account: known.person.accountId, agents: [] })
@@ -86,7 +86,7 @@ it('a hold on the person: nothing is erased, fenced, ended or signed; when it en
     erased: 0,
     held: [{ hold: id, count: 1 }],
   })
-  // What comes meanwhile is held too, and goes with the rest.
+  // An agent that is created meanwhile is also under the hold, and is erased with the others later.
   const later = await issuedAgent(test, ['read', 'write'], { owner: known.person })
   await test.app.subjectErasures.watch()
   const other = await hold('agent', later.id)
@@ -100,7 +100,7 @@ it('a hold on the person: nothing is erased, fenced, ended or signed; when it en
   expect(await test.db.prisma.agent.count({ where: { id: later.id } })).toBe(0)
 })
 
-it('a hold on an agent that is erased alone: as with a person', async () => {
+it('an erasure of a single agent changes nothing while a hold covers the agent, and runs when the hold ends', async () => {
   const known = await somebody()
   const { release } = await hold('agent', known.agent.id)
   const { runId, receiptId } = await begin({ account: null, agents: [known.agent.id] })
@@ -112,7 +112,7 @@ it('a hold on an agent that is erased alone: as with a person', async () => {
 })
 
 it.each(['start.fenced', 'start.planned', 'start.intent', 'start.after'])(
-  'a hold on the person that is set after %s lowers the fence again',
+  'the fence is lowered when a hold on the person is set after %s',
   async (point) => {
     const known = await somebody()
     const { runId, receiptId } = await begin({ account: known.person.accountId, agents: [] })
@@ -121,7 +121,7 @@ it.each(['start.fenced', 'start.planned', 'start.intent', 'start.after'])(
     expect(await test.db.prisma.writeFence.count({ where: { runId } })).toBeGreaterThan(0)
     const { release } = await hold('account', known.person.accountId)
     await drain(test)
-    // Sessions that the fence ended stay so; a new one is opened again.
+    // Sessions that the fence ended stay revoked; the test revives one.
     await test.db.prisma.session.updateMany({ where: { accountId: known.person.accountId }, data: { revokedAt: null } })
     await expectUntouched(known, runId, receiptId)
     await release()
@@ -131,7 +131,7 @@ it.each(['start.fenced', 'start.planned', 'start.intent', 'start.after'])(
   },
 )
 
-it('what another erasure has fenced stays fenced', async () => {
+it('lowering a fence keeps agents fenced that another erasure has fenced', async () => {
   const known = await somebody()
   const agents = [known.agent.id]
   const { release } = await hold('unit', known.unit)
@@ -153,7 +153,7 @@ it('what another erasure has fenced stays fenced', async () => {
   expect([await stateOf(first.runId), await stateOf(second.runId)]).toEqual(['done', 'done'])
 })
 
-it('a hold that ends by itself lets the erasure run', async () => {
+it('an erasure runs when its hold expires', async () => {
   const known = await somebody()
   const until = new Date(test.clock.now().getTime() + 3_600_000).toISOString()
   await hold('account', known.person.accountId, until)

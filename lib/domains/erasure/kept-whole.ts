@@ -6,7 +6,10 @@ import { partOf, type RunRow, scopeOf, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
 
-/** Of a run without a fence the agents are not settled yet: those of this moment. A replay takes its subject as it is given. */
+/**
+ * Returns the scope of a run. Before the fence is raised, it contains the subject's current agents. A replay uses the
+ * given subject unchanged.
+ */
 export async function wholeOf(
   tx: Transaction,
   run: RunRow,
@@ -23,15 +26,16 @@ export async function wholeOf(
   }
 }
 
-/** Whether holds leave nobody to erase, and nothing was erased before they were set. */
+/** Returns true when holds cover the whole subject and nothing was erased before they were set. */
 export async function isKeptWhole(tx: Transaction, runId: string, { free, kept }: Aim): Promise<boolean> {
   if (free !== null || kept.length === 0) return false
   return (await tx.erasureStep.count({ where: { runId, erased: { gt: 0 } } })) === 0
 }
 
 /**
- * Nobody is erased for now: whoever was fenced writes and signs in again, and imports may name them. What another run has fenced too stays
- * so. The run is locked. When the hold ends, the agents are settled anew. A part of a project is read and written again meanwhile.
+ * Lowers the fence because legal holds cover the whole subject: it can write, sign in and be imported again. What
+ * another run has fenced remains fenced. A part of a project becomes readable and writable again.
+ * The caller holds the lock of the run. When the hold ends, the agents of the run are determined again.
  */
 export async function letGo(
   tx: Transaction,
@@ -40,7 +44,7 @@ export async function letGo(
   now: Date,
 ): Promise<void> {
   const part = partOf(run)
-  // Who asked for it has marked it before there was a fence.
+  // The request for the erasure marked the part before there was a fence.
   if (part) return parts.release(tx, part)
   if (run.fencedAt === null) return
   const left = await tx.$queryRaw<

@@ -17,12 +17,12 @@ const keptYears = (row: Row | undefined): Holding => ({
   until: row?.last ? plusYears(row.last, years) : null,
 })
 
-/** What proves that something was erased, and keeps it from coming back. */
+/** Retained records that prove erasures and prevent erased data from coming back. */
 export function erasureKept(db: Database): Kept[] {
-  /** By what agents erased of theirs. */
+  /** Counts records of erasures that the subject's agents requested. */
   const byOwner = async (name: string, text: string, { agents }: Subject): Promise<Row | undefined> =>
     (await db.query<Row>(name, text, [agents]))[0]
-  /** By the erasures of the subject itself. */
+  /** Counts records of erasures of the subject itself. */
   const byRun = async (name: string, text: string, { account, agents }: Subject): Promise<Row | undefined> =>
     (await db.query<Row>(name, text, [agents, account]))[0]
   return [

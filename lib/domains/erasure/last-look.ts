@@ -19,15 +19,16 @@ interface Found {
   items: ItemId[]
 }
 
-/** How often it sends a run back. Whoever writes on for ever is left to the verification, which knows them by their ids. */
+/** Maximum number of times the search sends a run back. Verification finds continuous writers by their ids. */
 const mostLooks = 2
 
 /**
- * Right before the first rows go: what was derived from them is searched once more by their words, which nobody has afterwards. What others
- * wrote since the plan (a step may have waited for hours) is added to it, and goes first.
+ * Searches again for derived data and late writes just before the first rows are deleted. The search needs the erased
+ * words, which are unknown after the deletion.
+ * Found items are added to the plan and erased first. Steps may have waited for hours since the plan was made.
  */
 export function lastLook({ db, ledger, holders, holds, interrupt, now }: LastLookParts) {
-  /** The run, if no row went yet, and what it may erase. */
+  /** Returns the run, and the scope that it may erase, if none of its rows has been deleted yet. */
   async function due(tx: Transaction, runId: string): Promise<{ run: RunRow; free: RunScope } | undefined> {
     const run = await lockedRun(tx, runId, { shared: true })
     if (run?.state !== 'erasing' || run.rounds >= mostLooks) return undefined
@@ -53,7 +54,7 @@ export function lastLook({ db, ledger, holders, holds, interrupt, now }: LastLoo
       if (run?.state !== 'erasing' || run.planId !== known.planId) return
       for (const { holder, items } of found) {
         const before = await erasedItems(tx, run.id, holder.name)
-        // What went once and is there again was counted.
+        // Items that were erased before and exist again are already counted.
         await insertItems(tx, run.id, holder, {
           items: items.filter((item) => !before.has(item)),
           watched: items.filter((item) => before.has(item)),
@@ -63,14 +64,17 @@ export function lastLook({ db, ledger, holders, holds, interrupt, now }: LastLoo
       await enqueueNext(tx, run)
     })
 
-  /** True when something was found, and the run goes on with that. Throws `StoreUnavailable` when a store does not answer. */
+  /**
+   * Returns true when items were found and the run continues with them.
+   * @throws StoreUnavailable when a store does not answer
+   */
   return async function look(runId: string): Promise<boolean> {
     const found = await db.transaction((tx) => due(tx, runId))
     if (!found) return false
     interrupt('last-look.before')
     const late = await search(found.free)
     if (late.length === 0) return false
-    // Before it goes the ledger has it.
+    // The ledger must know an item before it is erased.
     for (const { holder, items } of late)
       await needing('ledger', () =>
         ledger.append({ kind: 'items', id: found.run.receiptId, holder: holder.name, items }),

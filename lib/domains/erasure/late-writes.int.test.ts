@@ -56,7 +56,7 @@ const erase = async (id: string) => {
 }
 
 describe.each(Object.entries(writes))('%s of an agent', (_, one) => {
-  test('is kept while the agent is there, and refused once it is fenced, and once it is gone and its fence with it', async () => {
+  test('is stored while the agent exists, and rejected when the agent is fenced or deleted', async () => {
     const { id } = await issuedAgent(app, ['read', 'write'])
     await write(one, id)
     const fence = { kind: 'agent', id, runId: 'run_of_this_test', raisedAt: at() }
@@ -70,7 +70,7 @@ describe.each(Object.entries(writes))('%s of an agent', (_, one) => {
     await expect(write(one, id)).rejects.toEqual(fenced)
   })
 
-  test('that is only being written is waited for by whoever fences; one that began before and writes after is refused', async () => {
+  test('blocks the fence until its transaction ends, and is rejected when it follows the deletion of the agent', async () => {
     const { id } = await issuedAgent(app, ['read', 'write'])
     const early = await app.db.pool.connect()
     const late = await app.db.pool.connect()
@@ -95,7 +95,7 @@ describe.each(Object.entries(writes))('%s of an agent', (_, one) => {
   })
 })
 
-test.each(Object.entries(ofPeople))('%s of a person who is gone is refused', async (_, one) => {
+test.each(Object.entries(ofPeople))('%s of a deleted person is rejected', async (_, one) => {
   const { accountId } = await signedIn(app)
   await write(one, `user:${accountId}`)
   await app.db.pool.query('DELETE FROM sessions WHERE account_id = $1', [accountId])
@@ -103,7 +103,7 @@ test.each(Object.entries(ofPeople))('%s of a person who is gone is refused', asy
   await expect(write(one, `user:${accountId}`)).rejects.toEqual(fenced)
 })
 
-test('an export of what is said of a name that is no agent’s is noted', async () => {
+test('an export run about a name without an agent is stored', async () => {
   const sql =
     "INSERT INTO export_runs (id, subject_id, requested_by, format, basis, at) VALUES ($1, $2, 'x', 'json', 'all', $3)"
   const { rowCount } = await app.db.pool.query(sql, [newId('exp'), 'Somebody named', at()])

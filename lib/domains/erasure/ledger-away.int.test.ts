@@ -18,7 +18,7 @@ afterAll(() => app?.close())
 
 const folder = () => join(app.dataDir, 'erasures')
 const replay = () => operator(app.app).replayErasures()
-/** An agent's unit; gives what deletes it. */
+/** Creates a unit of a new agent, with functions to erase it and to check that it exists. */
 async function contributed() {
   const agent = await issuedAgent(app, ['read', 'write'])
   const made = await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -34,7 +34,7 @@ const off = async () =>
   )
 
 test.each(['no folder', 'an empty folder', 'another one’s folder'])(
-  '%s in the place of the ledger: nothing is erased, and no replay says that nothing had come back',
+  '%s in place of the ledger makes erasures and replays fail with unavailable',
   async (kind) => {
     const [before, waiting] = [await contributed(), await contributed()]
     expect((await before.erase()).status).toBe(204)
@@ -73,7 +73,7 @@ test.each(['no folder', 'an empty folder', 'another one’s folder'])(
   },
 )
 
-test('a ledger anywhere else is another, also where nothing lies yet', async () => {
+test('appending and replaying fail with unavailable when the ledger URL points to another, even missing, folder', async () => {
   const other = createApp({
     env: { ...app.app.env, KP_LEDGER_URL: `${folder()}-mistyped` },
     clock: app.clock,
@@ -89,7 +89,7 @@ test('a ledger anywhere else is another, also where nothing lies yet', async () 
   expect(existsSync(`${folder()}-mistyped`)).toBe(false)
 })
 
-test('a line that does not check, and may have said that an erasure was carried out, is told', async () => {
+test('replay reports a damaged commit line as uncertain', async () => {
   const gone = await contributed()
   expect((await gone.erase()).status).toBe(204)
   const id = (await app.db.prisma.erasure.findFirstOrThrow({ orderBy: { deletedAt: 'desc' } })).receiptId
@@ -105,9 +105,9 @@ test('a line that does not check, and may have said that an erasure was carried 
       .map((line) => (line.includes('"commit"') && line.includes(id) ? line.slice(0, -3) : line))
       .join('\n'),
   )
-  // The database knows its receipt, signed: the ledger should have had its end.
+  // The database has the signed receipt, so the ledger should contain the commit.
   expect(await replay()).toMatchObject({ damaged: 1, unknown: 1 })
-  // A backup from before it knows nothing.
+  // A backup from before the erasure does not know it.
   await app.db.prisma.erasure.delete({ where: { receiptId: id } })
   expect(await replay()).toMatchObject({ damaged: 1, uncertain: 1, unknown: 0 })
   writeFileSync(file, text)
@@ -115,11 +115,11 @@ test('a line that does not check, and may have said that an erasure was carried 
     data: { ...kept, plan: Object(kept.plan), ...(kept.receipt !== null && { receipt: Object(kept.receipt) }) },
   })
   expect(await replay()).toMatchObject({ damaged: 0, uncertain: 0, unknown: 0 })
-  // Nothing is served while the application still believes that the database lacks an erasure.
+  // Requests are rejected while the application still believes that the database lacks an erasure.
   await expect.poll(() => app.app.restored.state()).toEqual({ missing: 0 })
 })
 
-test('where the ledger is lost, an admin’s statement lets erasures go on, and a replay looks for nothing of before', async () => {
+test('erasures continue after an admin declares the ledger lost, and replay ignores earlier erasures', async () => {
   renameSync(folder(), `${folder()}-lost`)
   const next = await contributed()
   app.clock.advance(60_000)

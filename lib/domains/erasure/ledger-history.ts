@@ -10,23 +10,26 @@ import type {
 
 type KeyRow = Extract<LedgerRow, { kind: 'key' }>
 export type Intent = RecordIntent | SubjectIntent | PartIntent
-/** An intent that was carried out: the last one before its last commit, and how many of its rows of items belong to it. */
+/** An executed intent: the last intent before the last commit, and the number of item rows that belong to it. */
 export interface Committed<I extends Intent = Intent> {
   intent: I
   commit: CommitRow
   itemsRows: number
 }
 export interface LedgerHistory {
-  /** In the order in which they were first carried out. */
+  /** In the order of their first commit. */
   committed: Committed[]
-  /** Of erasures that were begun and, as far as the ledger says, never carried out: the receipts' ids. */
+  /** Receipt ids of erasures that were started but, according to the ledger, never executed. */
   uncommitted: ReadonlySet<string>
   keys: KeyRow[]
-  /** Lines that do not check: cut short by a crash, or changed. */
+  /** Number of lines with a wrong checksum: cut short by a crash, or changed. */
   damaged: number
 }
 
-/** What the ledger says was carried out; intents that never committed are left out. Items are not kept: read them with {@link committedItems}. */
+/**
+ * Reads all executed erasures from the ledger and skips intents without a commit. Items are not loaded: read them with
+ * {@link committedItems}.
+ */
 export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<LedgerHistory> {
   const intents = new Map<string, Intent>()
   const itemsRows = new Map<string, number>()
@@ -49,10 +52,10 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
   }
 }
 
-/** In place of a data source, on a row of items: its one item is the fingerprints of the erased words. */
+/** Used instead of a data source's name in a row of items. Its one item contains the fingerprints of the erased words. */
 export const wordsRow = 'erased.words'
 
-/** The rows of items of those that were carried out, streamed. */
+/** Streams the rows of items of the given executed erasures. */
 export async function* committedItems(
   ledger: Pick<Ledger, 'read'>,
   of: ReadonlyMap<string, Pick<Committed, 'itemsRows'>>,

@@ -14,7 +14,7 @@ afterAll(() => test?.close())
 const job = async (wanted: string) => {
   for (const one of test.app.jobs.filter(({ name }) => name === wanted)) await one.execute(test.app.gate, {})
 }
-/** What the ledger says of an erasure: its rows, and the items that can still be read. */
+/** Returns the kinds of the ledger's rows about an erasure, and whether its items are still readable. */
 async function noted(receipt: string) {
   const found = { kinds: new Set<string>(), items: 0 }
   for await (const row of test.app.ledger.read()) {
@@ -25,7 +25,7 @@ async function noted(receipt: string) {
   return { kinds: [...found.kinds].sort(), isReadable: found.items > 0 }
 }
 
-it('forgets what was erased from connected stores once no backup can bring it back, and keeps that it was erased', async () => {
+it('expiry deletes the items of an erasure from the ledger, but not its other rows, once no backup contains the data', async () => {
   const project = await madeProject(test)
   const conversation = await madeConversation(test, project)
   const message = await madeMessage(test, conversation, project.owner)
@@ -34,7 +34,7 @@ it('forgets what was erased from connected stores once no backup can bring it ba
   expect(await noted(receipt)).toEqual({ kinds, isReadable: true })
   test.clock.advance(40 * day)
   await job('erasure.expire')
-  // Its second search is still to come.
+  // The second search is still due.
   expect(await noted(receipt)).toEqual({ kinds, isReadable: true })
   await job('erasure.recheck')
   await drain(test)

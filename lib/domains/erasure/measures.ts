@@ -13,7 +13,7 @@ interface Row {
   quantiles: number[] | null
 }
 const day = 86_400_000
-/** Runs of the last eight days alone: what a legal hold kept open for longer says nothing about how long erasing takes. */
+/** Only runs of the last eight days: runs that a legal hold kept open for longer would distort the duration. */
 const standing = `
 SELECT (SELECT json_object_agg(state, runs) FROM (SELECT state, count(*) AS runs FROM erasure_runs GROUP BY state) AS s) AS runs,
        (SELECT json_object_agg(state, steps) FROM (SELECT state, count(*) AS steps FROM erasure_steps
@@ -23,7 +23,7 @@ SELECT (SELECT json_object_agg(state, runs) FROM (SELECT state, count(*) AS runs
 FROM (SELECT extract(epoch FROM finished_at - created_at)::float8 AS seconds FROM erasure_runs
       WHERE state = 'done' AND created_at > $1 AND finished_at > $2) AS recent`
 
-/** Erasures of subjects: where they stand, what is stuck, and how long those took that ended within the last day. */
+/** Metrics about erasures of subjects: runs and steps by state, and durations of the runs that ended within the last day. */
 export const erasureMeasures = (db: Database): Measuring => ({
   name: 'erasures',
   async measure(now) {

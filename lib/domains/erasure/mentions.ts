@@ -8,12 +8,15 @@ const keep = `INSERT INTO remaining_mentions (run_id, store, kind, id, field, is
   GROUP BY m.store, m.kind, m.id, m.field
   ON CONFLICT (run_id, store, kind, id, field) DO UPDATE SET is_redacted = excluded.is_redacted`
 
-/** Keeps where names of the erased stand in what others wrote: the place alone. One that was redacted since is noted so. */
+/**
+ * Stores where names of the erased subject remain in texts of other authors: only the place, not the text. Marks
+ * mentions that were redacted since.
+ */
 export async function noteMentions(tx: Transaction, runId: string, mentions: readonly Mention[]): Promise<void> {
   if (mentions.length > 0) await queryWithin(tx, 'keep-mentions', keep, [runId, JSON.stringify(mentions)])
 }
 
-/** Places of one kind where erased words or names remain. */
+/** Number of places of one kind where erased words or names remain. */
 export interface MentionCount {
   store: string
   kind: string
@@ -21,7 +24,7 @@ export interface MentionCount {
   count: number
 }
 
-/** Places of a run where erased words or names remain, by store, kind and field. */
+/** Counts the places of a run where erased words or names remain, by store, kind and field. */
 export const countMentions = (tx: Transaction, runId: string): Promise<MentionCount[]> =>
   queryWithin<MentionCount & Record<string, unknown>>(
     tx,

@@ -7,7 +7,7 @@ import type { SubjectErasurePorts } from './subject-erasures.ts'
 export const overtakenJob = 'erasure.overtaken'
 
 type Candidate = Pick<RunRow, 'id' | 'partKind' | 'partId' | 'projectId' | 'conversationId'>
-/** SQL: unfinished runs that failed or keep failing, of a part in these projects, of this account, or of some of these agents alone. */
+/** SQL: unfinished runs that failed or keep failing, of a part of these projects, of this account, or of only these agents. */
 const failing = `SELECT id, part_kind AS "partKind", part_id AS "partId", project_id AS "projectId", conversation_id AS "conversationId"
   FROM erasure_runs r WHERE id <> $1 AND state IN ('planning', 'erasing', 'failed')
     AND CASE WHEN part_kind IS NOT NULL THEN project_id = ANY($2::text[])
@@ -16,9 +16,10 @@ const failing = `SELECT id, part_kind AS "partKind", part_id AS "partId", projec
       OR EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND (s.state = 'stuck' OR s.attempts > 0)))`
 
 /**
- * A run that is done makes smaller ones redundant: that of a message whose author, conversation or project is erased by now. Those of them
- * that failed or keep failing are planned again: they find what is left, verify it and sign their own receipt. The subject of `run` is still
- * recorded.
+ * Plans redundant smaller runs again once `run` is done, such as the run of a message whose author, conversation or
+ * project is now erased. Only runs that failed or keep failing are planned again: they find the remaining records,
+ * verify them and sign their own receipt.
+ * `run` must still record its subject.
  */
 export async function enqueueOvertaken(
   tx: Transaction,
@@ -43,12 +44,12 @@ export async function enqueueOvertaken(
       gone.some(({ kind, id, project }) => kind === part.kind && id === part.id && project === part.project)
     )
   }
-  // Each in a job of its own: a run is the first lock of a transaction.
+  // One job for each run: the lock of a run must be the first lock of a transaction.
   for (const { id } of found.filter(isOvertaken))
     await enqueue(tx, overtakenJob, { runId: id }, { key: `${overtakenJob}:${id}` })
 }
 
-/** Plans an overtaken run again, unless it goes on without help. */
+/** Plans an overtaken run again, unless it continues without help. */
 export const planOvertaken = (db: Pick<Database, 'transaction'>, runId: string): Promise<void> =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)

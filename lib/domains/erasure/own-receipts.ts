@@ -9,7 +9,10 @@ import { listReceipts } from './contract.ts'
 
 export interface OwnReceiptPorts {
   db: Database
-  /** Runs that erased agents of this person, who asked for it: neither names them any more. */
+  /**
+   * Ids of runs that erased agents of this person at the person's request. Such a run and its receipt no longer name
+   * the person.
+   */
   runsAskedBy(accountId: string): Promise<string[]>
 }
 interface ReceiptRow {
@@ -21,7 +24,10 @@ interface ReceiptRow {
   part_kind: string | null
 }
 const countedTo = 1_001
-/** $1 the agents, $2 the runs, $3 the actor as the audit log names them, for parts of projects. A receipt's id is the right to read it: nobody else's is among them. */
+/**
+ * $1 the agents, $2 the runs, $3 the actors as named in the audit log, for parts of projects. A receipt's id grants
+ * read access: the query must never return the receipt of another person.
+ */
 const own = `former_owner = ANY($1::text[]) OR receipt_id IN (SELECT receipt_id FROM erasure_runs WHERE id = ANY($2::text[]) OR (part_kind IS NOT NULL AND requested_by = ANY($3::text[])))`
 const selectPage = `SELECT receipt_id, deleted_id, deleted_at, signed_at, receipt->>'subject_kind' AS subject_kind, receipt->>'part_kind' AS part_kind FROM erasures
   WHERE (${own}) AND ($4::timestamptz IS NULL OR (deleted_at, receipt_id) < ($4, $5))
@@ -42,7 +48,10 @@ const viewOf = (row: ReceiptRow) => ({
   signed_at: row.signed_at?.toISOString() ?? null,
 })
 
-/** The receipts of a person: of what their agents had erased, of agents whose erasure they asked for, and of parts of projects that they or their agents erased. */
+/**
+ * Lists the receipts of a person: erasures by their agents, erasures of agents that they requested, and parts of
+ * projects that they or their agents erased.
+ */
 export function ownReceipts({ db, runsAskedBy }: OwnReceiptPorts) {
   const ownerValues = async ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>) =>
     [
@@ -58,8 +67,8 @@ export function ownReceipts({ db, runsAskedBy }: OwnReceiptPorts) {
       (await rowsAfter(await ownerValues(actor), undefined, most)).map(viewOf),
 
     /**
-     * Why there is no receipt with this id yet, for who knows it: its erasure is under way, or a legal hold keeps everything. Undefined
-     * where the id is none, or the receipt is there.
+     * Returns why no receipt with this id exists yet: its erasure is running, or a legal hold covers everything.
+     * Undefined when the id is unknown or the receipt exists.
      */
     async standing(receiptId: string): Promise<'under_way' | 'held' | undefined> {
       const [run] = await db.query<{ state: string; is_fenced: boolean }>(

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 
-/** Bytes of one attachment at most; a receipt is far smaller. */
+/** Maximum size of one attachment in bytes; a receipt is far smaller. */
 const largest = 4 * 1024 * 1024
 
 export const isPdf = (file: Uint8Array): boolean =>
@@ -10,7 +10,7 @@ function contentOf(dictionary: string, data: Buffer): string | undefined {
   const filter = /\/Filter\s*\[?\s*\/(\w+)/.exec(dictionary)?.[1]
   try {
     if (filter === undefined) return data.toString('utf8')
-    // What follows the compressed data, such as the line's end before `endstream`, is left alone.
+    // Inflating ignores bytes after the compressed data, such as the line break before `endstream`.
     return filter === 'FlateDecode' ? inflateSync(data, { maxOutputLength: largest }).toString('utf8') : undefined
   } catch {
     return undefined
@@ -18,8 +18,8 @@ function contentOf(dictionary: string, data: Buffer): string | undefined {
 }
 
 /**
- * The texts of the files that a PDF carries (ISO 32000-1 §7.11.4), where they lie as we write them: in objects of their own, plain or
- * deflated. A program that saves the PDF anew may put them where this does not look; then there are none.
+ * Returns the texts of the files embedded in a PDF (ISO 32000-1 §7.11.4) that this server wrote: plain or deflated,
+ * each in its own object. Returns an empty list when another program saved the PDF and stored the files differently.
  */
 export function pdfAttachments(file: Uint8Array): string[] {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength)

@@ -2,7 +2,7 @@ import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/holder.ts
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** Erasures of the subject itself: those that go on, or stand still for a legal hold. What was counted, and never what it was. */
+/** Erasures of the subject itself, running or stopped by a legal hold. Exports counts, never the erased content. */
 function runs(db: Database, where: string, id: string, until: Date): AsyncIterable<ExportPage> {
   return recordPages(db, {
     from: 'erasure_runs r',
@@ -36,7 +36,7 @@ export const erasurePersonExporters = (db: Database): PersonExporter[] => [
   },
 ]
 
-/** Of an agent by itself. */
+/** Erasures of a single agent without its account. */
 export const erasureRunExporters = (db: Database): Exporter[] => [
   {
     part: 'erasure_runs',

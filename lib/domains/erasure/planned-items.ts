@@ -1,8 +1,9 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 
 /**
- * Of what a holder has still to erase in a run: every item that begins so becomes another, as many as there were. Gives how many. For who
- * decides that a stuck step goes about it otherwise; a plan that is made meanwhile does not undo it, where it `stays`.
+ * Replaces each item with this prefix that a data source has not erased yet. Returns the number of replaced items.
+ * Used when an admin decides how a stuck step treats its items. With `stays`, a later plan does not undo the
+ * replacement.
  */
 export async function replaceItems(
   tx: Transaction,
@@ -29,8 +30,8 @@ export async function replaceItems(
 }
 
 /**
- * What one step cannot erase goes to another of the same run, once: items of `from` that begin so become `marker`, which counts nothing there,
- * and `item` is added to what `to` has still to erase, whatever a later plan finds.
+ * Moves items with this prefix that one step cannot erase to another step of the same run, once. In `from` they become
+ * `marker`, which is not counted; `to` gets `item` to erase, whatever a later plan finds.
  */
 export async function moveItems(
   tx: Transaction,
@@ -38,7 +39,7 @@ export async function moveItems(
 ): Promise<void> {
   const counted = await tx.erasurePage.findMany({ where: { runId, holder: from, erasedAt: null, isWatched: false } })
   const moved = counted.flatMap(({ items }) => items.filter((one) => one.startsWith(prefix))).length
-  // A new plan meets the thread again. Other items of these pages are as they were.
+  // Not `stays`: a new plan finds the thread again. The other items of these pages stay unchanged.
   await replaceItems(tx, { runId, holder: from, prefix, item: marker, stays: false })
   await tx.erasureStep.updateMany({ where: { runId, holder: from }, data: { planned: { decrement: moved } } })
   const pages = await tx.erasurePage.findMany({ where: { runId, holder: to }, select: { page: true, items: true } })
@@ -50,7 +51,7 @@ export async function moveItems(
     data: { state: 'waiting', finishedAt: null, attempts: 0, planned: { increment: 1 } },
   })
 }
-/** Of all that a holder erases or erased in a run: items that begin so. */
+/** Returns the items with this prefix that a data source erased or still has to erase in a run. */
 export async function itemsBeginning(
   tx: Transaction,
   { runId, holder, prefix }: { runId: string; holder: string; prefix: string },

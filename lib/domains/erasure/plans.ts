@@ -18,15 +18,15 @@ import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 const Results = z.record(z.string(), z.number().int())
 
-/** What a plan is about, and under which holds it was made. */
+/** The scope that a plan covers, and the holds under which it was made. */
 export interface Aim {
   fingerprint: string
-  /** Null where holds leave nothing to be erased. */
+  /** Null when legal holds cover everything. */
   free: RunScope | null
   kept: { hold: string; scope: RunScope }[]
 }
 
-/** What the holds of this moment leave to be erased. Until the transaction's end they stay as they are. */
+/** Returns what the current legal holds allow to erase. Locks the holds until the end of the transaction. */
 export async function aimAt(
   tx: Transaction,
   scope: RunScope,
@@ -49,7 +49,10 @@ export async function aimAt(
   }
 }
 
-/** What a holder would erase, and how much holds keep: on the records, as the holder knows, and on the subject itself, as we do. */
+/**
+ * Returns what a data source would erase and the number of held items: those that the data source finds, and those of
+ * held subjects.
+ */
 export async function planOf(holder: DataHolder, { free, kept }: Aim, tx: Transaction, now: Date): Promise<Planned> {
   const planned: Planned = free === null ? { items: [], held: {} } : await holder.plan(free, tx, now)
   const { items, watched = [] } = planned
@@ -61,7 +64,7 @@ export async function planOf(holder: DataHolder, { free, kept }: Aim, tx: Transa
   return { items, watched, held: heldTogether(held) }
 }
 
-/** As {@link planOf}, of every holder, each in a transaction of its own, which takes as long as its store needs. */
+/** Calls {@link planOf} for each data source in its own transaction, with the time limit of its store. */
 export async function dryRun(
   holders: readonly DataHolder[],
   aim: Aim,
@@ -81,16 +84,16 @@ const insertPages = `INSERT INTO erasure_pages (run_id, holder, page, items, is_
   SELECT $1, $2, $3::int + ((place - 1) / $5::int)::int, array_agg(item ORDER BY place), $6::boolean
   FROM unnest($4::text[]) WITH ORDINALITY AS planned(item, place) GROUP BY (place - 1) / $5::int`
 
-/** What the pages of a holder in a run come to. */
+/** Totals of the pages of one data source in a run. */
 interface Pages {
-  /** Further counts of items that this plan finished. */
+  /** Additional counts for items that this plan completed. */
   results: Record<string, number>
   /** Items that holds stopped, by the id of the hold. */
   stopped: Record<string, number>
-  /** Items of those that stay and are to be erased. */
+  /** Items on pages that stay and are not erased yet. */
   staying: Set<string>
   watched: Set<string>
-  /** Counted items: those that are erased, those of finished pages that remain, and those that are still to be erased. */
+  /** Counts: erased items, remaining items of finished pages, and items still to erase. */
   erased: number
   remaining: number
   open: number
@@ -121,9 +124,10 @@ async function pagesOf(tx: Transaction, runId: string, holder: DataHolder): Prom
 }
 
 /**
- * Writes down what a holder will erase. Pages that were erased stay, with their counts; those that were not are made anew. A holder of
- * whose items something was left does all its pages again, and these stay through every further plan, for the rows by which they were
- * found may be gone by then; unless a hold keeps anything there. Items about which somebody has to decide stay, and wait while a hold covers them.
+ * Writes the plan of one data source. Erased pages stay with their counts; other pages are created again.
+ * When residue was found, all pages of the data source are erased again and survive further plans, because the rows
+ * that identified the items may be deleted by then; not so when a hold covers anything there. Items that need a
+ * decision stay, and wait while a hold covers them.
  */
 export async function writeStep(
   tx: Transaction,
@@ -135,7 +139,7 @@ export async function writeStep(
   const { name, store } = holder
   const step = await tx.erasureStep.findUnique({ where: { runId_holder: { runId, holder: name } } })
   const where = { runId, holder: name }
-  // The first plan of a run finds no step, and so no pages.
+  // The first plan of a run finds no step, so there are no pages.
   const known = step
     ? await remainingPages(tx, runId, holder, { keptBy, isHeld: Object.keys(held).length > 0, step, now })
     : noPages()
@@ -163,7 +167,7 @@ export async function writeStep(
   await insertAfter(tx, runId, holder, known.next, { items: fresh, watched: toWatch })
 }
 
-/** Decides about the pages of earlier plans, and returns those that remain. */
+/** Updates the pages of earlier plans, and returns those that remain. */
 async function remainingPages(
   tx: Transaction,
   runId: string,
@@ -181,7 +185,7 @@ async function remainingPages(
     return { ...(await pagesOf(tx, runId, holder)), ...underHolds }
   }
   if (keptBy !== undefined || isHeld)
-    // They were erased once. What has appeared there since belongs to the hold.
+    // They were erased once. Records that appeared since then are under the hold.
     await tx.erasurePage.updateMany({ where: { ...where, erasedAt: null, stays: true }, data: { erasedAt: now } })
   else if ((step.residue ?? 0) > 0)
     await tx.erasurePage.updateMany({
@@ -192,7 +196,7 @@ async function remainingPages(
   return pagesOf(tx, runId, holder)
 }
 
-/** Judges by the holds of this moment each item about which somebody has to decide, and that is not carried out. Nothing of it is erased under a hold. */
+/** Applies the current holds to each item that needs a decision and is not erased yet. Nothing on it is erased under a hold. */
 async function judgeDecisions(
   tx: Transaction,
   where: { runId: string; holder: string },
@@ -203,7 +207,7 @@ async function judgeDecisions(
   const stopped: Record<string, number>[] = []
   for (const { page, items, erasedAt } of await tx.erasurePage.findMany({ where })) {
     const open = items.map((item) => resumed(item))
-    // Carried out before.
+    // Already erased.
     if (erasedAt !== null && open.every((item, at) => item === items[at])) continue
     const holds = keptBy === undefined ? await heldBy(open, tx, now) : new Map(open.map((item) => [item, keptBy]))
     const judged = open.map((item) => (holds.has(item) ? underHold(item) : { item, results: {} }))
@@ -234,11 +238,11 @@ async function insertAfter(
       await queryWithin(tx, 'erasure-pages-insert', insertPages, [runId, name, first, some, size, isWatched])
   }
   await insert(next, items, false)
-  // What is there goes first; then it is looked whether there is more.
+  // Existing items are erased first, then the watched items are searched for new records.
   await insert(next + Math.ceil(items.length / size), watched, true)
 }
 
-/** The data sources that have pages in a run, erased ones or those that are to be erased. */
+/** Returns the data sources that have pages in a run, either erased or not yet erased. */
 export async function withPages(
   { query }: Pick<Database, 'query'>,
   runId: string,
@@ -257,7 +261,7 @@ export async function erasedItems(tx: Transaction, runId: string, holder: string
   return new Set(pages.flatMap(({ items }) => items))
 }
 
-/** More of what a holder will erase, in a run that is under way: its step is on again. */
+/** Adds items to the step of a data source in a running erasure, and sets the step to waiting again. */
 export async function insertItems(
   tx: Transaction,
   runId: string,

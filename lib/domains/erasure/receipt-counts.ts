@@ -5,7 +5,10 @@ import type { StepRow } from './runs.ts'
 
 type Counted = Pick<StepRow, 'holder' | 'store' | 'results'>
 
-/** What became of derived data in each store, and of the texts that were generated while an erased episode was in the model's context. */
+/**
+ * Counts derived data by store and treatment, and the texts that a model generated while an erased episode was in its
+ * context.
+ */
 export function derivedOf(steps: readonly Counted[]): Pick<Receipt, 'derived' | 'exposed'> {
   const derived: NonNullable<Receipt['derived']> = []
   for (const [store, ofStore] of Map.groupBy(steps, (step) => step.store)) {
@@ -24,7 +27,7 @@ export function derivedOf(steps: readonly Counted[]): Pick<Receipt, 'derived' | 
 }
 const resultsOf = (steps: readonly Counted[]): Record<string, number> => addedUp(steps.map(({ results }) => results))
 
-/** Data that an erasure cannot search for words. */
+/** Lists data that an erasure cannot search for words. */
 export function notSearchedOf(
   sources: readonly DataHolder[],
   steps: readonly Counted[],

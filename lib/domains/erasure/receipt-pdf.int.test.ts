@@ -15,7 +15,7 @@ const bytesOf = async (path: string, method = 'GET') => {
   return { status: answer.status, headers: answer.headers, bytes: new Uint8Array(await answer.arrayBuffer()) }
 }
 
-test('whoever knows the id of a receipt has it as a PDF, which carries what the API answers', async () => {
+test("GET /v1/receipts/{id}/pdf returns, without a token, a PDF with the API's JSON attached", async () => {
   const { token } = await app.agent()
   const made = await app.fetch('POST', '/v1/knowledge', { token, body: trace() })
   const erased = await app.fetch('DELETE', `/v1/knowledge/${made.json.data.id}`, { token })
@@ -31,7 +31,7 @@ test('whoever knows the id of a receipt has it as a PDF, which carries what the 
   expect([head.status, head.bytes.byteLength]).toEqual([200, 0])
 })
 
-test('a receipt that is none has no PDF either', async () => {
+test('GET /v1/receipts/{id}/pdf returns 404 for an unknown receipt and 422 for a malformed id', async () => {
   const unknown = await app.fetch('GET', '/v1/receipts/rcpt_0123456789abcdefABCDEF/pdf')
   expect([unknown.status, unknown.json.code]).toEqual([404, 'not_found'])
   expect((await app.fetch('GET', '/v1/receipts/1/pdf')).status).toBe(422)

@@ -36,7 +36,7 @@ const receipt = (more: Partial<Receipt> = {}): Receipt => ({
   ...more,
 })
 
-/** Text and attachments as another program reads them. */
+/** Reads text and attachments with an independent PDF library. */
 async function readBy(file: Uint8Array) {
   const pdf = await getDocumentProxy(new Uint8Array(file))
   const { text } = await extractText(pdf, { mergePages: true })
@@ -48,21 +48,21 @@ async function readBy(file: Uint8Array) {
   const { info } = await pdf.getMetadata()
   return {
     pages: pdf.numPages,
-    // Where a line breaks is the page's affair.
+    // Line breaks depend on the page layout.
     text: text.replaceAll(/\s+/g, ''),
     info,
     attachments,
   }
 }
 
-/** Every value of the receipt, wherever it stands. */
+/** Yields every value of the receipt at any depth. */
 function* leaves(value: unknown): Generator<string> {
   if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) yield* leaves(inner)
   else if (value !== null) yield String(value)
 }
 
 describe('the PDF of a receipt', () => {
-  test('says all that the JSON says, and carries that JSON', async () => {
+  test('contains every value of the JSON and the JSON as an attachment', async () => {
     const one = receipt()
     const read = await readBy(await receiptPdf(one))
     for (const value of leaves(one)) expect(read.text, value).toContain(value.replaceAll(/\s+/g, ''))
@@ -73,13 +73,13 @@ describe('the PDF of a receipt', () => {
     expect(read.pages).toBeGreaterThan(1)
   })
 
-  test('says of which kind the erased was, where the receipt does', async () => {
+  test('names the kind of the erased subject when the receipt has one', async () => {
     const kindOn = async (more: Partial<Receipt>) =>
       /Whichistheidofan:(\w+?)At:/.exec((await readBy(await receiptPdf(receipt(more)))).text)?.[1]
     expect([await kindOn({}), await kindOn({ subject_kind: 'agent' })]).toEqual([undefined, 'agent'])
   })
 
-  test('of an erasure that a hold leaves incomplete says so, and never that nothing was found', async () => {
+  test('reports records under a legal hold, and does not report that nothing was found', async () => {
     const stores = receipt().stores.map((store) => ({ ...store, residue: 0 }))
     const { text } = await readBy(await receiptPdf(receipt({ stores, held: 3 })))
     expect(text).toContain('alegalholdkeeps3recordsfornow')
@@ -87,13 +87,13 @@ describe('the PDF of a receipt', () => {
     expect((await readBy(await receiptPdf(receipt({ stores })))).text).toContain(':nothingwasfound')
   })
 
-  test('is the same for the same receipt, whenever it is made', async () => {
+  test('has the same bytes for the same receipt', async () => {
     const [one, two] = [await receiptPdf(receipt()), await receiptPdf(receipt())]
     expect(Buffer.from(one).equals(Buffer.from(two))).toBe(true)
     expect(Buffer.from(await receiptPdf(receipt({ reason: 'retention' }))).equals(Buffer.from(one))).toBe(false)
   })
 
-  test('shows by their numbers the characters that its fonts lack, and breaks with none', async () => {
+  test('shows characters that its fonts lack by their numbers', async () => {
     const ground = 'Rechtsstreit „Müller“, 诉讼保全, مرحبا, 🧾, half \ud800, \\u{4E2D}, line\nbreak\u202e'
     const one = receipt({ deleted_id: '智能体-7', retained: [{ what: 'records', ground, until: null }] })
     const file = await receiptPdf(one)
@@ -110,14 +110,14 @@ describe('the PDF of a receipt', () => {
   })
 })
 
-describe('the attachments of a PDF', () => {
-  test('are found as another program finds them', async () => {
+describe('pdfAttachments', () => {
+  test('returns the attachments that another library finds', async () => {
     const file = await receiptPdf(receipt())
     expect(isPdf(file)).toBe(true)
     expect(pdfAttachments(file)).toEqual([receiptFile(receipt())])
   })
 
-  test('are none in what is cut short, damaged or something else', async () => {
+  test('returns no valid attachment for a truncated, damaged or other file', async () => {
     const file = await receiptPdf(receipt())
     const at = Buffer.from(file).indexOf('/EmbeddedFile')
     expect(pdfAttachments(file.subarray(0, at + 40))).toEqual([])

@@ -5,12 +5,12 @@ import { stream, type UseCase } from '#lib/kernel/use-case.ts'
 import { readReceiptPdf } from './contract.ts'
 import { heldIn } from './rules.ts'
 
-/** What the fonts that every reader of PDF brings can show: Windows-1252 (ISO 32000-1, annex D). */
+/** Characters that the standard PDF fonts can show: Windows-1252 (ISO 32000-1, annex D). */
 const shown = /^[\x20-\x7e\xa0-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]$/u
 
 /**
- * A text as the page shows it: a character that its fonts lack stands there by its number, `\u{4E2D}`, and so does a backslash. Nothing
- * is left out, and no two texts look the same; the embedded receipt has the text itself.
+ * Returns a text as the page shows it: a backslash, or a character that the fonts lack, is shown by its number, such as
+ * `\u{4E2D}`. The encoding is unambiguous; the embedded receipt has the original text.
  */
 export const onPage = (text: string): string =>
   Array.from(text, (character) =>
@@ -19,7 +19,7 @@ export const onPage = (text: string): string =>
       : `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`,
   ).join('')
 
-/** The receipt as the file that is embedded, byte for byte what `kp receipts get --output` writes. */
+/** Returns the embedded file, byte for byte identical to the output of `kp receipts get --output`. */
 export const receiptFile = (receipt: Receipt): string => `${JSON.stringify(receipt, null, 2)}\n`
 
 const foundAgain = (residue: number, held: number): string => {
@@ -31,12 +31,9 @@ const keptByHolds = (held: number): string =>
     ? 'Not everything is erased: a legal hold keeps 1 record for now. It is erased when the hold ends; the receipt is then signed anew under the same id.'
     : `Not everything is erased: a legal hold keeps ${held} records for now. They are erased when the hold ends; the receipt is then signed anew under the same id.`
 
-/**
- * The receipt as a page for people: it says what the JSON says, all of it, and carries that JSON as an attachment. The same receipt gives
- * the same bytes.
- */
+/** Renders the receipt as a PDF with all facts of the JSON, and attaches the JSON. The same receipt gives the same bytes. */
 export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuffer>> {
-  // Its font tables are no affair of a process that never makes one.
+  // Imported on first use: most processes never make a PDF and need not load its font tables.
   const { default: PDFDocument } = await import('pdfkit')
   const signedAt = new Date(receipt.signed_at)
   const name = `${receipt.receipt_id}.json`
@@ -121,7 +118,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   line(
     `This page is a picture for people. What is signed is the receipt itself, which this file carries as the attachment ${name}. With signing keys of the registry that you pinned before, KnowledgePulse checks it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".`,
   )
-  // Written past onPage: the example is one of its own.
+  // Not passed through onPage, because the example must show its own escape sequence.
   write(
     'P',
     'Helvetica',
@@ -147,7 +144,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   return new Uint8Array(Buffer.concat(bytes))
 }
 
-/** Hands out as a PDF what `read` hands out as JSON, to whom `read` does. */
+/** Returns as a PDF the receipt that `read` returns as JSON, under the same access rules. */
 export const receiptPdfReader = (read: UseCase) =>
   stream(readReceiptPdf, async (ctx, { params }) => {
     const { body } = await read.execute(ctx, { params, query: {}, headers: {}, body: undefined })

@@ -52,17 +52,17 @@ beforeAll(async () => {
   good = await ours.sign()
 })
 
-describe('a signature', () => {
-  it('holds by one of the keys, in whatever order the members of the receipt stand', async () => {
+describe('checkSignature', () => {
+  it("accepts a signature by one of the keys, for any order of the receipt's members", async () => {
     const turned = Object.fromEntries(Object.entries(good).reverse())
     for (const receipt of [good, turned])
       expect(await checkSignature(receipt, [stranger.key, ours.key])).toEqual({ kid: ours.key.kid })
   })
-  it('says that something was changed, and never that all is well', async () => {
+  it('returns "changed" when a member was changed, removed or added', async () => {
     for (const change of [{ deleted_id: 'kp:trace:other' }, { stores: [] }, { more: 1 }])
       expect(await checkSignature({ ...good, ...change }, [ours.key])).toEqual({ fault: 'changed', kid: ours.key.kid })
   })
-  it('by another key is unknown; under our id it is not good', async () => {
+  it('returns "unknown_key" for another key, and "bad_signature" for another key under our key id', async () => {
     expect(await checkSignature(await stranger.sign(), [ours.key])).toEqual({
       fault: 'unknown_key',
       kid: stranger.key.kid,
@@ -72,26 +72,26 @@ describe('a signature', () => {
     })
     expect(await checkSignature(good, [])).toMatchObject({ fault: 'unknown_key' })
   })
-  it('that is none is told apart', async () => {
+  it('returns "unsigned" without a signature, and "bad_signature" for a malformed one', async () => {
     const { jws: _, ...bare } = good
     expect(await checkSignature(bare, [ours.key])).toEqual({ fault: 'unsigned' })
     expect(await checkSignature({ ...good, jws: '' }, [ours.key])).toEqual({ fault: 'unsigned' })
     for (const jws of ['abc', '..', `${good.jws}x`, good.jws.slice(0, -8)])
       expect(await checkSignature({ ...good, jws }, [ours.key])).toMatchObject({ fault: 'bad_signature' })
   })
-  it('cannot be checked with a key that this machine cannot read: nothing is known then', async () => {
+  it('returns "unsupported" for a key that cannot be imported', async () => {
     const broken = { ...ours.key, x: 'AA' }
     expect(await checkSignature(good, [broken])).toMatchObject({ fault: 'unsupported' })
   })
 })
 
-describe('a text', () => {
-  it('has a receipt, or none', () => {
+describe('parsing of receipts and keys', () => {
+  it('receiptInText returns the receipt, or undefined for other texts', () => {
     expect(receiptInText(JSON.stringify(good))).toEqual(good)
     for (const text of ['', 'null', '[]', '{}', 'text', '%PDF-1.7', JSON.stringify({ ...good, stores: [{}] })])
       expect(receiptInText(text)).toBeUndefined()
   })
-  it('has keys: a set, or one; without an id it is its thumbprint; a private half is not taken along', async () => {
+  it('keysInText returns public keys of a set or a single key, with the thumbprint as a missing id and without private parts', async () => {
     const { kid, ...bare } = ours.key
     expect(await keysInText(JSON.stringify({ keys: [ours.key, { kty: 'RSA' }, null] }))).toEqual([ours.key])
     expect(await keysInText(JSON.stringify(bare))).toEqual([{ ...bare, kid }])
@@ -100,7 +100,7 @@ describe('a text', () => {
   })
 })
 
-it('what is left is named', () => {
+it('leftIn returns the data sources with residue', () => {
   const [store] = unsigned.stores
   expect(leftIn(unsigned)).toEqual([])
   expect(store && leftIn({ stores: [store, { ...store, residue: 2 }] })).toMatchObject([{ residue: 2 }])

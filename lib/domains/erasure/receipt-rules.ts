@@ -2,16 +2,17 @@ import canonicalize from 'canonicalize'
 import { calculateJwkThumbprint, compactVerify, decodeProtectedHeader, errors, importJWK, type JWK } from 'jose'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 
-// Pure, and the same wherever a receipt is checked: on the server, in `kp`, in a browser.
+// Pure functions, used wherever a receipt is checked: on the server, in `kp` and in the browser.
 
 /**
- * unsigned: it carries no signature. unknown_key: none of the keys made it. bad_signature: the key did not make it. changed: the receipt
- * differs from what was signed. unsupported: this machine cannot check Ed25519 signatures, so nothing is known.
+ * unsigned: the receipt has no signature. unknown_key: no given key has the signature's key id. bad_signature: the key
+ * did not make the signature. changed: the receipt differs from the signed text. unsupported: this machine cannot check
+ * Ed25519 signatures.
  */
 export const signatureFaults = ['unsigned', 'unknown_key', 'bad_signature', 'changed', 'unsupported'] as const
 export type SignatureFault = (typeof signatureFaults)[number]
 
-/** The bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
+/** Returns the bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
 export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Array {
   const text = canonicalize(unsigned)
   if (text === undefined) throw new TypeError('a receipt is an object')
@@ -30,8 +31,9 @@ function headerOf(jws: string): { kid: string | undefined; alg: string | undefin
 }
 
 /**
- * Whether the receipt says what was signed by one of the keys, which were pinned beforehand; never by one that came with it. Gives the
- * key's id, or why not, with the id that the signature claims where it claims one.
+ * Checks that one of the given keys signed exactly this receipt. The caller must have pinned the keys before; keys
+ * delivered with the receipt prove nothing.
+ * Returns the key's id, or the fault with the key id that the signature claims, if any.
  */
 export async function checkSignature(
   receipt: Partial<Receipt>,
@@ -55,7 +57,7 @@ export async function checkSignature(
   }
 }
 
-/** Holders that still held something when they were searched again. */
+/** Returns the data sources in which verification found residue. */
 export const leftIn = ({ stores }: Pick<Receipt, 'stores'>): Receipt['stores'] =>
   stores.filter(({ residue }) => residue !== 0)
 
@@ -83,13 +85,16 @@ const isReceipt = (value: unknown): value is Receipt =>
   (value.held === undefined || typeof value.held === 'number') &&
   [value.retained, value.physical].every((list) => Array.isArray(list) && list.every(isKept))
 
-/** The receipt in a text: the form that is needed to say something about it; what it says is proved by its signature alone. */
+/** Parses a receipt. Checks only the members needed to display it; only the signature proves its content. */
 export function receiptInText(text: string): Receipt | undefined {
   const value = parsed(text)
   return isReceipt(value) ? value : undefined
 }
 
-/** The keys in a text: a JWK Set (RFC 7517) or one key; those that are none of Ed25519 are left out, and one without an id gets its thumbprint (RFC 7638). */
+/**
+ * Parses a JWK Set (RFC 7517) or a single key. Skips keys other than Ed25519; a key without an id gets its thumbprint
+ * (RFC 7638).
+ */
 export async function keysInText(text: string): Promise<JWK[]> {
   const value = parsed(text)
   const listed = isObject(value) && Array.isArray(value.keys) ? value.keys : [value]

@@ -4,13 +4,13 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 import { countsInLog } from './run-names.ts'
 import { addedUp } from './run-rules.ts'
 
-/** What a receipt keeps beside itself: ids and counts by holder. */
+/** Stored with a receipt but not part of it: ids and counts by data source. */
 export const Plan = z.record(
   z.string(),
   z.strictObject({
     items: z.array(z.string()),
     deleted: z.number().int(),
-    /** Further counts by name. */
+    /** Additional counts by name. */
     results: z.record(z.string(), z.number().int()).optional(),
   }),
 )
@@ -18,14 +18,14 @@ export const Plan = z.record(
 const negative = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, -count]))
 
-/** What a receipt under the same id said was deleted before. */
+/** Number of deletions in the previous receipt with the same id. */
 export interface Accounting {
   total: number
 }
 
 /**
- * Stores the signed receipt of a run. One that a hold left incomplete is signed again under its id when the rest is done: the deletion
- * log gets what was deleted since. `record` writes there and gives the entry's id.
+ * Stores the signed receipt of a run. A receipt that a hold left incomplete is signed again under the same id when the
+ * rest is erased; the deletion log then gets only the new deletions. `record` writes the log entry and returns its id.
  */
 export async function keepReceipt(
   tx: Transaction,
@@ -34,7 +34,7 @@ export async function keepReceipt(
     results = {},
     record,
   }: {
-    /** Further counts by holder and name, in all. */
+    /** Total additional counts by data source and name. */
     results?: Readonly<Record<string, Readonly<Record<string, number>>>>
     record(fresh: Record<string, number>): Promise<string>
   },

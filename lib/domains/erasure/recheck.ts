@@ -17,7 +17,7 @@ export interface RecheckParts extends SubjectErasurePorts {
 }
 export const recheckJob = 'erasure.recheck-run'
 
-/** Runs whose second search is due; those that wait already are not doubled. */
+/** Enqueues a job for each run with a due second search; a job that already waits is not duplicated. */
 export async function enqueueRechecks(db: Database, now: Date): Promise<void> {
   const due = await db.prisma.erasureRun.findMany({
     where: { state: 'done', recheckAt: { lte: now } },
@@ -29,9 +29,10 @@ export async function enqueueRechecks(db: Database, now: Date): Promise<void> {
 }
 
 /**
- * The second search. Others write to some stores past every fence: a late episode, a late `put` of an erased thread. What went from there is
- * looked for once more by its ids alone, for whom it was about is forgotten; what is found is erased, counted and logged, and a day later it is
- * searched again, until a search finds nothing. Only then do the ids go.
+ * The second search of a run. Some stores accept late writes past every fence: a late episode, or a late `put` of an
+ * erased thread.
+ * The search uses only the erased ids, because the subject is forgotten by now. Found records are erased, counted and
+ * logged, and the store is searched again a day later, until a search finds nothing. Only then are the ids deleted.
  */
 export function runRecheck(parts: RecheckParts) {
   const { db, holders, holds, now, interrupt } = parts
@@ -44,12 +45,12 @@ export function runRecheck(parts: RecheckParts) {
       orderBy: { page: 'asc' },
     })
 
-  /** The run, locked, while its second search is due. What a hold covers by now stays until the hold ends. */
+  /** Returns the locked run if its second search is due. A search under a legal hold is postponed until the hold ends. */
   async function due(tx: Transaction, runId: string): Promise<RunRow | undefined> {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'done' || run.recheckAt === null || run.recheckAt > now()) return undefined
     const scope = scopeOf(run)
-    // Of a subject, nothing but the projects is known any more.
+    // Of an erased subject, only the projects are still known.
     await holds.lock(tx)
     const projects = 'part' in scope ? [scope.part.project] : run.projects
     if ((await holds.projects(tx, projects, now())).size > 0) {
@@ -60,14 +61,17 @@ export function runRecheck(parts: RecheckParts) {
   }
   const later = (after: number): Date => new Date(now().getTime() + after)
 
-  /** Items that nothing which stands uses by now. */
+  /** Returns the items that no current record uses. */
   const own = (holder: DataHolder, items: readonly string[]): Promise<string[]> =>
     db.transaction(async (tx) => {
       const others = new Set((await holder.reused?.(items, tx, now())) ?? [])
       return items.filter((item) => !others.has(item))
     })
 
-  /** One page once more; what went is counted and logged with it. Gives the threads that cannot be rewritten. */
+  /**
+   * Erases one page again, and counts and logs the deletions in the same transaction. Returns the threads that cannot
+   * be rewritten.
+   */
   const erasePage = (
     runId: string,
     holder: DataHolder,
@@ -76,7 +80,8 @@ export function runRecheck(parts: RecheckParts) {
     db.transaction(async (tx) => {
       const run = await due(tx, runId)
       if (!run) return []
-      // Another one for every search, and the same until this commits: what a store remembers of it is neither passed over nor counted twice.
+      // The key differs for each search but stays the same until this commits, so that the store neither skips nor
+      // counts a deletion twice.
       const key = `${runId}:${holder.name}:${page.page}:late:${run.recheckAt?.getTime()}:${run.lateFound}`
       const words = await parts.words.of(tx, runId)
       const manner: Manner = { key, redacts: run.redacts, round: 1, now: now(), ...(words && { words }) }
@@ -91,7 +96,7 @@ export function runRecheck(parts: RecheckParts) {
       return unreadable
     }, timeFor(holder))
 
-  /** Whom it was about is forgotten by now, where it was a person or agent: the receipt says it. */
+  /** Logs the deletion. An erased person or agent is no longer known, so the entry names the receipt. */
   async function record(tx: Transaction, run: RunRow, holder: string, late: number, results: Record<string, number>) {
     const actorId = 'system:erasure.recheck'
     const scope = scopeOf(run)
@@ -115,7 +120,7 @@ export function runRecheck(parts: RecheckParts) {
     })
   }
 
-  /** Searches one store; how much was there before and is there now. */
+  /** Searches one store. Returns the number of records before and after the deletion. */
   async function search(runId: string, holder: DataHolder): Promise<{ found: number; left: number }> {
     try {
       const where = { runId, holder: holder.name }
@@ -125,20 +130,20 @@ export function runRecheck(parts: RecheckParts) {
         pages.flatMap((page) => page.items),
       )
       const words = await db.transaction((tx) => parts.words.of(tx, runId))
-      // What was found stands there before it goes: after a crash the same pages are counted.
+      // The count is stored before the deletion, so that a repeated search after a crash counts the same pages.
       const before = (await db.prisma.erasureStep.findFirst({ where, select: { residue: true } }))?.residue ?? 0
       const found = items.length === 0 ? 0 : before + (await holder.residue(nobodys, items, now(), words))
       if (found > 0) await db.prisma.erasureStep.updateMany({ where, data: { residue: found } })
       const unreadable: string[] = []
       if (found > 0) for (const page of pages) unreadable.push(...(await erasePage(runId, holder, page)))
       const left = found === 0 ? 0 : await holder.residue(nobodys, items, now(), words)
-      // The step says which thread keeps the search due. It is searched again every hour, until the thread is readable or gone.
+      // The step names the thread that keeps the search due. It is searched every hour until the thread is readable or deleted.
       const [thread] = unreadable
       const fault = left > 0 && thread !== undefined ? `conflict:${thread}` : null
       await db.prisma.erasureStep.updateMany({ where, data: { residue: left, fault } })
       return { found, left }
     } catch (error) {
-      // It stays due, and the step says why until the store answers.
+      // The search stays due, and the step reports the fault until the store answers.
       await db.prisma.erasureStep.updateMany({
         where: { runId, holder: holder.name },
         data: { fault: faultOf(error) },
@@ -147,7 +152,7 @@ export function runRecheck(parts: RecheckParts) {
     }
   }
 
-  /** The search stays due, and is tried again however long the store takes. */
+  /** Enqueues the next try. The search stays due, however long the store is unavailable. */
   const wait = (runId: string, store: string): Promise<void> =>
     db.transaction(async (tx) => {
       if (!(await due(tx, runId))) return
@@ -155,7 +160,7 @@ export function runRecheck(parts: RecheckParts) {
       await enqueue(tx, recheckJob, { runId }, { key: `${recheckJob}:${runId}`, ...waitingJob(next) })
     })
 
-  /** Admins are notified of a store that refuses; the queue tries again ever more seldom, and the search stays due. */
+  /** Notifies admins of a store that rejects requests. The queue retries with growing intervals, and the search stays due. */
   const noteRefusal = (runId: string, error: unknown): Promise<void> =>
     db.transaction(async (tx) => {
       const refused = refusalBy(error, 'postgresql')
@@ -173,7 +178,7 @@ export function runRecheck(parts: RecheckParts) {
       left += one.left
     }
     interrupt('recheck.searched')
-    // What the stores remember of the pages goes before the ids by which it would be found.
+    // The stores' own data about the pages is deleted before the ids that identify it.
     if (found === 0) for (const holder of holders) await needing(holder.store, async () => holder.forget?.(runId))
     await db.transaction(async (tx) => {
       if (!(await due(tx, runId))) return
@@ -190,7 +195,7 @@ export function runRecheck(parts: RecheckParts) {
     interrupt('recheck.after')
   }
 
-  /** Safe to repeat. While a store does not answer a later job is enqueued. */
+  /** Idempotent. While a store does not answer, a later job is enqueued. */
   return async function recheck(runId: string): Promise<void> {
     try {
       await searchAll(runId)

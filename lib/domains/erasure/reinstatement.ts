@@ -30,8 +30,9 @@ export const reason = 'replay'
 export type RunIntent = SubjectIntent | PartIntent
 
 /**
- * What the ledger has of erased subjects and parts of projects and a restored database lost: that their ids are taken, by what they are known again, their
- * receipts. Only for whom a search through every holder has just found nothing left. Safe to repeat.
+ * Restores from the ledger the data about erased subjects and project parts that a restored database lost: erased ids,
+ * suppression list entries and receipts.
+ * Call it only for erasures for which a search of all data sources has just found nothing. Idempotent.
  */
 export function reinstatement({
   db,
@@ -106,7 +107,7 @@ export function reinstatement({
     })
   }
 
-  /** Erased ids first, the receipt last: who finds the receipt finds the ids taken. */
+  /** Writes the erased ids first and the receipt last: a stored receipt implies stored ids. */
   return async function reinstate(lost: ReadonlyMap<string, Committed<RunIntent>>): Promise<void> {
     for await (const row of committedItems(ledger, lost)) {
       const one = lost.get(row.id)
@@ -114,7 +115,7 @@ export function reinstatement({
       if (!one || ids.length === 0) continue
       const holder = holders.find(({ name }) => name === row.holder)
       await db.transaction(async (tx) => {
-        // What is stored now was held, or came since: it stays, and keeps its id.
+        // A record that exists now was under a hold or was created later: it stays and keeps its id.
         const stored = new Set((await holder?.identities?.(ids, tx))?.map(({ id }) => id))
         await tx.erasedId.createMany({
           data: Object.entries(row.identities ?? {})

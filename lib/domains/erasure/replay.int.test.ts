@@ -11,7 +11,7 @@ import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/pe
 import { trace } from '#lib/testing/units.ts'
 import { verifyReceipt } from './signing.ts'
 
-/** The ledger is kept apart, as an operator should. */
+/** The ledger is stored outside the data folder, as recommended to operators. */
 let ledger: string
 let before: TestApp
 let restored: TestApp | undefined
@@ -33,7 +33,7 @@ const restore = async (): Promise<() => Promise<TestApp>> => {
     return restored
   }
 }
-/** The restored database is used while the ledger is away: otherwise nothing is served before the replay. */
+/** Runs `work` on the restored database without the ledger: with the ledger, requests are rejected until the replay. */
 async function withoutLedger<T>(work: () => Promise<T>): Promise<T> {
   renameSync(ledger, `${ledger}-away`)
   try {
@@ -94,8 +94,8 @@ const isThere = async (app: TestApp, { person, agent, unit }: Known) => [
 ]
 const nothing = { erased: 0, subjects: 0, reinstated: 0, damaged: 0, receipts: [], refused: [], unfinished: [] }
 
-describe('a backup from before the erasure', () => {
-  it('brings the person back, and the replay erases them again, with everything that kept them away', async () => {
+describe('replay on a backup from before the erasure', () => {
+  it('erases a restored person again, and restores the receipt, erased ids and suppression', async () => {
     const known = await somebody(before)
     const bystander = await somebody(before)
     const fromBackup = await restore()
@@ -116,7 +116,7 @@ describe('a backup from before the erasure', () => {
     })
     expect([await isThere(app, known), await hits(app)]).toEqual([[0, 0, 0], 1])
     expect(await isThere(app, bystander)).toEqual([1, 1, 1])
-    // The receipt that the person has is found again, and verifies.
+    // The receipt that the person has is restored, and verifies.
     const receipt = (await app.fetch('GET', `/v1/receipts/${receiptId}`)).json
     expect(receipt).toMatchObject({
       ...{ receipt_id: receiptId, deleted_id: known.person.accountId, subject_kind: 'account' },
@@ -126,7 +126,7 @@ describe('a backup from before the erasure', () => {
     })
     expect(await verifyReceipt(receipt, await app.app.signer.keys())).toHaveProperty('kid')
     expect((await app.fetch('GET', `/v1/receipts/${report.receipts[0]}`)).json.deleted_id).toBe(known.person.accountId)
-    // Nobody takes the ids again.
+    // The ids cannot be used again.
     expect(
       (await app.fetch('POST', '/v1/auth/register', { body: { agent_id: known.agent.id, scopes: ['read'] } })).json
         .code,
@@ -141,7 +141,7 @@ describe('a backup from before the erasure', () => {
     expect(await replay(app)).toMatchObject({ ...nothing, committed: 2 })
   })
 
-  it('that knew nothing of the person: receipt, ids and suppression come back all the same', async () => {
+  it('restores the receipt, erased ids and suppression when the backup does not contain the person', async () => {
     const fromBackup = await restore()
     const known = await somebody(before)
     const { receiptId } = await erased(before, known.subject)
@@ -158,7 +158,7 @@ describe('a backup from before the erasure', () => {
     expect(await replay(app)).toMatchObject({ ...nothing, committed: 1 })
   })
 
-  it('leaves what came since: another agent of the person, whom nobody owns then, and what it wrote', async () => {
+  it('keeps a newer agent of the person, without an owner, and its units', async () => {
     const known = await somebody(before)
     const fromBackup = await restore()
     await erased(before, known.subject)
@@ -172,7 +172,7 @@ describe('a backup from before the erasure', () => {
     expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token: late.token })).status).toBe(200)
   })
 
-  it('keeps an agent that registered since under the id of an erased agent', async () => {
+  it('keeps an agent that was later registered under the id of an erased agent', async () => {
     const fromBackup = await restore()
     const known = await somebody(before)
     await erased(before, known.subject)
@@ -184,7 +184,7 @@ describe('a backup from before the erasure', () => {
     expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
   })
 
-  it('leaves alone what was intended and never carried out', async () => {
+  it('ignores intents without a commit', async () => {
     const known = await somebody(before)
     const fromBackup = await restore()
     const { runId } = await begin(before, known.subject)
@@ -196,7 +196,7 @@ describe('a backup from before the erasure', () => {
   })
 })
 
-it('whoever registered anew since the erasure stays, with the same address', async () => {
+it('replay keeps a person who registered again with the same address after the erasure', async () => {
   const known = await somebody(before)
   await erased(before, known.subject)
   before.clock.advance(60_000)
@@ -208,7 +208,7 @@ it('whoever registered anew since the erasure stays, with the same address', asy
   expect(await isThere(before, { ...known, person: anew, agent, unit })).toEqual([1, 1, 1])
 })
 
-it('a backup from the middle of an erasure: it is brought to its end, under its own receipt', async () => {
+it('replay finishes an erasure that was running at the time of the backup, under its original receipt', async () => {
   const known = await somebody(before)
   const { runId, receiptId } = await begin(before, known.subject)
   await before.app.subjectErasures.start(runId)
@@ -221,8 +221,8 @@ it('a backup from the middle of an erasure: it is brought to its end, under its 
   expect((await app.fetch('GET', `/v1/receipts/${receiptId}`)).status).toBe(200)
 })
 
-describe('a clock that was set back', () => {
-  it('between the registration and the erasure makes nobody somebody who came since', async () => {
+describe('replay after the clock was set back', () => {
+  it('erases records that seem newer than their erasure', async () => {
     const known = await somebody(before)
     const single = await somebody(before)
     const fromBackup = await restore()
@@ -239,7 +239,7 @@ describe('a clock that was set back', () => {
   })
 })
 
-describe('a legal hold', () => {
+describe('replay under a legal hold', () => {
   const hold = async (app: TestApp, target_id: string) => {
     const admin = await issuedAgent(app, ['admin', 'read', 'write'])
     const { json } = await app.fetch('POST', '/v1/holds', {
@@ -250,7 +250,7 @@ describe('a legal hold', () => {
     return id
   }
 
-  it('that the backup knows keeps what it kept, however often it is replayed', async () => {
+  it('keeps held records on each replay when the backup contains the hold', async () => {
     const known = await somebody(before)
     const other = await contribute(before, known.agent)
     await hold(before, other)
@@ -266,7 +266,7 @@ describe('a legal hold', () => {
     expect(await app.db.prisma.erasureRun.count()).toBe(runs)
   })
 
-  it('that the backup lost is asked for: nothing of the person is erased until it is held anew', async () => {
+  it('refuses to erase the person again when the backup lacks the hold', async () => {
     const known = await somebody(before)
     const fromBackup = await restore()
     const id = await hold(before, known.unit)

@@ -15,33 +15,39 @@ import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { SuppressionKeys } from './suppression-keys.ts'
 
 export interface Replay {
-  /** Erasures that the ledger says were carried out. */
+  /** Number of erasures that the ledger lists as executed. */
   committed: number
-  /** Units and skills that were there again and were erased once more. */
+  /** Units and skills that had come back and were erased again. */
   erased: number
-  /** People and agents of whom something was there again and was erased once more. */
+  /** People and agents with data that had come back and was erased again. */
   subjects: number
-  /** Parts of projects, counted the same. */
+  /** Parts of projects that had come back and were erased again. */
   parts: number
-  /** Erasures of which only a connected store had something again, which was erased once more. */
+  /** Erasures for which only a connected store had data again; that data was erased. */
   stores: number
-  /** Receipts that the restored database did not know, and their erased ids. */
+  /** Receipts that the restored database lacked and that were restored with their erased ids. */
   reinstated: number
-  /** Receipts and suppression keys of the database that the ledger does not know: it is not the present one, and what was erased since may have come back. */
+  /**
+   * Receipts and suppression keys of the database that the ledger lacks. More than 0 means that this ledger is
+   * outdated, so erased data may have come back.
+   */
   unknown: number
-  /** Where lines are damaged: erasures that were begun and of which neither ledger nor database knows the end. A damaged line may have been it. */
+  /**
+   * If lines are damaged: erasures that were started and whose end is neither in the ledger nor in the database. A
+   * damaged line may have recorded it.
+   */
   uncertain: number
-  /** Lines of the ledger that do not check: cut short by a crash, or changed. */
+  /** Number of ledger lines with a wrong checksum: cut short by a crash, or changed. */
   damaged: number
-  /** Suppression keys that the restored database did not have. */
+  /** Suppression keys that the restored database lacked. */
   keys: number
-  /** Receipts of the repeated erasures. */
+  /** Receipt ids of the repeated erasures. */
   receipts: string[]
-  /** Not erased again: holds kept something then of which the restored database knows nothing. Set them again first. */
+  /** Not erased again, because the restored database lacks legal holds that covered data then. Set these holds again first. */
   refused: { receipt: string; holds: string[] }[]
-  /** Runs that did not come to their end; the worker goes on with them. */
+  /** Runs that have not finished; the worker continues them. */
   unfinished: { run: string; state: RunState }[]
-  /** Not looked through, because a store did not answer or still has something: the replay must be repeated. Their receipts are not given back. */
+  /** Erasures for which a store did not answer or still has data. Repeat the replay; their receipts are not restored yet. */
   unsearched: Unsearched[]
 }
 
@@ -49,14 +55,14 @@ export interface ReplayParts extends ReinstatementParts {
   holds: SubjectErasurePorts['holds']
   words: SubjectErasurePorts['words']
   parts: Pick<SubjectErasurePorts['parts'], 'seize' | 'restored'>
-  /** The unit or skill, locked, if it is stored and was at that time. */
+  /** Returns the locked unit or skill if it exists now and existed at that time. */
   restored(
     tx: Transaction,
     scope: RecordIntent['scope'],
     at: Date,
   ): Promise<{ formerOwner: string; wasPublic: boolean } | undefined>
   records: Pick<ErasureService, 'begin' | 'finish' | 'reinstate'>
-  /** Brings a run to its end, in this process. */
+  /** Executes a run to its end in this process. */
   complete(runId: string): Promise<RunState>
   keys: Pick<SuppressionKeys, 'restore'>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
@@ -68,12 +74,13 @@ const without = (subject: Subject, gone: Subject): Subject => ({
   ...participating(subject.participants?.filter((id) => !gone.participants?.includes(id))),
 })
 
-/** When the last ledger was lost, as an admin stated: a later one has nothing of before. */
+/** SQL: when the last ledger was lost, as an admin stated. A newer ledger contains nothing from before. */
 const sinceLost = `coalesce((SELECT max(retired_at) FROM known_stores WHERE port = 'ledger'), '-infinity')`
 
 /**
- * Erases again what the ledger says was erased and a restored backup brought back, and gives back what the database forgot of it: receipts,
- * erased ids, suppression. Intents that never committed are left alone, and so is what was stored after its erasure. Safe to repeat.
+ * Erases again what a restored backup brought back, and restores lost receipts, erased ids and suppression list entries
+ * from the ledger.
+ * Ignores intents without a commit, and data that was stored after its erasure. Idempotent.
  */
 export function replayErasures(parts: ReplayParts) {
   const { db, ledger, records, holders, holds, subjects, audit, now } = parts
@@ -124,7 +131,7 @@ export function replayErasures(parts: ReplayParts) {
       report.receipts.push(again)
       report.erased++
     }
-    // The backup knew nothing of the erasure: its receipt must be found, and its id must not be free again.
+    // The backup may predate the erasure: restore its receipt, and reserve its id again.
     const { plan, wasPublic } = intent
     const isNew = await db.transaction((tx) =>
       records.reinstate(tx, { receiptId: intent.id, deletedId: id, deletedAt: at, plan, wasPublic }),
@@ -134,7 +141,7 @@ export function replayErasures(parts: ReplayParts) {
     report.reinstated++
   }
 
-  /** Whether a holder finds anything of the subject that no hold of this moment keeps. */
+  /** Returns true when a data source finds records of the subject that no current hold covers. */
   const isAnythingLeft = async (subject: Subject): Promise<boolean> => {
     const { free } = await db.transaction((tx) => aimAt(tx, { subject }, holds, now()))
     if (free === null) return false
@@ -142,7 +149,7 @@ export function replayErasures(parts: ReplayParts) {
     return false
   }
 
-  /** A run that the backup caught half way. */
+  /** Returns the unfinished run that was in the backup, if any. */
   async function caughtRun(receiptId: string): Promise<string | undefined> {
     const run = await db.prisma.erasureRun.findUnique({ where: { receiptId }, select: { id: true, state: true } })
     return run && run.state !== 'done' && run.state !== 'held' ? run.id : undefined
@@ -150,7 +157,7 @@ export function replayErasures(parts: ReplayParts) {
   const newRun = (scope: RunScope, redacts: boolean): Promise<string> =>
     db.transaction(async (tx) => {
       const part = 'part' in scope ? scope.part : undefined
-      // Marked at once: it was erased, and nobody should read it any more.
+      // Marked immediately, because erased data must not be readable.
       if (part) await parts.parts.seize(tx, part, now())
       const subject = 'part' in scope ? nobody : scope.subject
       const run = { requestId: null, subject, ...(part && { part }), redacts, requestedBy, reason, now: now() }
@@ -159,14 +166,17 @@ export function replayErasures(parts: ReplayParts) {
       return made.runId
     })
 
-  /** The run that erases the subject again: one that the backup caught half way, or a new one; none where nothing came back. */
+  /**
+   * Returns the run that erases the subject again: the unfinished run of the backup, or a new one. Undefined when no
+   * data came back.
+   */
   const runFor = async ({ id, redacts }: SubjectIntent, restored: Subject): Promise<string | undefined> =>
     (await caughtRun(id)) ??
     ((await isAnythingLeft(restored)) ? newRun({ subject: restored }, redacts ?? false) : undefined)
 
-  /** Brings a run to its end; true when it came there. */
+  /** Executes a run to its end. Returns true when it is done or held. */
   async function carriedOut(runId: string, report: Replay, counted: 'subjects' | 'parts'): Promise<boolean> {
-    // One that fails now must not keep the others from being erased; its jobs wait in the queue.
+    // A failing run must not stop the replay; its jobs stay in the queue.
     const state = await parts.complete(runId).catch((error: unknown) => {
       logFault(error, { operationId: 'replayErasures', runId })
       return 'erasing' as const
@@ -183,13 +193,13 @@ export function replayErasures(parts: ReplayParts) {
     return true
   }
 
-  /** Holds that kept something then and that the restored database does not know. */
+  /** Returns the holds that covered data at that time and that the restored database lacks. */
   async function lostHolds(heldBy: readonly string[]): Promise<string[]> {
     const known = new Set(await holds.known(db.prisma, heldBy))
     return heldBy.filter((hold) => !known.has(hold))
   }
 
-  /** True when nothing of the subject is left but what is held, and its receipt may be given back. */
+  /** Returns true when only held records of the subject remain, so that its receipt can be restored. */
   async function replaySubject({ intent }: Committed<SubjectIntent>, report: Replay): Promise<boolean> {
     const lost = await lostHolds(intent.heldBy)
     const { subject } = intent.scope
@@ -202,7 +212,7 @@ export function replayErasures(parts: ReplayParts) {
     return runId === undefined || carriedOut(runId, report, 'subjects')
   }
 
-  /** The same for a part of a project: what was there at the time of its erasure. What was said in it since stays. */
+  /** Like replaySubject, for a part of a project as it was at its erasure. Later content in it stays. */
   async function replayPart({ intent }: Committed<PartIntent>, report: Replay): Promise<boolean> {
     const restored = await db.transaction((tx) => parts.parts.restored(tx, intent.scope.part, new Date(intent.at)))
     const lost = await lostHolds(intent.heldBy)
@@ -218,7 +228,7 @@ export function replayErasures(parts: ReplayParts) {
     return isWhole
   }
 
-  /** Those whose receipts the database does not know, and whose items were looked for everywhere. */
+  /** Returns the erasures whose receipt the database lacks and whose items were searched in all stores. */
   async function lostAmong(
     of: ReadonlyMap<string, Committed<RunIntent>>,
     unsearched: ReadonlySet<string>,
@@ -229,7 +239,7 @@ export function replayErasures(parts: ReplayParts) {
     return lost
   }
 
-  /** Receipts and suppression keys of the database, but for those of a ledger that is stated to be lost. */
+  /** Reads the receipts and suppression keys of the database, except those recorded in a ledger that is declared lost. */
   async function remembered() {
     const receipts = await db.query<{ id: string; is_signed: boolean }>(
       'receipts-remembered',
@@ -247,14 +257,14 @@ export function replayErasures(parts: ReplayParts) {
   }
 
   return async function replay(): Promise<Replay> {
-    // Before the ledger is read: what is begun meanwhile is in it.
+    // Read before the ledger, so that the ledger contains every erasure that starts meanwhile.
     const { receipts, keyIds, known } = await remembered()
     const { committed, uncommitted, keys, damaged } = await ledgerHistory(ledger)
     const [carriedOutThen, keysThen] = [
       new Set(committed.map(({ intent }) => intent.id)),
       new Set(keys.map(({ id }) => id)),
     ]
-    // A receipt is signed after its erasure was noted as carried out.
+    // A receipt is signed only after the ledger records the erasure as executed.
     const isIn = ({ id, is_signed }: { id: string; is_signed: boolean }) =>
       carriedOutThen.has(id) || (!is_signed && uncommitted.has(id))
     const report: Replay = {
@@ -266,7 +276,7 @@ export function replayErasures(parts: ReplayParts) {
       parts: 0,
       reinstated: 0,
       damaged,
-      // First of all: under a key that is lost nobody is recognised.
+      // Keys first: without its suppression key, nobody is recognised.
       keys: await parts.keys.restore(keys),
       receipts: [],
       refused: [],
@@ -275,16 +285,17 @@ export function replayErasures(parts: ReplayParts) {
       unsearched: [],
     }
     const carriedOutNow = new Map<string, Committed<RunIntent>>()
-    // People and agents first: what was theirs goes with them, and is not erased piece by piece.
+    // People and agents first: their records are erased with them and need no separate run.
     for (const one of committed.filter(isOfSubject)) {
-      // Of whom a hold kept everything nothing was erased.
+      // A hold covered the whole subject, so nothing was erased.
       if (isNobody(one.intent.scope.subject)) continue
       if (await replaySubject(one, report)) carriedOutNow.set(one.intent.id, one)
     }
     for (const one of committed.filter(isOfPart))
       if (await replayPart(one, report)) carriedOutNow.set(one.intent.id, one)
     for (const one of committed.filter(isOfRecord)) await replayRecord(one, report)
-    // Stores that were restored by themselves, or are younger than the database's backup: what they have again no row tells any more.
+    // A store that was restored separately, or is newer than the database's backup, can contain erased data that no row
+    // refers to.
     const again = await inStores(carriedOutNow)
     report.stores = again.erased.length
     report.unsearched = again.unsearched

@@ -22,7 +22,7 @@ interface Erased {
 let folder: string
 let before: TestApp
 let erased: Erased
-/** From before the erasures, and from after them. */
+/** Backups from before and after the erasures. */
 let backup: TestDatabase
 let present: TestDatabase
 let restored: TestApp | undefined
@@ -32,7 +32,7 @@ const contribute = async ({ token }: Issued): Promise<string> =>
 const copyOf = ({ ownerUrl, appUrl }: TestDatabase) =>
   backupOf({ ownerUrl, env: { ...before.app.env, DATABASE_URL: appUrl } })
 
-/** A person was erased with their agent, and a unit of another agent. */
+/** Erases a person with an agent, and a unit of another agent. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kp-restored-'))
   before = await testApp({ KP_LEDGER_URL: join(folder, 'ledger') })
@@ -67,14 +67,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** An application of its own on a copy of a database, with a copy of the ledger. */
+/** Starts a separate application with copies of a database and of the ledger. */
 async function open(source: TestDatabase, replaysByItself = false): Promise<TestApp> {
   const ledger = mkdtempSync(join(folder, 'copy-'))
   cpSync(join(folder, 'ledger'), ledger, { recursive: true })
   restored = await testApp({ KP_LEDGER_URL: ledger }, await copyOf(source), { replaysByItself })
   return restored
 }
-/** Statuses of what was erased: both units, a search, the erased agent's token, a page. */
+/** Returns the statuses of requests for erased data: two units, the erased agent's token, and a page. */
 async function served(app: TestApp) {
   const { agent, reader, units } = erased
   const statuses: number[] = []
@@ -87,7 +87,7 @@ const refusedAll = [503, 503, 503, 503]
 const erasedAll = [404, 410, 401, 404]
 
 describe('a database restored from a backup that is older than an erasure', () => {
-  it('serves nothing until the command replays the ledger', async () => {
+  it('rejects requests with 503 until the command replays the ledger', async () => {
     const app = await open(backup)
     expect(await served(app)).toEqual(refusedAll)
     const refused = await app.fetch('GET', '/v1/auth/me', { token: erased.reader.token })
@@ -107,13 +107,13 @@ describe('a database restored from a backup that is older than an erasure', () =
     expect((await app.fetch('GET', `/v1/receipts/${erased.receipt}`)).status).toBe(200)
   })
 
-  it('is replayed before the first answer where one process does everything', async () => {
+  it('is replayed automatically before the first response when one process runs everything', async () => {
     const app = await open(backup, true)
     await expect
       .poll(
         async () => {
           const statuses = await served(app)
-          // A request during the replay is refused, never answered from the backup.
+          // During the replay, requests are rejected, never served from the backup.
           for (const [n, status] of statuses.entries()) expect([503, erasedAll[n]]).toContain(status)
           return statuses
         },
@@ -123,7 +123,7 @@ describe('a database restored from a backup that is older than an erasure', () =
     expect((await app.fetch('GET', '/ready')).json.status).toBe('ready')
   })
 
-  it('is noticed under a running server', async () => {
+  it('is detected under a running server', async () => {
     const app = await open(present)
     expect(await served(app)).toEqual(erasedAll)
     const name = new URL(app.ownerUrl).pathname.slice(1)
@@ -138,14 +138,14 @@ describe('a database restored from a backup that is older than an erasure', () =
     await expect.poll(() => served(app), { timeout: 60_000 }).toEqual(erasedAll)
   })
 
-  it('lets an admin place a hold again, without which the replay refuses', async () => {
+  it('lets an admin set a lost hold again before the replay', async () => {
     const app = await open(backup)
     const body = { kind: 'unit', target_id: erased.units[0], reason: 'a court asked for it' }
     expect((await app.fetch('POST', '/v1/holds', { token: erased.reader.token, body })).status).toBe(201)
     expect((await app.fetch('GET', `/v1/holds`, { token: erased.agent.token })).status).toBe(403)
   })
 
-  it('runs only jobs that erase until the ledger is replayed', async () => {
+  it('runs only erasure jobs until the ledger is replayed', async () => {
     const app = await open(backup)
     const ran: string[][] = []
     const job = (name: string): RunnableJob => ({ name, cron: undefined, execute: async () => {} })
@@ -165,7 +165,7 @@ describe('a database restored from a backup that is older than an erasure', () =
   })
 })
 
-it('a database that has every erasure is served', async () => {
+it('a database that has every erasure of the ledger is served', async () => {
   const app = await open(present)
   expect(await served(app)).toEqual(erasedAll)
   expect(await app.app.restored.state()).toEqual({ missing: 0 })

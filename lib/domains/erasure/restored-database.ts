@@ -6,18 +6,18 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Replay } from './replay.ts'
 import { isNobody } from './run-rules.ts'
 
-/** Milliseconds of the process, not of the clock in the context: a test that moves time does not make a check stale. */
+/** Milliseconds of the process clock, not of the context's clock: a test that moves time does not make a check stale. */
 const freshFor = 2_000
-/** After this time a request waits for the next check. */
+/** Milliseconds after which a request waits for the next check. */
 const trustedFor = 10_000
-/** How long a request waits for a replay that has begun. */
+/** Milliseconds that a request waits for a running replay. */
 const replayPatience = 1_500
-/** Between two replays that this process starts by itself. */
+/** Minimum milliseconds between two replays that this process starts automatically. */
 const betweenReplays = 30_000
-/** The latest erasures, which each check looks for. */
+/** Number of the latest erasures that each check compares. */
 const mostRecent = 200
 const idsAtOnce = 5_000
-/** Any number; the same in all processes of the installation. */
+/** An arbitrary number, the same in all processes of the installation. */
 const replayLock = 7_231_904_455
 
 export const replayCommand = 'kp erasures replay'
@@ -26,13 +26,16 @@ export interface RestoredDatabaseParts {
   db: Database
   ledger: Pick<Ledger, 'readSince'>
   replay(): Promise<Replay>
-  /** Replays when it finds that the database was restored. Otherwise it refuses until somebody runs the command. */
+  /**
+   * If true, replays when it finds that the database was restored. If false, rejects requests until an operator runs
+   * the command.
+   */
   replaysByItself: boolean
 }
-/** `missing`: erasures of the ledger that the database does not know. */
+/** `missing`: number of erasures in the ledger that the database does not know. */
 export interface ReplayState {
   missing: number
-  /** What the operator has to do; undefined when nothing is missing. */
+  /** What the operator has to do. Undefined when nothing is missing. */
   detail?: string
 }
 
@@ -40,12 +43,13 @@ const refusedDetail = (missing: number): string =>
   `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. Nothing is served until they are carried out again: run ${replayCommand}.`
 
 /**
- * A restored database brings erased data back. Compares it with the ledger, which is outside the database: fully at the first
- * question, then the latest erasures every two seconds. Until both agree, nothing may be served and no job may run.
+ * Detects a restored database, which contains erased data again. Compares the database with the ledger, which is stored
+ * outside it: completely at the first check, then only the latest erasures every two seconds. Until both agree, no
+ * request is served and no job runs.
  */
 export function restoredDatabase({ db, ledger, replay, replaysByItself }: RestoredDatabaseParts) {
   const position: LedgerPosition = ledgerStart()
-  /** Intents whose subject was retained completely: a replay has nothing to do for them. */
+  /** Intents whose subject was under holds completely: nothing to replay. */
   const hollow = new Set<string>()
   let recent: string[] = []
   let isWhole = false
@@ -69,7 +73,7 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
     return unknown
   }
 
-  /** The ledger is read before the database: an erasure is in the database before the ledger calls it carried out. */
+  /** Reads the ledger before the database, because an erasure is in the database before the ledger records it as executed. */
   async function compared(): Promise<number> {
     if (!isWhole) Object.assign(position, ledgerStart())
     const carriedOut = new Set<string>()
@@ -82,11 +86,11 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
         else if (!hollow.has(row.id)) carriedOut.add(row.id)
       }
     } catch (error) {
-      // Readiness reports a ledger that cannot be read. What could be read is compared all the same.
+      // Readiness reports an unreadable ledger. The rows read so far are compared anyway.
       isRead = false
       if (!Problem.is(error)) logFault(error, { operationId: 'compareLedger' })
     }
-    // Those of before, too: a ledger that is unmounted meanwhile must not open what was closed.
+    // Includes earlier ids: a ledger that is unmounted meanwhile must not unblock requests.
     const wanted = [...new Set([...recent, ...carriedOut])]
     const missing = await unknownAmong(wanted)
     isWhole = missing.length === 0 && (isWhole || isRead)
@@ -138,12 +142,18 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
     new Problem('unavailable', { detail: refusedDetail(missing), headers: { 'Retry-After': '10' } })
 
   return {
-    /** Compares now. Throws `unavailable` when the database does not answer. */
+    /**
+     * Compares now.
+     * @throws Problem `unavailable` when the database does not answer
+     */
     async state(): Promise<ReplayState> {
       const missing = await checked()
       return { missing, ...(missing > 0 && { detail: refusedDetail(missing) }) }
     },
-    /** Throws `unavailable` while the database has not caught up with the ledger. Costs a query every two seconds at most. */
+    /**
+     * Runs at most one query every two seconds.
+     * @throws Problem `unavailable` while the database lacks erasures of the ledger
+     */
     async admit(): Promise<void> {
       const age = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.at
       if (last?.missing === 0 && age < trustedFor) {
@@ -152,7 +162,7 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
       }
       if (last !== undefined && last.missing > 0 && (age < freshFor || checking)) throw refusal(last.missing)
       const running = checked()
-      // A first comparison may take long, a replay longer. Only the replay is not waited for.
+      // Waits for a first comparison, however long it takes, but not for a replay.
       const missing =
         (await Promise.race([running, delay(replayPatience, undefined, { ref: false })])) ??
         (last?.missing || (await running))

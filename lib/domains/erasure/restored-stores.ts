@@ -16,41 +16,42 @@ export interface RestoredStoresParts {
   db: Database
   ledger: Ledger
   holders: readonly DataHolder[]
-  /** Whether a hold of this moment covers anything of it, within the transaction; no hold is set before that ends. */
+  /** Returns true when a current legal hold covers any of its data. No hold can be set before the transaction ends. */
   isHeld(tx: Transaction, intent: RunIntent): Promise<boolean>
   words: Pick<RunWords, 'read'>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   now(): Date
 }
-/** An erasure whose items were not found to be gone in a holder's store: it did not answer, or still has something. */
+/** An erasure whose items could not be confirmed as deleted: the store did not answer, or still has some of them. */
 export interface Unsearched {
   receipt: string
   holder: string
 }
 export interface StoresAgain {
-  /** Erasures of which a store had something again, which was erased once more, by receipt. */
+  /** Receipt ids of erasures for which a store had data again, which was erased. */
   erased: string[]
   unsearched: Unsearched[]
 }
 
-/** Items of a holder that are searched at once, however many erasures they are of: a search may look through all of its store. */
+/** Maximum number of items in one search, across erasures: a search may scan the whole store. */
 const mostSearched = 2_000
 const nobodys: RunScope = { subject: nobody }
 
 /**
- * Erases again what the ledger says was erased from stores that were restored by themselves: a bucket, a graph, another database. The rows by which
- * it was found are gone, so it is looked for by its items, as a second search does. What something that stands uses by now stays, and so does what a hold
- * covers. Safe to repeat.
+ * Erases again what the ledger lists as erased from stores that were restored separately: a bucket, a graph, another
+ * database.
+ * The rows that identified the data are deleted, so the search uses the items, like the second search. Items that
+ * current records use, or that a hold covers, stay. Idempotent.
  */
 export function restoredStores({ db, ledger, holders, isHeld, words, audit, now }: RestoredStoresParts) {
-  /** Items that are nobody else's by now. */
+  /** Returns the items that no other current record uses. */
   const own = (holder: DataHolder, items: readonly ItemId[]): Promise<ItemId[]> =>
     db.transaction(async (tx) => {
       const others = new Set((await holder.reused?.(items, tx, now())) ?? [])
       return items.filter((item) => !others.has(item))
     })
 
-  /** Erases a row's items once more; gives how many things went. */
+  /** Erases the items of a ledger row again. Returns the number of deleted records. */
   const eraseRow = (
     holder: DataHolder,
     items: readonly ItemId[],
@@ -92,7 +93,7 @@ export function restoredStores({ db, ledger, holders, isHeld, words, audit, now 
     const erased = new Set<string>()
     const unsearched = new Map<string, Unsearched>()
     const waiting = new Map<DataHolder, ItemsRow[]>()
-    /** By receipt; the last one counts, which has them all. */
+    /** Encoded fingerprints by receipt; the last entry is complete. */
     const fingerprints = new Map<string, string>()
     const wordsOf = (ids: readonly string[]): ErasedWords =>
       words.read([...new Set(ids)].flatMap((id) => fingerprints.get(id) ?? []))
@@ -117,7 +118,7 @@ export function restoredStores({ db, ledger, holders, isHeld, words, audit, now 
         if ((await holder.residue(nobodys, items, now(), wordsOf(rows.map(({ id }) => id)))) === 0) return
         for (const row of rows) await searchRow(holder, row)
       } catch (error) {
-        // A store that is down keeps the others from nothing; who asked is told to replay again.
+        // An unavailable store must not block the others. The result tells the caller to repeat the replay.
         if (!Problem.is(error)) throw error
         logFault(error, { operationId: 'replayErasures', holder: holder.name })
         for (const { id } of rows) unsearched.set(`${id} ${holder.name}`, { receipt: id, holder: holder.name })

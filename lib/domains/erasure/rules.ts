@@ -2,23 +2,23 @@ import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 
 export interface RetentionFacts {
-  /** Days that the operator keeps backups; undefined when the operator states none. */
+  /** Days that the operator retains backups; undefined when the operator does not state it. */
   backupDays: number | undefined
-  /** Years that closed privacy requests are kept. */
+  /** Years for which closed privacy requests are retained. */
   requestsYears: number
-  /** No mail server takes letters: they lie in a folder for a week. */
+  /** True when no mail server is configured: emails are stored in a folder for a week. */
   lettersInFolder: boolean
 }
 
 /**
- * How long an erased id waits before it is told, in milliseconds: longer than a transaction can wait and run (5 + 15 s), so that one
- * which began earlier and commits later is never behind a cursor that was already given out.
+ * Milliseconds before an erased id is listed as a tombstone: longer than a transaction can wait and run (5 + 15 s). A
+ * transaction that starts earlier and commits later thus never falls behind a cursor that was already returned.
  */
 export const settlingTime = 30_000
 
 const plusDays = (from: Date, days: number): string => new Date(from.getTime() + days * 86_400_000).toISOString()
 
-/** Years by calendar; 29 February becomes 28 February where there is none. */
+/** Adds calendar years; 29 February becomes 28 February in other years. */
 export function plusYears(from: Date, years: number): Date {
   const moved = new Date(from)
   moved.setUTCFullYear(from.getUTCFullYear() + years)
@@ -26,7 +26,7 @@ export function plusYears(from: Date, years: number): Date {
   return moved
 }
 
-/** What stays after an erasure on purpose, why, and how long. */
+/** Data that an erasure retains on purpose, with ground and end. */
 export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   {
     what: 'audit entries: who acted, when and from which network address; ids and counts, no content',
@@ -45,7 +45,7 @@ export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   },
 ]
 
-/** What a run keeps of whatever it is about until stores that others write to were searched once more. */
+/** The item ids that a run retains until the second search of shared stores is done. */
 const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt['retained'] =>
   isSearchedAgain
     ? [
@@ -58,17 +58,23 @@ const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt[
       ]
     : []
 
-/** The fingerprints of erased words, in the ledger. Their key is destroyed when backups end, or with the ledger's files after seven years. */
+/**
+ * Fingerprints of the erased words in the ledger. Their key is destroyed when backups expire, or with the ledger's
+ * files after seven years.
+ */
 export const fingerprintsKept = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['retained'] => [
   {
     what: 'keyed fingerprints of the erased words, sealed in the erasure ledger, so that a restored store can be searched for them; the words cannot be read from them',
     ground: 'effectiveness of the erasure (GDPR art. 17(1))',
-    // The key of a month serves until the month ends.
+    // One key is used for a whole month.
     until: backupDays === undefined ? plusYears(deletedAt, 7).toISOString() : plusDays(deletedAt, 31 + backupDays),
   },
 ]
 
-/** As {@link retainedAfter}, of a part of a project: what legal holds keep, and for how long its ids are known. */
+/**
+ * Like {@link retainedAfter} for a part of a project, with the records under legal holds and the time for which its ids
+ * are retained.
+ */
 export const retainedOfPart = (
   deletedAt: Date,
   {
@@ -79,7 +85,7 @@ export const retainedOfPart = (
   }: {
     held: readonly { hold: string; count: number }[]
     words?: Receipt['retained']
-    /** What stays where nobody here can erase it. */
+    /** Data in places that this installation cannot erase. */
     beyondReach?: readonly { what: string; ground: string }[]
     isSearchedAgain?: boolean
   },
@@ -102,12 +108,12 @@ const heldLines = (held: readonly { hold: string; count: number }[]): Receipt['r
     until: null,
   }))
 
-/** Records that legal holds keep for now by what a receipt says; 0 where nothing waits for a hold's end. */
+/** Returns the number of records that a receipt lists as retained by legal holds; 0 if none. */
 export const heldIn = ({ held, retained }: Pick<Receipt, 'held' | 'retained'>): number =>
-  // Receipts of former days say it in this sentence alone.
+  // Old receipts contain the number only in this sentence.
   held ?? retained.reduce((sum, { what }) => sum + Number(heldForm.exec(what)?.[1] ?? 0), 0)
 
-/** As {@link retainedAfter}, of a person or agent: what legal holds keep, and by what the erased are known again. */
+/** Like {@link retainedAfter} for a person or agent, with the records under legal holds and the data that blocks a new import. */
 export const retainedOfSubject = (
   deletedAt: Date,
   {
@@ -123,11 +129,11 @@ export const retainedOfSubject = (
     isOfRequest: boolean
     requestsYears: number
     held: readonly { hold: string; count: number }[]
-    /** What holders keep until the holds end, and what stays where nobody can erase it. */
+    /** Data that data sources retain until the holds end, and data that nobody can erase. */
     whileHeld?: readonly { what: string; ground: string }[]
-    /** About the erasure, in the mail folder: `all` of a request that is not closed, the `last` of one that is. */
+    /** Emails about the erasure in the mail folder: `all` while the request is open, `last` after it is closed. */
     letters?: 'none' | 'last' | 'all'
-    /** Stores that others write to had something. */
+    /** True when shared stores, to which others also write, contained data. */
     isSearchedAgain?: boolean
   },
 ): Receipt['retained'] => [
@@ -142,7 +148,7 @@ export const retainedOfSubject = (
               ? 'the last letter about the erasure, with the e-mail address, as a file in the mail folder, for seven days from when it is written'
               : 'letters about the erasure, with the e-mail address, as files in the mail folder, each for seven days from when it is written',
           ground: 'telling the person what became of their request (GDPR art. 12(3), (4), 19)',
-          // One that cannot be handed over is tried for a week.
+          // An email that cannot be sent is retried for a week.
           until: letters === 'last' ? plusDays(deletedAt, 14) : null,
         },
       ]),
@@ -155,7 +161,7 @@ export const retainedOfSubject = (
         },
       ]
     : []),
-  // Always, and without a count: whether there are any is others' data.
+  // Always listed, without a count: whether such texts exist is data of others.
   {
     what: 'texts equal to an id of the erased in records of others that do not verifiably mean them; an admin decides about each',
     ground: 'rights and freedoms of others (GDPR art. 15(4)): anybody may choose a name that somebody else has',
@@ -171,12 +177,12 @@ export const retainedOfSubject = (
   ...retainedAfter(deletedAt),
 ]
 
-/** What a connected store keeps of what was deleted there, out of everybody's reach or nearly, and for how many days; null where nobody can say. */
+/** Deleted data that a connected store retains out of reach, with the number of days; null when unknown. */
 export interface Lingering {
   what: string
   days: number | null
 }
-/** What lingers where a database cannot reach at once, with its longest life. */
+/** Returns the physical copies that an erasure cannot delete immediately, with their latest end. */
 export const lingeringAfter = (
   deletedAt: Date,
   { backupDays }: RetentionFacts,

@@ -13,11 +13,11 @@ it.each([
   [part('project', 'prj_1', null), { projectId: 'prj_1' }],
   [{ subject: { account: 'usr_1', agents: ['a'] } }, { subject: 'usr_1', kind: 'account' }],
   [{ subject: { account: null, agents: ['a'] } }, { subject: 'a', kind: 'agent' }],
-])('the deletion log names %j', (scope, named) => {
+])('namedInLog returns the ids of %j', (scope, named) => {
   expect(namedInLog(scope)).toEqual(named)
 })
 
-it('a receipt says of a part that it is one, and of a subject which kind its id is of', () => {
+it('namedOnReceipt returns part_kind for a part of a project and subject_kind for a subject', () => {
   expect(namedOnReceipt(part('document', 'doc_1', null))).toEqual({ deleted_id: 'doc_1', part_kind: 'document' })
   expect(namedOnReceipt({ subject: { account: null, agents: ['a'] } })).toEqual({
     deleted_id: 'a',
@@ -25,7 +25,7 @@ it('a receipt says of a part that it is one, and of a subject which kind its id 
   })
 })
 
-it('the log counts by holder, and by name what has one', () => {
+it('countsInLog returns counts by data source, and by extra name where one exists', () => {
   expect(countsInLog({ 'projects.messages': 2, 'graph.episodes': 3 })).toEqual({
     ...{ 'projects.messages': 2, 'graph.episodes': 3, messagesDeleted: 2 },
   })

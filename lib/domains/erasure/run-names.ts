@@ -3,7 +3,7 @@ import type { Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { RunScope } from './run-rules.ts'
 
-/** What a run's subject or part is called on receipt and log. */
+/** Returns the id of a run's subject or part, for receipts and logs. */
 export const nameOf = (scope: RunScope): string =>
   'part' in scope
     ? scope.part.id
@@ -12,11 +12,11 @@ function subjectKindOf({ account, agents, participants = [] }: Subject): Subject
   if (account !== null) return 'account'
   return agents.length === 0 && participants.length > 0 ? 'participant' : 'agent'
 }
-/** Of which kind that name is. */
+/** Returns the kind of the id that {@link nameOf} returns. */
 export const kindOf = (scope: RunScope): SubjectKind | PartKind =>
   'part' in scope ? scope.part.kind : subjectKindOf(scope.subject)
 
-/** What a receipt says of whom or what it is about. */
+/** Returns the members of a receipt that name its subject or part. */
 export const namedOnReceipt = (
   scope: RunScope,
 ): Pick<Receipt, 'deleted_id'> & Partial<Pick<Receipt, 'subject_kind' | 'part_kind'>> => ({
@@ -24,7 +24,7 @@ export const namedOnReceipt = (
   ...('part' in scope ? { part_kind: scope.part.kind } : { subject_kind: subjectKindOf(scope.subject) }),
 })
 
-/** What the deletion log says of whom or what it is about: ids alone. */
+/** Returns the ids that name the subject or part in the deletion log. */
 export function namedInLog(scope: RunScope): Record<string, string> {
   if ('subject' in scope) return { subject: nameOf(scope), kind: kindOf(scope) }
   const { kind, id, project, conversation } = scope.part
@@ -36,13 +36,13 @@ export function namedInLog(scope: RunScope): Record<string, string> {
   }
 }
 
-/** Counts that the deletion log has by the name of what was deleted, beside those by holder. */
+/** Extra names for counts in the deletion log, in addition to the data source's name. */
 const countedAs: Readonly<Record<string, string>> = {
   'projects.conversations': 'conversationsDeleted',
   'projects.messages': 'messagesDeleted',
   'projects.documents': 'documentsDeleted',
 }
-/** What the deletion log says of how much went: by holder, and by name where it has one. */
+/** Returns the deletion counts for the log by data source, and by extra name where one exists. */
 export const countsInLog = (byHolder: Readonly<Record<string, number>>): Record<string, number> => ({
   ...byHolder,
   ...Object.fromEntries(

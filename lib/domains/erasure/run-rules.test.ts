@@ -28,7 +28,7 @@ const stepsOf = (holders: DataHolder[], stateOf: (name: string) => 'waiting' | '
   }))
 
 describe('the order of a run', () => {
-  it('is that of the stages, and within one that of the list', () => {
+  it('follows the stages, and the list within a stage', () => {
     const holders = [
       holder('account', 'postgresql', 'account'),
       holder('units', 'postgresql', 'content'),
@@ -40,7 +40,7 @@ describe('the order of a run', () => {
     expect(ordered.map(({ position }) => stageAt(position))).toEqual(['derived', 'content', 'content', 'account'])
   })
 
-  it('does every step once, no stage before the one before it is done, and one step of a store at a time', () => {
+  it('executes each step once, one step per store at a time, and each stage after the previous one', () => {
     fc.assert(
       fc.property(anyHolders, fc.infiniteStream(fc.nat()), (holders, choices) => {
         const done: string[] = []
@@ -61,7 +61,7 @@ describe('the order of a run', () => {
     )
   })
 
-  it('a stuck step keeps what follows it waiting, and other stores go on', () => {
+  it('a stuck step blocks later steps of its store and later stages, but not other stores', () => {
     const holders = [
       holder('a', 'postgresql', 'content'),
       holder('b', 'postgresql', 'content'),
@@ -75,7 +75,7 @@ describe('the order of a run', () => {
   })
 })
 
-describe('holds', () => {
+describe('legal holds', () => {
   const subject = { account: 'usr_1', agents: ['a', 'b', 'c'] }
   it.each([
     ['none', null, [], { free: subject, kept: [] }],
@@ -94,12 +94,12 @@ describe('holds', () => {
         kept: [{ hold: 'h2', part: { account: null, agents: ['b'] } }],
       },
     ],
-  ] as const)('%s narrow the subject', (_what, account, agents, expected) => {
+  ] as const)('narrowed removes the held part of the subject for a hold: %s', (_what, account, agents, expected) => {
     const holds = { account, agents: new Map(agents.map(([agent, hold]) => [agent, hold])), fingerprint: '' }
     expect(narrowed(subject, holds)).toEqual(expected)
   })
 
-  it('nobody is both erased and kept, and nobody is forgotten', () => {
+  it('narrowed assigns every agent to exactly one of free and kept', () => {
     const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 8 })
     fc.assert(
       fc.property(ids, fc.func(fc.boolean()), fc.option(fc.constant('h0')), (agents, isHeld, account) => {
@@ -111,7 +111,7 @@ describe('holds', () => {
     )
   })
 
-  it('counts of several are one by their ids, and those of nothing are none', () => {
+  it('heldTogether sums counts by hold id and drops zero counts', () => {
     const held = heldTogether([{ b: 2 }, { a: 1, b: 1, c: 0 }])
     expect(heldCounts(held)).toEqual([
       { hold: 'a', count: 1 },

@@ -2,34 +2,41 @@ import type { HeldCount, StepState } from '#lib/kernel/erasure-run.ts'
 import { type DataHolder, type Part, type Stage, type Subject, stages } from '#lib/kernel/holder.ts'
 import type { HoldsInForce } from './subject-erasures.ts'
 
-/** Items of a page, unless its holder says another number: what one transaction of a step erases at most; some 30 ms, so that a commit of others waits no longer for it. */
+/**
+ * Default number of items per page, which one transaction of a step erases. It takes some 30 ms, so that other commits
+ * wait no longer.
+ */
 export const pageSize = 100
 /**
- * Milliseconds of rest after a page that took so many: others have their share of the processors, and the erasure has days. Of what was
- * derived most is other servers' work, and it comes first: until it is done, nothing else goes.
+ * Milliseconds of rest after a page that took `took` milliseconds, so that other work gets processor time; an erasure
+ * has days. Shorter for derived data, which is mostly the work of other servers and must be done before anything else
+ * is erased.
  */
 export const restAfter = (took: number, stage: Stage): number => took * (stage === 'derived' ? 0.2 : 0.7)
-/** Failures of a step after which it is stuck, until it is retried by hand. */
+/** Number of failures after which a step is stuck until an admin retries it. */
 export const mostAttempts = 8
-/** An unavailable store is asked again after this many milliseconds, twice as many after each try, and {@link longestRetry} at most, without limit. */
+/**
+ * Milliseconds until the first retry of an unavailable store. The interval doubles up to {@link longestRetry}; the
+ * number of retries is unlimited.
+ */
 const firstRetry = 1_000
-/** At most this many milliseconds pass from the return of a store to the next try. */
+/** Maximum milliseconds between the return of a store and the next try. */
 export const longestRetry = 30_000
-/** Milliseconds of system time until the next try, after so many. */
+/** Milliseconds of system time until the next try, after this many tries. */
 export const retryStoreAfter = (tries: number): number =>
   Math.min(firstRetry * 2 ** Math.min(Math.max(tries, 1) - 1, 16), longestRetry)
-/** Admins are notified of a store for which an erasure has waited for this long, in milliseconds. */
+/** Milliseconds of waiting for a store after which admins are notified. */
 export const alertAfter = 15 * 60_000
-/** How long after an erasure stores that others write to are searched once more, in milliseconds. */
+/** Milliseconds between an erasure and the second search of shared stores, to which others also write. */
 export const recheckAfter = 24 * 3_600_000
-/** How long after one that could not come to its end. */
+/** Milliseconds until a second search that did not finish is repeated. */
 export const recheckAgainAfter = 3_600_000
-/** How often verification may send a run back before it fails. */
+/** Maximum number of times that verification sends a run back before the run fails. */
 export const mostRounds = 5
 
-/** More holders than a stage will ever have: the position of a step tells its stage. */
+/** More than the number of data sources in a stage: a step's position determines its stage. */
 const places = 1_000
-/** The holders in the order of their turns, each with its position. */
+/** Returns the data sources in the order of erasure, each with its position. */
 export const inOrder = (holders: readonly DataHolder[]): { holder: DataHolder; position: number }[] =>
   holders
     .map((holder, index) => ({ holder, position: stages.indexOf(holder.stage) * places + index }))
@@ -37,8 +44,8 @@ export const inOrder = (holders: readonly DataHolder[]): { holder: DataHolder; p
 export const stageAt = (position: number): Stage => stages[Math.floor(position / places)] ?? 'account'
 
 /**
- * Whose turn it is: of the first stage that is not done, the first step of each store that is not done. A stuck one keeps what follows it
- * waiting.
+ * Returns the steps to execute now: in the first stage that is not done, the first open step of each store. A stuck
+ * step blocks the steps after it.
  */
 export function dueSteps<S extends { store: string; position: number; state: StepState }>(steps: readonly S[]): S[] {
   const open = steps.filter(({ state }) => state !== 'done').sort((one, other) => one.position - other.position)
@@ -51,17 +58,20 @@ export function dueSteps<S extends { store: string; position: number; state: Ste
   return [...firstOfStore.values()].filter(({ state }) => state !== 'stuck')
 }
 
-/** What a run is about. */
+/** The subject or project part that a run erases. */
 export type RunScope = { subject: Subject } | { part: Part }
 
 export const nobody: Subject = { account: null, agents: [] }
 export const isNobody = ({ account, agents, participants = [] }: Subject): boolean =>
   account === null && agents.length === 0 && participants.length === 0
-/** The participations as a member to spread, absent where there are none. */
+/** Returns the participations as a member to spread, or an empty object without participations. */
 export const participating = (participants: readonly string[] = []): Pick<Subject, 'participants'> =>
   participants.length > 0 ? { participants: [...participants] } : {}
 
-/** Who of the subject may be erased, and whom a hold on themselves keeps. A hold on the person keeps every agent of theirs. */
+/**
+ * Returns which parts of the subject may be erased, and which are under their own hold. A hold on the person covers all
+ * agents of the person.
+ */
 export function narrowed(
   subject: Subject,
   holds: Omit<HoldsInForce, 'fingerprint'> & { fingerprint?: string },
@@ -82,14 +92,14 @@ export function narrowed(
   }
 }
 
-/** Counts by name, of several pages or steps, as one. */
+/** Sums counts of several pages or steps by name. */
 export function addedUp(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const sum: Record<string, number> = {}
   for (const results of counts)
     for (const [name, count] of Object.entries(results)) sum[name] = (sum[name] ?? 0) + count
   return sum
 }
-/** Counts by the hold's id, of several holders or parts, as one. */
+/** Sums counts of several data sources or parts by hold id. */
 export const heldTogether = (counts: readonly Readonly<Record<string, number>>[]): Record<string, number> =>
   Object.fromEntries(Object.entries(addedUp(counts)).filter(([, count]) => count > 0))
 export const heldCounts = (held: Readonly<Record<string, number>>): HeldCount[] =>

@@ -52,7 +52,7 @@ export interface StepRow {
   planned: number
   erased: number
   held: Record<string, number>
-  /** Further counts by name. */
+  /** Additional counts by name. */
   results: Record<string, number>
   residue: number | null
   fault: string | null
@@ -72,7 +72,7 @@ export const subjectOf = ({
   agents,
   ...participating(participants),
 })
-/** The part that it is about; null where it is about a subject. */
+/** Returns the project part of a run; null when the run erases a subject. */
 export const partOf = ({
   partKind,
   partId,
@@ -94,8 +94,8 @@ const selectRun = `SELECT id, request_id AS "requestId", receipt_id AS "receiptI
   rechecked_at AS "recheckedAt", late_found AS "lateFound" FROM erasure_runs`
 
 /**
- * The run, which stays as it is until the transaction ends. Whoever changes it or its plan takes it for themselves; whoever erases a page
- * only needs it to stay. Always the first lock of a transaction of the engine.
+ * Locks the run until the transaction ends: exclusively to change it or its plan, `shared` to erase a page. Always the
+ * first lock of an erasure transaction.
  */
 export async function lockedRun(tx: Transaction, runId: string, { shared = false } = {}): Promise<RunRow | undefined> {
   const lock = shared ? 'SHARE' : 'UPDATE'
@@ -103,9 +103,9 @@ export async function lockedRun(tx: Transaction, runId: string, { shared = false
   return run
 }
 
-/** What decides whose turn it is, see {@link dueSteps}. */
+/** The columns that {@link dueSteps} needs. */
 export type StepTurn = Pick<StepRow, 'holder' | 'store' | 'position' | 'state'>
-/** The steps in their order, without what they counted: each page of an erasure asks for them. */
+/** Returns the steps in order, without counts: every page of an erasure calls this. */
 export const turnsOf = (tx: Transaction, runId: string): Promise<StepTurn[]> =>
   queryWithin<StepTurn>(
     tx,
@@ -114,7 +114,7 @@ export const turnsOf = (tx: Transaction, runId: string): Promise<StepTurn[]> =>
     [runId],
   )
 
-/** The steps in their order. */
+/** Returns the steps in order. */
 export const stepsOf = async (tx: Transaction, runId: string): Promise<StepRow[]> =>
   (await tx.erasureStep.findMany({ where: { runId }, orderBy: { position: 'asc' } })).map(({ runId: _, ...row }) => ({
     ...row,
@@ -130,7 +130,7 @@ export interface Begun {
   receiptId: string
   auditId: string
 }
-/** The run of a part, the newest. Ids of one kind and project alone are one part: clients choose them. */
+/** Returns the newest run of a part. Kind, project and id together identify a part, because clients choose the ids. */
 async function runOfPart(
   tx: Transaction,
   { kind, id, project }: Part,
@@ -143,24 +143,24 @@ async function runOfPart(
   return run?.auditId ? { runId: run.id, receiptId: run.receiptId, auditId: run.auditId, state: run.state } : undefined
 }
 
-/** The run that there is already: of the same request, or of the same part. What stands there again after its run needs another. */
+/** Returns the existing run of the same request or part. Data that came back after a finished run needs a new run. */
 async function begunBefore(tx: Transaction, { requestId, part }: BeginRun): Promise<Begun | undefined> {
   if (requestId !== null) {
     const begun = await tx.erasureRun.findUnique({ where: { requestId } })
     if (!begun) return undefined
-    // Runs of former days have none.
+    // Runs of old versions have no audit id.
     const auditId = begun.auditId ?? newUuid()
     if (begun.auditId === null) await tx.erasureRun.update({ where: { id: begun.id }, data: { auditId } })
     return { runId: begun.id, receiptId: begun.receiptId, auditId }
   }
   if (!part) return undefined
-  // Two who ask at once take turns, and the second finds the run of the first.
+  // Serializes concurrent requests: the second one finds the run of the first.
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`erasure_runs ${part.kind} ${part.project} ${part.id}`}))`
   const begun = await runOfPart(tx, part)
   return begun?.state === 'done' ? undefined : begun
 }
 
-/** Reserves the run and the id of its receipt, unless it is reserved already, and enqueues its start; the same request gets the same run. */
+/** Creates the run, reserves its receipt id and enqueues its start. The same request returns the same run. */
 export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
   const { requestId, subject, part, redacts = false, requestedBy, reason, receiptId: reserved, now } = run
   const begun = await begunBefore(tx, run)
@@ -187,14 +187,16 @@ export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
       createdAt: now,
     },
   })
-  // Whoever asks for a part carries it out themselves, after the commit; the queue comes after a crash.
+  // The request that creates the run of a part executes it after the commit; the queue takes over after a crash.
   await enqueueStart(tx, runId, part ? handOver : 0)
   return { runId, receiptId, auditId }
 }
 
 /**
- * Deletes the run of a part before its first step, when nothing of the part is erased, so that the part is read and written again. False where
- * a step may have begun, or it is the closing of a project. The run is the first lock of the transaction.
+ * Deletes the run of a part before its first step, so that the part can be read and written again. Nothing of the part
+ * is erased yet.
+ * Returns false when a step may have begun, or when the run closes a project. The run must be the first lock of the
+ * transaction.
  */
 export async function cancelRun(
   tx: Transaction,
@@ -203,16 +205,16 @@ export async function cancelRun(
 ): Promise<boolean> {
   const run = await lockedRun(tx, runId)
   const part = run && partOf(run)
-  // What the ledger intends and never commits is not replayed.
+  // A replay ignores intents in the ledger without a commit.
   if (!part || part.kind === 'project' || run.state !== 'planning' || run.plannedAt !== null) return false
   await parts.release(tx, part)
   await tx.erasureRun.delete({ where: { id: runId } })
   return true
 }
 
-/** How long a request has for the run that it began before the queue takes it over, in milliseconds of system time. */
+/** Milliseconds of system time before the queue takes over a run from the request that created it. */
 const handOver = 30_000
-/** `wait`: milliseconds of system time until it is due. */
+/** `wait`: milliseconds of system time until the job is due. */
 export const enqueueStart = (tx: Transaction, runId: string, wait = 0): Promise<void> =>
   enqueue(
     tx,
@@ -220,7 +222,7 @@ export const enqueueStart = (tx: Transaction, runId: string, wait = 0): Promise<
     { runId },
     { key: `${startJob}:${runId}`, ...(wait > 0 && { runAt: new Date(Date.now() + wait) }) },
   )
-/** `wait`: the milliseconds of system time until the store that the job waits for is asked again. */
+/** `wait`: milliseconds of system time until the next try of the store. */
 export interface StoreWait {
   wait: number
 }
@@ -230,13 +232,13 @@ export const enqueueStep = (tx: Transaction, runId: string, holder: string, stor
   enqueue(tx, stepJob, { runId, holder }, { key: `${stepJob}:${runId}:${holder}`, ...waitingJob(store) })
 const enqueueVerify = (tx: Transaction, runId: string): Promise<void> =>
   enqueue(tx, verifyJob, { runId }, { key: `${verifyJob}:${runId}` })
-/** The start or the verification of a run that waits for a store, whichever its state asks for. */
+/** Enqueues the start or the verification of a run that waits for a store, depending on its state. */
 export const enqueueAgain = (tx: Transaction, { id, state }: Pick<RunRow, 'id' | 'state'>, store: StoreWait) => {
   const name = state === 'verifying' ? verifyJob : startJob
   return enqueue(tx, name, { runId: id }, { key: `${name}:${id}`, ...waitingJob(store) })
 }
 
-/** Enqueues what comes next for a run that is not finished; a job that waits already is not doubled. */
+/** Enqueues the next job of an unfinished run; a job that already waits is not duplicated. */
 export async function enqueueNext(tx: Transaction, run: Pick<RunRow, 'id' | 'state'>): Promise<void> {
   if (run.state === 'planning') await enqueueStart(tx, run.id)
   if (run.state === 'verifying') await enqueueVerify(tx, run.id)
@@ -244,7 +246,7 @@ export async function enqueueNext(tx: Transaction, run: Pick<RunRow, 'id' | 'sta
     for (const { holder } of dueSteps(await turnsOf(tx, run.id))) await enqueueStep(tx, run.id, holder)
 }
 
-/** What a run tells of itself in a state. */
+/** Builds the change event of a run for a new state. */
 export function changeOf(run: RunRow, steps: readonly StepRow[], state: RunChange['state'], now: Date): RunChange {
   return {
     runId: run.id,
@@ -262,8 +264,8 @@ export function changeOf(run: RunRow, steps: readonly StepRow[], state: RunChang
 }
 
 /**
- * After a plan, or a step of it that is `finished` now: on to the steps whose turn has come by it, or to verification when all are done. The
- * run is locked, and erasing. Steps that had their turn before keep their job, and its back-off.
+ * Continues a locked, erasing run after a plan, or after the step `finished`: enqueues the steps that are now due, or
+ * the verification when all are done. Steps that were due before keep their job and its back-off.
  */
 export async function goOn(
   tx: Transaction,
@@ -284,7 +286,7 @@ export async function goOn(
   for (const { holder } of dueSteps(steps)) if (!had.includes(holder)) await enqueueStep(tx, run.id, holder)
 }
 
-/** It must look again at what there is: a hold was set or ended, or something was left. The run is locked. */
+/** Plans a locked run again, because a hold was set or ended, or because residue was found. */
 export async function planAgain(tx: Transaction, runId: string): Promise<void> {
   await tx.erasureRun.update({ where: { id: runId }, data: { state: 'planning' } })
   await enqueueStart(tx, runId)

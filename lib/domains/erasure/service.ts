@@ -32,14 +32,14 @@ export interface Begin {
   formerOwner: string
   requestedBy: string
   reason: string
-  /** Whether others could have copied it: they are told that it is gone. */
+  /** Whether others could have copied it. If so, a tombstone tells them to delete their copies. */
   wasPublic: boolean
   now: Date
 }
 
-/** How long the request itself has to verify and sign before the worker takes over, in milliseconds. */
+/** Milliseconds that the request has to verify and sign before the worker takes over. */
 const handOver = 30_000
-/** Receipts that a process returns while the database is down. */
+/** Number of receipts that a process can still return while the database is down. */
 const mostRemembered = 1_000
 
 const finishJob = 'erasure.finish'
@@ -47,8 +47,9 @@ const scopeOf = (deletedId: string): RecordIntent['scope'] =>
   deletedId.startsWith('kp:skill:') ? { skill: deletedId } : { unit: deletedId }
 
 /**
- * Erases one unit or skill in every holder. `begin` runs in the caller's transaction: intent to the ledger, deletion, audit row, receipt's id.
- * `finish` follows the commit: commit row to the ledger, verification, signature; the worker calls it after a crash.
+ * Erases one unit or skill in all data sources. `begin` runs in the caller's transaction: ledger intent, deletion,
+ * audit row and receipt id.
+ * `finish` runs after the commit: ledger commit row, verification and signature. The worker calls it after a crash.
  */
 export function erasureService({ db, ledger, signer, holders, clock, issuer, facts }: ErasureParts) {
   async function begin(
@@ -64,7 +65,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     await ledger.append({
       kind: 'intent',
       id: receiptId,
-      // A clock that was set back must not make a replay take the record for one that came since.
+      // After a clock was set back, a replay must not mistake the record for a later one.
       at: (stored && stored.at > now ? stored.at : now).toISOString(),
       scope: { ...scope },
       plan: Object.fromEntries(
@@ -90,7 +91,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     return receiptId
   }
 
-  /** Looks again in every holder, by other queries than those that deleted. What is found is erased again, and looked for once more. */
+  /** Searches all data sources with other queries than those that deleted. Erases residue once more and searches again. */
   async function verify(scope: Scope, plan: z.output<typeof Plan>): Promise<Receipt['stores']> {
     const stores: Receipt['stores'] = []
     for (const holder of holders) {
@@ -105,7 +106,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
           detail: `The erasure is not complete yet: ${holder.name} still holds ${residue}. It is retried.`,
           headers: { 'Retry-After': '60' },
         })
-      // Every holder is asked; the receipt names those that had something.
+      // All data sources are searched; the receipt lists those that had records.
       if (items.length === 0) continue
       stores.push({
         store: holder.store,
@@ -120,7 +121,10 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     return stores
   }
 
-  /** Verifies and signs what `begin` committed; safe to repeat. Throws not_found for an id that is none. */
+  /**
+   * Verifies and signs the erasure that `begin` committed. Idempotent.
+   * @throws Problem `not_found` for an unknown id
+   */
   async function finish(receiptId: string): Promise<Receipt> {
     const row = await db.prisma.erasure.findUnique({ where: { receiptId } })
     if (!row) throw new Problem('not_found')
@@ -146,7 +150,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       signed_at: clock.now().toISOString(),
     })
     await db.transaction(async (tx) => {
-      // Two may finish at once; the first signature is the receipt.
+      // Two calls may finish concurrently; the first signature is the receipt.
       await tx.erasure.updateMany({
         where: { receiptId, state: 'committed' },
         data: { state: 'signed', receipt: signed, jws: signed.jws, signedAt: new Date(signed.signed_at) },
@@ -158,8 +162,8 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
   }
 
   /**
-   * Names of what went are kept in the ledger for as long as backups may bring it back. Where the operator does not say how long that is,
-   * as long as the ledger. An erasure that took long is as old as its end.
+   * Deletes the item ids in the ledger once no backup can bring the records back. Without a stated backup period, the
+   * items stay as long as the ledger. A long erasure counts from its end.
    */
   async function forgetItems(now: Date): Promise<void> {
     if (facts.backupDays === undefined) return
@@ -179,8 +183,8 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     finish,
     finishJob,
     /**
-     * Writes an erasure that the ledger has and the database lost with a restore: its receipt's id, its erased id, its deletion audit
-     * entry. `finish` then verifies and signs it. False when the database has it.
+     * Writes an erasure that a restored database lost: receipt id, erased id and deletion audit entry. `finish` then
+     * verifies and signs it. Returns false when the database already has it.
      */
     async reinstate(
       tx: Transaction,
@@ -192,7 +196,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
         wasPublic?: boolean | undefined
       },
     ): Promise<boolean> {
-      // Where nobody noted it, copies are told: an id says little, and a copy that nobody is told about stays for ever (GDPR art. 19).
+      // If unknown, a tombstone is published: an id reveals little, and unreported copies would exist forever (GDPR art. 19).
       const { receiptId, deletedId, deletedAt, wasPublic = true } = lost
       if ((await tx.erasure.count({ where: { receiptId } })) > 0) return false
       const plan = Object.fromEntries(
@@ -213,7 +217,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       })
       return true
     },
-    /** Erasures that were committed before `time` and are not signed yet, oldest first. */
+    /** Returns erasures that were committed before `time` and are not signed yet, oldest first. */
     async unfinished(time: Date): Promise<string[]> {
       const rows = await db.prisma.erasure.findMany({
         where: { state: 'committed', deletedAt: { lt: time } },
@@ -223,7 +227,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       })
       return rows.map(({ receiptId }) => receiptId)
     },
-    /** Receipts, runs, deletion audit entries and ledger rows go when their seven years are over. */
+    /** Deletes receipts, runs, deletion audit entries and ledger rows after their seven years. */
     async expire(now: Date): Promise<void> {
       const before = plusYears(now, -7)
       await db.prisma.erasure.deleteMany({ where: { state: 'signed', deletedAt: { lt: before } } })
@@ -232,7 +236,10 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       await ledger.prune(before)
       await forgetItems(now)
     },
-    /** The receipt of an erased id for who owned it, else undefined. Inside a transaction it needs no second connection. */
+    /**
+     * Returns the receipt id of an erased id if one of `owners` owned it, otherwise undefined. A given transaction
+     * avoids a second connection.
+     */
     async receiptFor(
       deletedId: string,
       owners: readonly string[],

@@ -26,7 +26,7 @@ const faults: Record<SignatureFault, string> = {
   changed: 'The receipt differs from what was signed: it was changed.',
   unsupported: 'This machine cannot check Ed25519 signatures, so nothing is known about it.',
 }
-/** As {@link checkSignature}; the reason why not in words. */
+/** Like {@link checkSignature}, but returns the fault as a sentence. */
 export async function verifyReceipt(
   receipt: Partial<Receipt>,
   keys: readonly JWK[],
@@ -37,20 +37,23 @@ export async function verifyReceipt(
 
 export interface Signer {
   sign(receipt: Omit<Receipt, 'jws'>): Promise<Receipt>
-  /** A compact JWS of that type over the text, by the same key, within a transaction. */
+  /** Signs the text with the current key as a compact JWS with this `typ`, within the transaction. */
   attest(tx: Transaction, type: string, text: string): Promise<string>
-  /** The keys with their history, newest first. */
+  /** Returns the public keys with their history, newest first. */
   keys(): Promise<PublicKey[]>
-  /** A new key signs from now on; the old one stays in the list for seven years. Throws `unavailable` where the secret was replaced. */
+  /**
+   * Creates a new signing key and returns its id. The old key remains published for seven years.
+   * @throws Problem `unavailable` when KP_SECRET was replaced
+   */
   rotate(now: Date): Promise<string>
-  /** The keys as the operator sees them, newest first. */
+  /** Returns the state of all keys for the operator, newest first. */
   list(): Promise<SigningKeyState[]>
 }
 export interface SigningKeyState {
   kid: string
   createdAt: Date
   retiredAt: Date | null
-  /** Sealed with a secret that this installation does not have; what it signed still verifies. */
+  /** The private key is sealed with a secret that this installation does not have. Its signatures still verify. */
   isLost: boolean
 }
 
@@ -63,7 +66,10 @@ interface KeyRow {
 const newestFirst =
   'SELECT kid, sealed_private, created_at, retired_at FROM signing_keys ORDER BY created_at DESC, kid DESC'
 
-/** Signs receipts with the installation's newest Ed25519 key, made at the first need. Private halves are sealed with the installation's secret. */
+/**
+ * Signs receipts with the newest Ed25519 key of the installation, which is created on first use. Private keys are
+ * sealed with the installation's secret.
+ */
 export function createSigner(db: Database, secret: () => string): Signer {
   const sealing = () => deriveKey(secret(), sealedPurposes.signingKeys)
   const publicKeys = lastAnswers<PublicKey[]>(1)
@@ -89,13 +95,13 @@ export function createSigner(db: Database, secret: () => string): Signer {
   const locked = (tx: Transaction) =>
     tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('signing-keys'))) AS l`
 
-  /** The private half of the key that signs; undefined when there is none, or it was sealed with another secret. */
+  /** Returns the private part of the current key. Undefined when no key exists, or when it was sealed with another secret. */
   function opened(rows: readonly KeyRow[]): (JWK & { kid: string }) | undefined {
     const row = rows.find(({ retired_at }) => retired_at === null)
     const jwk = row && unsealed(sealing(), row.sealed_private, row.kid)
     return row && jwk && { ...JSON.parse(jwk.toString('utf8')), kid: row.kid }
   }
-  /** Of two processes that need a key at once, one makes it and the other finds it. */
+  /** When two processes need a key concurrently, one creates it and the other finds it. */
   const remade = () =>
     db.transaction(async (tx) => {
       await locked(tx)
@@ -111,7 +117,7 @@ export function createSigner(db: Database, secret: () => string): Signer {
     })
 
   async function signingKey() {
-    // Another process may have rotated: a key is used for a minute before it is looked at again.
+    // Another process may rotate the key: a key is used for at most a minute before it is read again.
     if (current && current.until > Date.now()) return current
     const jwk = opened(await db.query<KeyRow>('signing-keys', newestFirst)) ?? (await remade())
     if (!jwk) throw new Error('no signing key could be made')

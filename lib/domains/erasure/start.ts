@@ -48,19 +48,19 @@ interface Plan extends Aim {
   isKeptWhole: boolean
 }
 
-/** Holds that are set one after the other make a plan begin anew; after so many the queue tries later. */
+/** Each hold that is set meanwhile makes the plan outdated. After this many plans, the queue retries later. */
 const mostPlans = 10
 
 /**
- * The start of a run, and of every new plan of it: fence, plan, intent in the ledger, first steps. Before the intent is on the disk
- * nothing is erased; a crash anywhere in it is mended by doing it once more.
+ * Starts a run, or a new plan of it: fence, plan, ledger intent, first steps. Nothing is erased before the intent is on
+ * disk. After a crash at any point, repeating the start is safe.
  */
 export function runStart(parts: StartParts) {
   const { db, ledger, holders, holds, subjects, suppressions, words, now, interrupt } = parts
   const aimOf = async (tx: Transaction, run: RunRow): Promise<Aim> =>
     aimAt(tx, await wholeOf(tx, run, subjects), holds, now())
 
-  /** Whom holds keep whole is not fenced: nothing is about to happen to them. */
+  /** A subject that holds cover completely is not fenced, because nothing will be erased yet. */
   const fence = (runId: string): Promise<boolean> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
@@ -69,28 +69,28 @@ export function runStart(parts: StartParts) {
       return true
     })
 
-  /** A new plan, under the holds of this moment. Whoever works on an older one stops. */
+  /** Creates a new plan under the current holds. Workers on an older plan stop. */
   const newPlan = (runId: string): Promise<Plan | 'outdated' | undefined> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'planning') return undefined
       const aim = await aimOf(tx, run)
       const keptWhole = await isKeptWhole(tx, runId, aim)
-      // The hold ended since the fence was left down.
+      // The hold ended after the fence was skipped.
       if (!keptWhole && run.fencedAt === null) return 'outdated'
       const planId = newId('plan')
-      // While the rows are there by which they are known.
+      // Must be read while the rows that identify the projects still exist.
       const theirs = partOf(run) ? [] : await parts.parts.projectsOf(tx, subjectOf(run))
       const projects = [...new Set([...run.projects, ...theirs])]
       await tx.erasureRun.update({ where: { id: runId }, data: { planId, holdsSeen: aim.fingerprint, projects } })
       return { ...aim, runId, planId, isKeptWhole: keptWhole }
     })
 
-  /** While the texts are stored: verification needs their words when they are gone. */
+  /** Runs while the texts are stored: verification needs their words after the deletion. */
   const gatherWords = (runId: string, free: RunScope): Promise<void> =>
     db.transaction((tx) => words.gather(tx, runId, free, now()), { longest: longestSearch })
 
-  /** The run, locked, while the plan counts; `outdated` when a hold was set or ended since it was begun. */
+  /** Locks and returns the run while this plan is current; `outdated` when a hold was set or ended since then. */
   async function planned(tx: Transaction, plan: Plan): Promise<RunRow | 'outdated' | undefined> {
     const run = await lockedRun(tx, plan.runId)
     if (run?.state !== 'planning' || run.planId !== plan.planId) return undefined
@@ -99,8 +99,8 @@ export function runStart(parts: StartParts) {
   }
 
   /**
-   * Each holder's part in a transaction of its own, however much there is. Stores of others, which may take minutes, are searched before it:
-   * meanwhile holds are set and released, and the plan is made anew for them.
+   * Plans each data source in its own transaction. External stores, whose search may take minutes, are searched before
+   * that transaction: holds can change meanwhile, and the plan is then created again.
    */
   async function planAll(plan: Plan): Promise<'planned' | 'outdated' | undefined> {
     for (const { holder, position } of inOrder(holders)) {
@@ -149,11 +149,11 @@ export function runStart(parts: StartParts) {
     }
   }
 
-  /** What is about to be erased, outside the database too, page by page. */
+  /** Appends to the ledger, page by page, what is about to be erased, including data outside the database. */
   async function writeIntent({ runId, free }: Plan): Promise<void> {
     const { newest, ...intent } = await db.transaction((tx) => intentOf(tx, runId, free))
     const time = now()
-    // A clock that was set back must not make a replay take the erased for somebody who came since.
+    // After a clock was set back, a replay must not mistake the erased subject for a later one.
     const at = (newest !== null && newest > time ? newest : time).toISOString()
     const { receiptId } = intent
     await ledger.append({ kind: 'intent', id: receiptId, at, ...intent.says })
@@ -168,7 +168,7 @@ export function runStart(parts: StartParts) {
       }
   }
 
-  /** The plan stands and the ledger has it: the first steps are enqueued. */
+  /** Enqueues the first steps, after the plan and the ledger intent are written. */
   const setOff = (plan: Plan): Promise<'off' | 'outdated' | undefined> =>
     db.transaction(async (tx) => {
       const run = await planned(tx, plan)
@@ -181,7 +181,7 @@ export function runStart(parts: StartParts) {
       return 'off'
     })
 
-  /** Nothing is erased while the holds last. It is said, and looked at again when they end. */
+  /** Sets the run to held without erasing anything. It is planned again when the holds end. */
   const setAside = (plan: Plan): Promise<'aside' | 'outdated' | undefined> =>
     db.transaction(async (tx) => {
       const run = await planned(tx, plan)
@@ -197,7 +197,7 @@ export function runStart(parts: StartParts) {
       return 'aside'
     })
 
-  /** Whether a run that holds keep open has anything to do under the holds of this moment. What it saw is noted. */
+  /** Returns true when a held run has something to erase under the current holds. Otherwise records the holds that it saw. */
   async function looksAgain(runId: string): Promise<boolean> {
     const found = await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
@@ -227,7 +227,7 @@ export function runStart(parts: StartParts) {
     return changed
   }
 
-  /** The run says what keeps it from being planned. */
+  /** Records the fault that prevents the planning of the run. */
   const noteFault = (runId: string, error: unknown) =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
@@ -237,7 +237,10 @@ export function runStart(parts: StartParts) {
       if (refused) await recordRefusal(tx, runId, refused, now())
     })
 
-  /** What keeps it from being planned is no failure: it is tried again however long the store takes. False where there is nothing to plan. */
+  /**
+   * An unavailable store is no failure: planning is retried however long it takes. Returns false when there is nothing
+   * to plan.
+   */
   const wait = (runId: string, store: string): Promise<boolean> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
@@ -247,7 +250,7 @@ export function runStart(parts: StartParts) {
       return true
     })
 
-  /** Whether others ask the store that the run waits for; a later job is enqueued then. */
+  /** Returns true when enough other runs already try the store that this run waits for; a later job is then enqueued. */
   const isLater = (runId: string): Promise<boolean> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
@@ -256,14 +259,14 @@ export function runStart(parts: StartParts) {
       return true
     })
 
-  /** True while it waits for a store. */
+  /** Returns true while the run waits for a store. */
   async function plan(runId: string): Promise<boolean> {
     const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true, fault: true } })
     if (run?.state === 'held' && !(await looksAgain(runId))) return false
     if (run?.fault === 'unavailable' && (await isLater(runId))) return true
     interrupt('start.before')
     for (let tries = 0; tries < mostPlans; tries++) {
-      // A fence may need a new suppression key, which the ledger notes.
+      // The fence may need a new suppression key, which is appended to the ledger.
       if (!(await needing('ledger', () => fence(runId)))) return false
       interrupt('start.fenced')
       const plan = await newPlan(runId)
@@ -292,8 +295,9 @@ export function runStart(parts: StartParts) {
   }
 
   /**
-   * Safe to repeat, and beside another. True while the ledger or a store does not answer: nothing is erased then, and a later job is enqueued.
-   * Throws `unavailable` when the database does not answer.
+   * Idempotent and safe to run concurrently. Returns true while the ledger or a store does not answer: nothing is
+   * erased then, and a later job is enqueued.
+   * @throws Problem `unavailable` when the database does not answer
    */
   return async function start(runId: string): Promise<boolean> {
     try {
@@ -304,14 +308,14 @@ export function runStart(parts: StartParts) {
         return wait(runId, store).catch(() => {
           throw error
         })
-      // Where the database is what failed, nobody can be told through it.
+      // If the database failed, the fault cannot be recorded in it.
       await noteFault(runId, error).catch(() => undefined)
       throw error
     }
   }
 }
 
-/** The next page that is to be erased, as the ledger notes it. */
+/** Returns the next page to erase, in the form that the ledger stores. */
 async function pageToNote(tx: Transaction, runId: string, holder: DataHolder, after: number) {
   const [found, further] = await tx.erasurePage.findMany({
     where: { runId, holder: holder.name, erasedAt: null, page: { gt: after } },

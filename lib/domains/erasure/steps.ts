@@ -30,26 +30,29 @@ export interface StepParts extends SubjectErasurePorts {
   now(): Date
 }
 
-/** How long one job erases before it lets others have their turn, in milliseconds of system time. */
+/** Milliseconds of system time that one job erases before it yields to other jobs. */
 const turn = 20_000
 
-/** `later`: others ask its store, which does not answer; `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
+/**
+ * `later`: other runs already try its unavailable store; `page`: erased a page, more follow; `all`: no page remains;
+ * `holds`: the holds changed since the plan; `over`: nothing to do.
+ */
 type Outcome = 'later' | 'page' | 'all' | 'holds' | 'over'
 
 const needsDecision = (error: unknown): boolean => Problem.is(error) && error.extensions.needsDecision === true
 
-/** One holder's step: page by page, each its own transaction, so that a page is erased and counted or neither. */
+/** Executes the step of one data source. Each page has its own transaction, so that its deletion and its count are atomic. */
 export function runStep(parts: StepParts) {
   const { db, holders, holds, now, interrupt } = parts
   const look = lastLook(parts)
-  /** The stores that a step asks: its own, and where rows go those of derived data and the ledger. */
+  /** The stores that a step needs: its own, and for stages that delete rows also the ledger and the stores of derived data. */
   const needed = ({ store, stage }: DataHolder): string[] =>
     stage === 'derived' ? [store] : [store, 'ledger', ...holders.filter(({ late }) => late).map((one) => one.store)]
 
   async function nextPage(tx: Transaction, runId: string, holder: DataHolder): Promise<Outcome> {
     const run = await lockedRun(tx, runId, { shared: true })
     if (run?.state !== 'erasing') return 'over'
-    // Two workers of one step take turns: each finds the pages that the other left.
+    // Two workers of the same step take turns: each finds the pages that the other has not erased.
     const [counted] = await queryWithin<{
       results: Record<string, number>
       startedAt: Date | null
@@ -60,7 +63,7 @@ export function runStep(parts: StepParts) {
       'SELECT results, started_at AS "startedAt", fault FROM erasure_steps WHERE run_id = $1 AND holder = $2 FOR UPDATE',
       [runId, holder.name],
     )
-    // A job of an older plan may come before the turn of its step; it is enqueued again when that comes.
+    // A job of an older plan may run before its step is due; it is enqueued again when the step is due.
     const isDue = dueSteps(await turnsOf(tx, runId)).some((one) => one.holder === holder.name)
     if (!isDue || !counted) return 'over'
     if (counted.fault === 'unavailable' && (await leavesAsking(tx, runId, holder.store, now()))) {
@@ -75,7 +78,7 @@ export function runStep(parts: StepParts) {
       take: 2,
     })
     if (!page) return 'all'
-    // A plan that was made under the same holds has no pages of whom they keep.
+    // A plan under the same holds has no pages for a subject that they cover.
     if (free === null) throw new Error(`holds keep all of ${runId}, and ${holder.name} is to erase some of it`)
     const { items, isWatched } = page
     await keepIdentities(tx, run.receiptId, holder, items)
@@ -108,7 +111,7 @@ export function runStep(parts: StepParts) {
     return next ? 'page' : 'all'
   }
 
-  /** What an erased record was called is never taken again. */
+  /** Records the ids of erased records, which can never be used again. */
   async function keepIdentities(tx: Transaction, receiptId: string, holder: DataHolder, items: readonly string[]) {
     const known = (await holder.identities?.(items, tx)) ?? []
     if (known.length === 0) return
@@ -121,14 +124,15 @@ export function runStep(parts: StepParts) {
 
   const finish = (runId: string, holder: string): Promise<void> =>
     db.transaction(async (tx) => {
-      // Steps that end at once take turns, so that the last one sees that it is. Before the run's own lock, which a page of another step holds
-      // for as long as its store takes: to wait for that one, too, would count as a failure of this one.
+      // Steps that end concurrently take turns, so that the last one knows that it is the last. This lock precedes the
+      // run's lock, which a page of another step may hold for as long as its store takes: waiting for it would count as
+      // a failure.
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erasure step ends ${runId}`}, 0))`
       const others = (await turnsOf(tx, runId)).filter((one) => one.holder !== holder && one.state !== 'done').length
-      // The last one changes the run: no other step has a page any more.
+      // The last step changes the run: no other step has open pages.
       const run = await lockedRun(tx, runId, { shared: others > 0 })
       if (run?.state !== 'erasing') return
-      // Another worker may have planned again since: then there are pages once more.
+      // Another worker may have planned again meanwhile; then there are open pages again.
       const open = await queryWithin(
         tx,
         'erasure-open-page',
@@ -151,7 +155,7 @@ export function runStep(parts: StepParts) {
       if (fingerprint !== run.holdsSeen) await planAgain(tx, runId)
     })
 
-  /** Counts a failure; true when it was the last that the step may have. */
+  /** Counts a failure. Returns true when the step is now stuck. */
   const noteFault = (runId: string, holder: string, error: unknown): Promise<boolean> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId, { shared: true })
@@ -164,14 +168,17 @@ export function runStep(parts: StepParts) {
       const refused = refusalBy(error, 'postgresql')
       if (refused) await recordRefusal(tx, runId, refused, now())
       const { count } = await tx.erasureStep.updateMany({
-        // Trying again decides nothing.
+        // A retry cannot replace an admin's decision.
         where: needsDecision(error) ? where : { ...where, attempts: { gte: mostAttempts } },
         data: { state: 'stuck' },
       })
       return count > 0
     })
 
-  /** The step waits for a store that does not answer: that is no failure of it, and is tried again however long it takes. False where the step is over. */
+  /**
+   * Records that the step waits for an unavailable store. That is no failure, and is retried however long it takes.
+   * Returns false when the step is over.
+   */
   const wait = (runId: string, holder: string, store: string): Promise<boolean> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId, { shared: true })
@@ -185,7 +192,7 @@ export function runStep(parts: StepParts) {
       return true
     })
 
-  /** True while the step waits for a store. */
+  /** Returns true while the step waits for a store. */
   async function erase(runId: string, holder: DataHolder): Promise<boolean> {
     interrupt(`step.${holder.name}.before`)
     if (holder.stage !== 'derived' && (await look(runId))) return false
@@ -206,8 +213,8 @@ export function runStep(parts: StepParts) {
   }
 
   /**
-   * Safe to repeat, and beside another. True while it waits for a store, in which case a later job is enqueued. Throws what the holder threw,
-   * so that the queue tries again, until the step is stuck.
+   * Idempotent and safe to run concurrently. Returns true while the step waits for a store; a later job is then
+   * enqueued. Rethrows the error of the data source, so that the queue retries, until the step is stuck.
    */
   return async function step(runId: string, name: string): Promise<boolean> {
     const holder = holders.find((one) => one.name === name)
@@ -216,12 +223,12 @@ export function runStep(parts: StepParts) {
       return await erase(runId, holder)
     } catch (error) {
       const store = unavailableStore(error, holder?.store ?? name)
-      // Where the database is what does not answer, nothing can be recorded, and the queue tries again.
+      // If the database does not answer, nothing can be recorded, and the queue retries.
       if (store !== undefined)
         return wait(runId, name, store).catch(() => {
           throw error
         })
-      // Where the database is what failed, the failure is not counted, and the queue's own count goes on.
+      // If the database failed, the failure is not counted here; the queue counts its own attempts.
       const isStuck = await noteFault(runId, name, error).catch(() => false)
       if (!isStuck) throw error
       logFault(error, { job: stepJob, runId, holder: name, state: 'stuck' })

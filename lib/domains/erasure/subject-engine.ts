@@ -26,30 +26,33 @@ import { runStep } from './steps.ts'
 import { runVerification, type VerificationParts } from './verification.ts'
 import { alertOfWaits } from './waits.ts'
 
-/** What the worker does for runs. */
+/** Operations of the worker on runs. */
 export interface SubjectEngine extends SubjectErasures {
-  /** Each of the three returns true while it waits for a store that does not answer; a later job is enqueued then. */
+  /** `start`, `step` and `verify` return true while they wait for a store that does not answer; a later job is then enqueued. */
   start(runId: string): Promise<boolean>
   step(runId: string, holder: string): Promise<boolean>
   verify(runId: string): Promise<boolean>
-  /** Brings a run as far as it comes without waiting: done, held or failed, or to a step that is stuck, or to a store that does not answer. */
+  /**
+   * Executes a run as far as possible without waiting: until it is done, held or failed, a step is stuck, or a store
+   * does not answer.
+   */
   complete(runId: string): Promise<RunState>
-  /** Searches once more what others write to, if that is due. */
+  /** Runs the second search of shared stores, if it is due. */
   recheck(runId: string): Promise<void>
-  /** Enqueues {@link recheck} of every run that is due. */
+  /** Enqueues {@link recheck} for every run that is due. */
   recheckAll(): Promise<void>
-  /** Plans a failing run again that a larger one has made redundant. */
+  /** Plans a failing run again that a larger run has made redundant. */
   overtaken(runId: string): Promise<void>
-  /** Takes up runs that no job in the queue is about, and held ones whose hold ended by itself. */
+  /** Continues runs that have no job in the queue, and held runs whose hold has expired. */
   watch(): Promise<void>
 }
 
 const unfinished: RunState[] = ['planning', 'erasing', 'verifying']
 const openStates: RunState[] = [...unfinished, 'held', 'failed']
-/** Runs that one transaction takes up. */
+/** Number of runs per query. */
 const batch = 100
 
-/** The erasure of people and agents: runs, from the fence to the receipt. */
+/** Erases people and agents: executes runs from the fence to the receipt. */
 export function subjectEngine(parts: StartParts & VerificationParts): SubjectEngine {
   const { db, holders, holds, subjects, now } = parts
   const start = runStart(parts)
@@ -58,12 +61,12 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
   const recheck = runRecheck(parts)
 
   async function complete(runId: string): Promise<RunState> {
-    /** Steps that wait for a store, so that they are asked once. */
+    /** Steps that wait for a store; each is tried once. */
     const waiting = new Set<string>()
     for (let tries = 0; ; tries++) {
       const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { state: true } })
       if (run.state === 'planning') {
-        // A newer plan stops an older one: of several who plan at once, one is let past.
+        // A newer plan stops an older one: a random delay lets one of several concurrent planners finish.
         if (tries > 0) await delay(Math.random() * Math.min(250 * 2 ** tries, 4_000))
         if (await start(runId)) return run.state
       } else if (run.state === 'verifying') {
@@ -77,7 +80,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     }
   }
 
-  /** Some unfinished runs in the order of their ids, after one. */
+  /** Returns a batch of unfinished runs in the order of their ids, after the given id. */
   const someUnfinished = (after: string): Promise<Pick<RunRow, 'id'>[]> =>
     db.prisma.erasureRun.findMany({
       where: { state: { in: unfinished }, id: { gt: after } },
@@ -102,7 +105,10 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     }
   }
 
-  /** Runs that a job in the queue will go on with: one that waits, or that a worker is doing; of a dead worker the queue takes it back. */
+  /**
+   * Returns the runs that have a job in the queue, waiting or locked by a worker. The queue itself retries the jobs of
+   * a dead worker.
+   */
   async function attended(): Promise<Set<string>> {
     const rows = await db.query<{ key: string }>(
       'erasure-jobs',
@@ -113,7 +119,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     return new Set(rows.map(({ key }) => key.split(':')[1] ?? ''))
   }
 
-  /** Enqueues a look at every held run that saw other holds than those in force. */
+  /** Enqueues the start of each held run that was planned under other holds than the current ones. */
   async function lookAtHeld(tx: Transaction): Promise<void> {
     const { fingerprint } = await holds.inForce(tx, nobody, now())
     const held = await tx.erasureRun.findMany({
@@ -123,7 +129,10 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     for (const { id } of held) await enqueueStart(tx, id)
   }
 
-  /** Stuck steps, or the named one, a failed run, and one that could not be planned are on again. */
+  /**
+   * Retries a failed run, a run that could not be planned, and stuck steps, or only the given step. Returns false when
+   * nothing can be retried.
+   */
   async function retry(tx: Transaction, runId: string, holder?: string): Promise<boolean> {
     const run = await lockedRun(tx, runId)
     if (run?.state === 'failed' && holder === undefined) {
@@ -135,7 +144,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
       await enqueueStart(tx, runId)
       return true
     }
-    // What waits for a store is asked again now, and not in half a minute.
+    // A run that waits for a store retries immediately instead of after half a minute.
     if (run?.state === 'verifying' && run.fault !== null && holder === undefined) {
       await enqueueNext(tx, run)
       return true

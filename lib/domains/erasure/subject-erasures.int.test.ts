@@ -43,7 +43,7 @@ const contribute = async ({ token }: Issued, unit: unknown = trace()): Promise<s
   if (status !== 201) throw new Error(`${status} ${text}`)
   return json.data.id
 }
-/** A person with agents, units and notes. */
+/** Creates a person with agents, units and notes. */
 async function somebody({ agents: count = 2, units: each = 2, notes = 3 } = {}): Promise<Known> {
   const person = await signedIn(test)
   const agents: Issued[] = []
@@ -92,8 +92,8 @@ const hold = async (kind: string, target_id: string, more = {}) => {
 }
 const isStored = async (unit: string) => (await test.db.prisma.unit.count({ where: { id: unit } })) > 0
 
-describe('an undisturbed run', () => {
-  it('erases a person with their agents everywhere, counts from the plan, and signs a receipt that verifies', async () => {
+describe('an erasure run', () => {
+  it('erases a person with their agents in all data sources and signs a receipt that verifies', async () => {
     const { person, agents, units, subject } = await somebody()
     const bystander = await somebody({ agents: 1, units: 1 })
     const { runId, receiptId } = await begin(subject)
@@ -124,17 +124,17 @@ describe('an undisturbed run', () => {
       requestedBy: `user:${person.accountId}`,
       results: { notes: 6, 'knowledge.units': 4 },
     })
-    // The ids are taken; the fence is down, for there is nobody left to write for.
+    // The erased ids stay reserved. The fence is lowered, because nobody remains who could write.
     expect(await test.db.prisma.erasedId.count({ where: { id: { in: units } } })).toBe(4)
     expect(await test.db.prisma.writeFence.count({ where: { runId } })).toBe(0)
-    // What others write to is searched once more by them.
+    // The item ids remain only for shared stores, which are searched again.
     const shared = test.app.holders.filter(({ isShared }) => isShared).map(({ name }) => name)
     expect(await test.db.prisma.erasurePage.count({ where: { runId, holder: { notIn: shared } } })).toBe(0)
     expect(await notesOf(test.db, bystander.agents[0]?.id ?? '')).toBe(3)
     expect(await isStored(bystander.units[0] ?? '')).toBe(true)
   })
 
-  it('writes the intent with every id before the first is erased, and the commit with the counts after the last', async () => {
+  it('appends the intent with all ids to the ledger before the first deletion and the commit with counts after the last', async () => {
     const { subject, agents, units } = await somebody()
     let atFirstErase: string[] = []
     control.beforeErase = async () => {
@@ -155,7 +155,7 @@ describe('an undisturbed run', () => {
     expect(JSON.stringify(rows)).not.toMatch(/@example\.org/)
   })
 
-  it('a second run finds nothing', async () => {
+  it('erases nothing when the same subject was erased before', async () => {
     const { subject } = await somebody()
     await begin(subject)
     await drain(test)
@@ -164,7 +164,7 @@ describe('an undisturbed run', () => {
     expect([(await view(runId)).state, await erasedBy(runId)]).toEqual(['done', {}])
   })
 
-  it('of an agent alone leaves its owner and its siblings', async () => {
+  it('keeps the owner and other agents when it erases a single agent', async () => {
     const { person, agents } = await somebody()
     const [one, other] = agents
     const { runId, receiptId } = await begin({ account: null, agents: [one?.id ?? ''] })
@@ -175,7 +175,7 @@ describe('an undisturbed run', () => {
     expect(await receiptOf(receiptId)).toMatchObject({ deleted_id: one?.id, subject_kind: 'agent' })
   })
 
-  it('is foreseen by a dry run, which changes nothing', async () => {
+  it('erases the items that a dry run lists, and the dry run changes nothing', async () => {
     const { subject, units } = await somebody()
     const planned = await engine().dryRun(subject, test.clock.now())
     const items = Object.fromEntries(planned.filter((one) => one.items > 0).map((one) => [one.holder, one.items]))
@@ -187,14 +187,14 @@ describe('an undisturbed run', () => {
   })
 })
 
-describe('the fence', () => {
+describe('the write fence', () => {
   const started = async (subject: Subject) => {
     const begun = await begin(subject)
     await engine().start(begun.runId)
     return begun
   }
 
-  it('refuses what comes later, by the door and past it', async () => {
+  it('rejects later writes through the API and directly in the database', async () => {
     const { subject, agents, person } = await somebody({ agents: 1 })
     const [agent] = agents
     if (!agent) throw new Error('no agent')
@@ -229,7 +229,7 @@ describe('the fence', () => {
     await drain(test)
   })
 
-  it('waits for a request that was under way, and erases what that wrote', async () => {
+  it('waits for a running transaction, whose write is then erased', async () => {
     const { subject, agents } = await somebody({ agents: 1, units: 0, notes: 0 })
     const agentId = agents[0]?.id ?? ''
     const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agentId } })
@@ -270,7 +270,7 @@ describe('the fence', () => {
 })
 
 describe('a step', () => {
-  it('that fails is done again, page by page, and counts what the plan says', async () => {
+  it('repeats only the failed page and counts each item once', async () => {
     const { subject } = await somebody({ agents: 1, units: 0, notes: 10 * pageSize })
     let calls = 0
     control.beforeErase = () => {
@@ -290,7 +290,7 @@ describe('a step', () => {
     expect((await view(runId)).state).toBe('done')
   })
 
-  it('that keeps failing is stuck, holds up what follows it, says why in a word, and goes on when it is retried', async () => {
+  it('a failing step is stuck after 8 attempts, blocks later steps, records a fault code, and continues after a retry', async () => {
     const { subject } = await somebody({ agents: 1 })
     control.beforeErase = () => {
       throw new Error('a secret of somebody')
@@ -309,12 +309,12 @@ describe('a step', () => {
     expect((await view(runId)).state).toBe('done')
   })
 
-  it('whose store takes its time keeps no other step from ending', async () => {
+  it('ends while another step of the run still waits for its slow store', async () => {
     const { subject } = await somebody({ agents: 1, units: 2, notes: 1 })
     const { runId } = await begin(subject)
     await engine().start(runId)
     const left = ['notes', 'knowledge.units']
-    // Up to their turn.
+    // Executes the earlier steps until these two are due.
     for (let round = 0; round < 5; round++)
       for (const { holder } of (await view(runId)).steps) if (!left.includes(holder)) await engine().step(runId, holder)
     const [entered, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -340,7 +340,7 @@ describe('a step', () => {
     const { runId } = await begin(subject)
     await engine().start(runId)
     const left = ['notes', 'knowledge.units']
-    // Up to their turn.
+    // Executes the earlier steps until these two are due.
     for (let round = 0; round < 5; round++)
       for (const { holder } of (await view(runId)).steps) if (!left.includes(holder)) await engine().step(runId, holder)
     const client = await test.db.pool.connect()
@@ -362,12 +362,12 @@ describe('a step', () => {
     expect(await erasedBy(runId)).toMatchObject({ notes: 2 })
   })
 
-  it('that two workers do at once is done and counted once', async () => {
+  it('erases and counts each item once when two workers execute it concurrently', async () => {
     const { subject } = await somebody({ agents: 2, units: 3, notes: 3_000 })
     const { runId } = await begin(subject)
     await engine().start(runId)
     while ((await view(runId)).state === 'erasing') {
-      // Steps out of their turn do nothing.
+      // Steps that are not due do nothing.
       const { steps } = await view(runId)
       await Promise.all(steps.flatMap(({ holder }) => [engine().step(runId, holder), engine().step(runId, holder)]))
     }
@@ -382,7 +382,7 @@ describe('a step', () => {
     ).toBe(1)
   })
 
-  it('runs are brought to their end by two workers together', async () => {
+  it('several runs complete when two workers execute them concurrently', async () => {
     const people = await Promise.all(Array.from({ length: 4 }, () => somebody({ agents: 1, units: 1 })))
     const runs = await Promise.all(people.map(({ subject }) => begin(subject)))
     await Promise.all([drain(test), drain(test)])
@@ -393,7 +393,7 @@ describe('a step', () => {
 })
 
 describe('verification', () => {
-  it('that finds something sends it back, and the receipt counts the plan', async () => {
+  it('sends residue back to be erased, and the receipt counts each item once', async () => {
     const { subject, agents } = await somebody({ agents: 1 })
     const notes = await writeNotes(test.db, agents[0]?.id ?? '', 2)
     control.forgets = new Set(notes)
@@ -408,7 +408,7 @@ describe('verification', () => {
     expect(stores.find(({ holder }: { holder: string }) => holder === 'notes')).toMatchObject({ found: 5, deleted: 5 })
   })
 
-  it('sends a page back when only the id of its item still finds it', async () => {
+  it('sends a page back when the item is found only by its id', async () => {
     const { subject, agents } = await somebody({ agents: 1, notes: 0 })
     const [note = ''] = await writeNotes(test.db, agents[0]?.id ?? '', 1)
     control.forgets = new Set([note])
@@ -421,7 +421,7 @@ describe('verification', () => {
     expect([(await view(runId)).state, await notesOf(test.db, 'somebody-else')]).toEqual(['done', 0])
   })
 
-  it('that keeps finding something fails the run without a receipt, and a retry may mend it', async () => {
+  it('fails the run without a receipt when residue remains, and a retry completes it', async () => {
     const { subject, agents } = await somebody({ agents: 1 })
     control.forgets = new Set(await writeNotes(test.db, agents[0]?.id ?? '', 1))
     const { runId, receiptId } = await begin(subject)
@@ -436,8 +436,8 @@ describe('verification', () => {
   })
 })
 
-describe('the ledger', () => {
-  it('that cannot be written stops the run before anything is erased; it goes on when it can', async () => {
+describe('the erasure ledger', () => {
+  it('a run erases nothing while the ledger is not writable, and completes later', async () => {
     const { subject, agents } = await somebody({ agents: 1 })
     const { append } = test.app.ledger
     test.app.ledger.append = async () => {
@@ -459,7 +459,7 @@ describe('the ledger', () => {
     expect((await view(runId)).state).toBe('done')
   })
 
-  it('that cannot take the commit keeps the receipt unsigned until it can', async () => {
+  it('a run stays unsigned while the ledger does not accept the commit', async () => {
     const { subject } = await somebody({ agents: 1 })
     const { append } = test.app.ledger
     test.app.ledger.append = async (row) => {
@@ -481,7 +481,7 @@ describe('the ledger', () => {
 })
 
 describe('a legal hold', () => {
-  it('on a record keeps it and its agent alone; released, the rest goes by itself, under the same receipt', async () => {
+  it('a hold on a unit keeps the unit and its agent, and its release completes the run under the same receipt', async () => {
     const { subject, agents, units, person } = await somebody()
     const kept = units[0] ?? ''
     const { id, release } = await hold('unit', kept)
@@ -494,10 +494,10 @@ describe('a legal hold', () => {
     const first = await receiptOf(receiptId)
     expect(JSON.stringify(first.retained)).toContain(id)
     expect(first.held).toBeGreaterThan(0)
-    // Receipts of former days say the same in a sentence alone.
+    // Old receipts state the number only in this sentence.
     expect(heldIn({ retained: first.retained })).toBe(first.held)
     expect(await test.db.prisma.writeFence.count({ where: { runId } })).toBeGreaterThan(0)
-    // Another hold ends: nothing happens here.
+    // The end of an unrelated hold changes nothing.
     const other = await hold('agent', (await issuedAgent(test, ['read'])).id)
     await other.release()
     await drain(test)
@@ -519,7 +519,7 @@ describe('a legal hold', () => {
     ])
   })
 
-  it.each(['agent', 'account'])('on the %s keeps everything of it', async (kind) => {
+  it.each(['agent', 'account'])('a hold on the %s keeps all its records', async (kind) => {
     const { subject, agents, units } = await somebody()
     const agentId = agents[0]?.id ?? ''
     const { release } = await hold(kind, kind === 'agent' ? agentId : (subject.account ?? ''))
@@ -542,7 +542,7 @@ describe('a legal hold', () => {
     ])
   })
 
-  it('that is set between plan and step is seen: what it covers stays', async () => {
+  it('a hold set between plan and step keeps the records that it covers', async () => {
     const { subject, agents, units } = await somebody()
     const { runId } = await begin(subject)
     await engine().start(runId)
@@ -560,7 +560,7 @@ describe('a legal hold', () => {
     ])
   })
 
-  it('that is set while a page is being erased waits for it, and keeps the next', async () => {
+  it('a hold set while a page is erased waits for that page and keeps the next one', async () => {
     const { subject, agents } = await somebody({ agents: 1, units: 0, notes: 2 * pageSize })
     const agentId = agents[0]?.id ?? ''
     const page = Promise.withResolvers<void>()
@@ -584,7 +584,7 @@ describe('a legal hold', () => {
     expect(await erasedBy(runId)).toMatchObject({ notes: 2 * pageSize })
   })
 
-  it('erases what the hold kept when the hold is released during the verification', async () => {
+  it('a hold released during the verification lets the run erase the held records', async () => {
     const { subject, agents } = await somebody()
     const agentId = agents[1]?.id ?? ''
     const { release } = await hold('agent', agentId)
@@ -607,7 +607,7 @@ describe('a legal hold', () => {
     expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['done', 0])
   })
 
-  it('that ends by itself lets the run go on', async () => {
+  it('an expired hold lets the run continue', async () => {
     const { subject, units } = await somebody({ agents: 1, units: 1 })
     const until = new Date(test.clock.now().getTime() + 3_600_000)
     await hold('unit', units[0] ?? '', { expires_at: until.toISOString() })
@@ -639,7 +639,7 @@ describe('a crash', () => {
   const steps = ['notes', 'knowledge.units', 'agents', 'accounts'].flatMap((holder) =>
     ['before', 'inside', 'after'].map((where) => `step.${holder}.${where}`),
   )
-  it.each([...points, ...steps])('at %s changes nothing about the outcome', async (point) => {
+  it.each([...points, ...steps])('a crash at %s does not change the outcome of the run', async (point) => {
     const { subject, units } = await somebody({ agents: 1 })
     const { runId, receiptId } = await begin(subject)
     crashAt = point
@@ -669,7 +669,7 @@ describe('a crash', () => {
     expect(audited.filter(({ action }) => action === 'delete')).toHaveLength(1)
   })
 
-  it('that took the job with it is noticed: the run is taken up again', async () => {
+  it('watch enqueues the job of a run again when a crash lost it', async () => {
     const { subject } = await somebody({ agents: 1 })
     const { runId } = await begin(subject)
     const lose = () =>

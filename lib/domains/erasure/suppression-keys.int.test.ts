@@ -20,7 +20,7 @@ afterAll(async () => {
   }
 })
 
-/** A database and a ledger; `keys()` is one process more that has them. */
+/** Creates a database and a ledger; each call of `keys()` simulates another process that uses them. */
 async function place() {
   const database = await testDatabase()
   const db = openDatabase(database.appUrl, { isGuarded: true })
@@ -39,7 +39,7 @@ async function place() {
 }
 const hex = (hashes: Uint8Array[]) => hashes.map((hash) => Buffer.from(hash).toString('hex'))
 
-test('the first key is made at the first need, by one of many processes at once, and is in the ledger', async () => {
+test('concurrent first uses create one suppression key, which is in the ledger', async () => {
   const { keys, db, lines } = await place()
   expect(await keys().every('email', 'nobody@example.org')).toEqual([])
   const made = await Promise.all(Array.from({ length: 8 }, () => keys().current('email', 'somebody@example.org')))
@@ -49,7 +49,7 @@ test('the first key is made at the first need, by one of many processes at once,
   expect((await lines()).map(({ id }) => id)).toEqual([made[0]?.keyId])
 })
 
-test('the kind is part of what is hashed, and nothing of the value can be read from it', async () => {
+test('the hash depends on the kind and the value and has 32 bytes', async () => {
   const keys = (await place()).keys()
   const asAgent = await keys.current('agent', 'one')
   const asAccount = await keys.current('account', 'one')
@@ -58,7 +58,7 @@ test('the kind is part of what is hashed, and nothing of the value can be read f
   expect(hex([(await keys.current('agent', 'one')).hash])).toEqual(hex([asAgent.hash]))
 })
 
-test('after a rotation new values are hashed with the new key, and old hashes are still matched', async () => {
+test('after a rotation, new values are hashed with the new key and old hashes still match', async () => {
   const { keys, lines } = await place()
   const one = keys()
   const before = await one.current('account', 'usr_1')
@@ -74,7 +74,7 @@ test('after a rotation new values are hashed with the new key, and old hashes ar
   ])
 })
 
-test('inside a transaction it needs no second connection, and a key that is rolled back is forgotten', async () => {
+test('current creates a key within the given transaction, and a rollback discards the key', async () => {
   const { keys, db } = await place()
   const one = keys()
   const undone = await db
@@ -89,7 +89,7 @@ test('inside a transaction it needs no second connection, and a key that is roll
   expect(await db.transaction((tx) => one.every('email', 'a@example.org', tx))).toHaveLength(1)
 })
 
-test('a restored database has its keys back from the ledger, and goes on matching', async () => {
+test('restore brings the keys of a restored database back from the ledger, and they match again', async () => {
   const { keys, db, lines } = await place()
   const one = keys()
   const { hash } = await one.current('agent', 'gone')
@@ -103,7 +103,7 @@ test('a restored database has its keys back from the ledger, and goes on matchin
   expect((await restored.current('agent', 'new')).keyId).not.toBe((await lines())[0]?.id)
 })
 
-test('a key under another secret is lost and said to be, and is replaced; the ledger’s line that opens brings it back', async () => {
+test('a key sealed with another secret is listed as lost and replaced, and restore recovers it from the ledger', async () => {
   const { keys, db, lines } = await place()
   const { hash, keyId } = await keys('a former secret, of no use any more').current('agent', 'gone')
   const one = keys()
@@ -112,7 +112,7 @@ test('a key under another secret is lost and said to be, and is replaced; the le
   const made = await one.current('agent', 'gone')
   expect(made.keyId).not.toBe(keyId)
   expect(await db.prisma.suppressionKey.count()).toBe(2)
-  // As a rotation of the installation's secret leaves it: the same key, sealed anew.
+  // Simulates a rotation of the installation's secret: the same key, sealed again.
   const [line] = await lines()
   if (!line) throw new Error('the ledger has no key')
   const former = deriveKey('a former secret, of no use any more', sealedPurposes.suppressionKeys)

@@ -8,19 +8,23 @@ import type { Ledger, LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
 
-/** The value of a participant is {@link participantKey}. */
+/** The value of a participant is its {@link participantKey}. */
 export type SuppressedKind = 'email' | 'account' | 'agent' | 'participant'
 export interface SuppressionHashes {
   /**
-   * The hash of a value with the key of today, which is made at the first need. An e-mail address comes normalised. Inside a
-   * transaction, hand it in: no second connection is needed then. Throws `unavailable` when the ledger cannot keep a new key.
+   * Hashes a value with the current key, which is created on first use. An email address must be normalised. Pass the
+   * transaction, if any, to avoid a second connection.
+   * @throws Problem `unavailable` when the ledger cannot store a new key
    */
   current(
     kind: SuppressedKind,
     value: string,
     tx?: Transaction,
   ): Promise<{ hash: Uint8Array<ArrayBuffer>; keyId: string }>
-  /** The hashes of a value with every key that there ever was: a match with any of them is one. Empty while there is no key. */
+  /**
+   * Hashes a value with every key, including retired ones: a value is suppressed if any hash matches. Empty while no
+   * key exists.
+   */
   every(kind: SuppressedKind, value: string, tx?: Transaction): Promise<Uint8Array<ArrayBuffer>[]>
 }
 export interface KeyState {
@@ -31,11 +35,14 @@ export interface KeyState {
   isLost: boolean
 }
 export interface SuppressionKeys extends SuppressionHashes {
-  /** A new key hashes from now on; the old ones go on matching. */
+  /** Creates a new key for new hashes and returns its id; old keys still match. */
   rotate(now: Date): Promise<string>
   /** Newest first. */
   list(): Promise<KeyState[]>
-  /** Takes back what the ledger has and a restored database lost, or has under a former secret; returns how many keys that were. */
+  /**
+   * Restores keys from the ledger that a restored database lacks, or that it has sealed with a former secret. Returns
+   * the number of restored keys.
+   */
   restore(rows: Iterable<KeyLine>): Promise<number>
 }
 export type KeyLine = Extract<LedgerRow, { kind: 'key' }>
@@ -58,8 +65,9 @@ const hashWith = (key: Uint8Array, kind: SuppressedKind, value: string): Uint8Ar
   new Uint8Array(createHmac('sha256', key).update(`${kind}\0${value}`).digest())
 
 /**
- * The keys under which erased subjects are remembered: HMAC-SHA256 over kind, NUL, value. A key is kept sealed with the installation's
- * secret, in the database and, before its first use, in the ledger: without it a restored database would not know whom it forgot.
+ * The keys that hash erased subjects for the suppression list: HMAC-SHA256 over kind, NUL, value.
+ * A key is sealed with the installation's secret and stored in the ledger before its first use, and in the database.
+ * With only a database backup, earlier erased subjects could not be recognised.
  */
 export function createSuppressionKeys(
   db: Database,
@@ -81,14 +89,14 @@ export function createSuppressionKeys(
     })
   }
 
-  /** Asked each time: under a key that another process made a moment ago somebody may have been erased already. */
+  /** Reads the keys on every call: another process may have just created a key and erased somebody under it. */
   const loaded = async (tx?: Transaction): Promise<Opened[]> =>
     opened(tx ? await tx.$queryRawUnsafe<KeyRow[]>(allKeys) : await db.query<KeyRow>('suppression-keys', allKeys))
 
   const locked = (tx: Transaction) =>
     tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('suppression-keys'))) AS l`
 
-  /** A new key, in the ledger before it is in the database. */
+  /** Creates a key, which is in the ledger before it is in the database. */
   async function make(tx: Transaction, now: Date): Promise<Opened> {
     await assertPresentSecret(tx, secret())
     const id = newId('supk')
@@ -100,7 +108,7 @@ export function createSuppressionKeys(
     return { id, key, isRetired: false }
   }
 
-  /** Of two processes that need the first key at once, one makes it and the other finds it. */
+  /** When two processes need the first key concurrently, one creates it and the other finds it. */
   async function first(tx: Transaction): Promise<Opened> {
     await locked(tx)
     const rows = await tx.$queryRawUnsafe<KeyRow[]>(allKeys)
@@ -138,7 +146,7 @@ export function createSuppressionKeys(
       }))
     },
     async restore(rows) {
-      // One key stands in the ledger once for each secret that it was sealed with: the line that opens counts, else the last.
+      // The ledger has one line per key and secret. Prefers a line that this secret opens, otherwise the last one.
       const lines = new Map<string, KeyLine & { opens: boolean }>()
       for (const row of rows) {
         const opens = openedWith(Buffer.from(row.sealed, 'base64'), row.id) !== undefined

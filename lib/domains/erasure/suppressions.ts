@@ -2,7 +2,10 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { LedgerHash } from '#lib/stores/ledger/ledger.ts'
 import type { SuppressedKind, SuppressionHashes } from './suppression-keys.ts'
 
-/** Erased subjects, known by keyed hashes alone: imports of what they wrote and registrations of their ids are rejected. */
+/**
+ * The suppression list. Erased subjects are stored only as keyed hashes; imports of their content and registrations of
+ * their ids are rejected.
+ */
 export function suppressions(hashes: SuppressionHashes) {
   const store = (tx: Transaction, rows: readonly LedgerHash[], { runId, since }: { runId: string; since: Date }) =>
     tx.$executeRaw`
@@ -13,7 +16,7 @@ export function suppressions(hashes: SuppressionHashes) {
 
   return {
     store,
-    /** Remembers whom a run erases. Values come normalised. */
+    /** Adds the values of a run to the list. They must be normalised. */
     async add(
       tx: Transaction,
       values: readonly { kind: SuppressedKind; value: string }[],
@@ -26,16 +29,16 @@ export function suppressions(hashes: SuppressionHashes) {
       }
       await store(tx, rows, run)
     },
-    /** The run erases nobody after all. */
+    /** Removes the values of a run that erases nobody after all. */
     async forget(tx: Transaction, runId: string): Promise<void> {
       await tx.suppression.deleteMany({ where: { runId } })
     },
-    /** As the ledger keeps them. */
+    /** Returns the values of a run in the form that the ledger stores. */
     async ofRun(tx: Transaction, runId: string): Promise<LedgerHash[]> {
       return tx.$queryRaw<LedgerHash[]>`
         SELECT kind, encode(hash, 'hex') AS hash, key_id AS "keyId" FROM suppressions WHERE run_id = ${runId} ORDER BY kind, hash`
     },
-    /** Those of the values that were erased here. Inside a transaction it needs no second connection. */
+    /** Returns those of the values that were erased. Uses only the connection of the transaction. */
     async among(tx: Transaction, kind: SuppressedKind, values: readonly string[]): Promise<string[]> {
       const known = new Map<string, string>()
       for (const value of new Set(values))
@@ -46,7 +49,7 @@ export function suppressions(hashes: SuppressionHashes) {
         WHERE kind = ${kind} AND hash IN (SELECT decode(h, 'hex') FROM unnest(${[...known.keys()]}::text[]) AS h)`
       return [...new Set(found.flatMap(({ hash }) => known.get(hash) ?? []))].sort()
     },
-    /** A fresh, verified consent: the value binds nobody any more. */
+    /** Removes a value after a new, verified consent. */
     async lift(tx: Transaction, kind: SuppressedKind, value: string): Promise<void> {
       const every = await hashes.every(kind, value, tx)
       await tx.suppression.deleteMany({ where: { kind, hash: { in: every } } })

@@ -9,13 +9,16 @@ const tallied = (isGone: string) => `WITH met AS (INSERT INTO erasure_tallies (r
 
 const statements = {
   'erasure-tally': tallied('id = ANY($5::text[])'),
-  // `idOfPart`
+  // See `idOfPart`.
   'erasure-tally-of-parts': tallied(
     `(id = ANY($5::text[]) OR split_part(id, E'\\n', 1) IN (SELECT unnest($5::text[])))`,
   ),
 }
 
-/** By how much a page changes each of the counts that it tallies: what an earlier page of the run met is not counted again, what has gone since no more. */
+/**
+ * Returns how much a page changes each tallied count: ids of earlier pages are not counted again, and ids that were
+ * deleted since are subtracted.
+ */
 export async function talliedUp(
   tx: Transaction,
   runId: string,

@@ -20,8 +20,8 @@ const erase = (id: string) => test.fetch('DELETE', `/v1/knowledge/${id}`, { toke
 const list = (query = '') => test.fetch('GET', `/v1/tombstones?limit=2${query}`, { token: reader.token })
 const idsOf = ({ json }: { json: { data: { id: string }[] } }) => json.data.map(({ id }) => id)
 
-describe('tombstones (GDPR art. 19)', () => {
-  it('name what was erased of the network, oldest first, and always say where to go on', async () => {
+describe('GET /v1/tombstones (GDPR art. 19)', () => {
+  it('returns erased network units, oldest first, and always a cursor to continue', async () => {
     const empty = await list()
     expect([empty.status, empty.json.data, typeof empty.json.next_cursor]).toEqual([200, [], 'string'])
     const ids: string[] = []
@@ -38,14 +38,14 @@ describe('tombstones (GDPR art. 19)', () => {
     expect(idsOf(second)).toEqual(ids.slice(2))
     const third = await list(`&cursor=${second.json.next_cursor}`)
     expect([idsOf(third), third.json.next_cursor]).toEqual([[], second.json.next_cursor])
-    // Whoever follows later goes on from there.
+    // A later request continues from this cursor.
     const later = await contribute()
     await erase(later)
     test.clock.advance(settlingTime + 1)
     expect(idsOf(await list(`&cursor=${third.json.next_cursor}`))).toEqual([later])
   })
 
-  it('wait until no erasure that began earlier can still commit', async () => {
+  it('omits an erasure until no earlier transaction can still commit', async () => {
     const { next_cursor: cursor } = (await list()).json
     const id = await contribute()
     await erase(id)
@@ -63,7 +63,7 @@ describe('tombstones (GDPR art. 19)', () => {
     expect(all).toContain(id)
   })
 
-  it('say nothing of what only some could see, and everything of what all once could', async () => {
+  it('omits units that were never public, and returns units that were once public', async () => {
     const [hidden, org, withdrawn] = [await contribute('private'), await contribute('org'), await contribute()]
     const told = await test.fetch('PATCH', `/v1/knowledge/${withdrawn}`, {
       token: author.token,
@@ -77,7 +77,7 @@ describe('tombstones (GDPR art. 19)', () => {
     expect([ids.includes(hidden), ids.includes(org), ids.includes(withdrawn)]).toEqual([false, false, true])
   })
 
-  it('refuse a cursor that is none, and whoever comes without a token', async () => {
+  it('rejects an invalid cursor with "invalid" and a missing token with 401', async () => {
     expect((await list('&cursor=nonsense')).json.code).toBe('invalid')
     expect((await test.fetch('GET', '/v1/tombstones')).status).toBe(401)
   })

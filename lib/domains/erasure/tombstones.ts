@@ -4,16 +4,16 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { listTombstones } from './contract.ts'
 import { settlingTime } from './rules.ts'
 
-/** The list stops counting here, and says so. */
+/** The list counts up to this number. */
 const mostCounted = 1_001
-/** Where a list begins of which nothing was read yet. */
+/** Where a list starts without a cursor. */
 const beginning = { at: new Date('2000-01-01T00:00:00Z'), id: '-' }
 
 const due = `FROM erased_ids WHERE was_public AND (erased_at, id) > ($1::timestamptz, $2) AND erased_at <= $3::timestamptz`
 const selectPage = `SELECT id, erased_at ${due} ORDER BY erased_at, id LIMIT $4`
 const countRest = `SELECT count(*)::int AS n FROM (SELECT ${due} LIMIT ${mostCounted}) AS rest`
 
-/** What was erased of what others could copy, oldest first, for those who follow (GDPR art. 19). */
+/** Lists erased units and skills that others could copy, oldest first (GDPR art. 19). */
 export const tombstones = (db: Database) =>
   read(listTombstones, async ({ now }, { query: { cursor, limit } }) => {
     const after = placeOf(cursor) ?? beginning

@@ -4,23 +4,23 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 export interface RunUnderWay {
   id: string
   requestId: string | null
-  /** Where it is about a part of a project. */
+  /** Null when the run erases no part of a project. */
   projectId: string | null
   state: RunState
   stepsDone: number
   stepsTotal: number
   isStuck: boolean
   createdAt: Date
-  /** Of all of them, also those that are not given. */
+  /** Number of all runs, including those beyond the limit. */
   total: number
 }
 
-/** Whose erasures are meant: these runs, and those of parts of projects that somebody asked for, as the audit log names them. */
+/** Filter: these runs, and runs of parts of projects that this actor requested (as named in the audit log). */
 export interface WhoseRuns {
   runs: readonly string[]
   askedBy: string
 }
-/** Erasures that are not over, and those that gave up, newest first: all of them, or somebody’s; 20 at most. */
+/** Returns unfinished and failed runs, newest first, at most 20: all of them, or filtered. */
 export const runsUnderWay = (db: Database, whose?: WhoseRuns): Promise<RunUnderWay[]> =>
   db.query<RunUnderWay>(
     'runs-under-way',

@@ -58,14 +58,15 @@ export interface VerificationParts extends SubjectErasurePorts {
 }
 
 /**
- * The end of a run: every holder is searched again, by other queries than those that erased. What is found goes back to be erased;
- * when nothing is, the receipt is signed, and it, the deletion log, the fence and the run's state change together. What others write to is
- * searched once more a day later.
+ * The end of a run. Searches every data source again, with other queries than those that erased. Residue is sent back
+ * to be erased.
+ * Without residue, the receipt is signed; the receipt, the deletion log, the fence and the run's state change in one
+ * transaction. Shared stores, to which others also write, are searched again a day later.
  */
 export function runVerification(parts: VerificationParts) {
   const { db, ledger, signer, holders, holds, issuer, facts, now, interrupt } = parts
 
-  /** What is left, by holder. */
+  /** Returns the residue by data source. */
   async function searchAll(run: RunRow, { free }: Aim): Promise<Map<string, number>> {
     const found = new Map<string, number>()
     const erased = await withPages(db, run.id, { isErased: true })
@@ -86,7 +87,10 @@ export function runVerification(parts: VerificationParts) {
     return found
   }
 
-  /** The run, locked, while what was verified is what stands. A hold that was set or ended since makes it plan again. */
+  /**
+   * Locks and returns the run while the verified plan is current. Plans the run again when a hold was set or ended
+   * since then.
+   */
   async function verified(tx: Transaction, { id, planId }: RunRow): Promise<{ run: RunRow; aim: Aim } | undefined> {
     const run = await lockedRun(tx, id)
     if (run?.state !== 'verifying' || run.planId !== planId) return undefined
@@ -96,7 +100,7 @@ export function runVerification(parts: VerificationParts) {
     return undefined
   }
 
-  /** Every store was searched. */
+  /** Clears fault and waits after all stores were searched. */
   async function answered(tx: Transaction, { id, fault }: RunRow): Promise<void> {
     if (fault === null) return
     await tx.erasureRun.update({ where: { id }, data: { fault: null } })
@@ -129,7 +133,7 @@ export function runVerification(parts: VerificationParts) {
       { longest: longestSearch },
     )
 
-  /** What holders keep of a subject until the holds end; nothing where no hold keeps anything. */
+  /** Returns what data sources retain of a subject until the holds end; empty without held records. */
   async function keptWhileHeld(run: RunRow, steps: readonly StepRow[]): Promise<{ what: string; ground: string }[]> {
     if (steps.every(({ held }) => Object.keys(held).length === 0)) return []
     const kept: { what: string; ground: string }[] = []
@@ -137,7 +141,7 @@ export function runVerification(parts: VerificationParts) {
     return kept
   }
 
-  /** Holders that had something to erase or to look for in a store that others write to, past every fence. */
+  /** Returns the data sources of shared stores that had pages: others can write to these stores past every fence. */
   async function toSearchAgain(tx: Transaction, runId: string): Promise<string[]> {
     const shared = holders.filter(({ isShared }) => isShared).map(({ name }) => name)
     const where = { runId, holder: { in: shared } }
@@ -188,7 +192,7 @@ export function runVerification(parts: VerificationParts) {
       ...namedOnReceipt(scopeOf(run)),
       deleted_at: deletedAt.toISOString(),
       reason: run.reason,
-      // Every holder was asked; of a part, few have anything.
+      // All data sources were searched; for a part, the receipt lists only those that had records.
       stores: (partOf(run) ? steps.filter(({ planned }) => planned > 0) : steps).map(lineOf),
       retained: partOf(run)
         ? retainedOfPart(deletedAt, { held, beyondReach, isSearchedAgain, words })
@@ -256,7 +260,7 @@ export function runVerification(parts: VerificationParts) {
       await parts.onChange(tx, changeOf(run, steps, state, at))
     })
 
-  /** What served the run and names the subject: the ledger, the receipt and the logs keep what must be kept. */
+  /** Deletes the run's data that names the subject. The ledger, the receipt and the logs contain what must be retained. */
   async function forget(tx: Transaction, run: RunRow, at: Date): Promise<void> {
     await lowerFence(tx, run.id)
     const again = await toSearchAgain(tx, run.id)
@@ -278,7 +282,10 @@ export function runVerification(parts: VerificationParts) {
     })
   }
 
-  /** Nothing of it is repeated: what the stores remember of its pages goes. Where one does not answer, it goes after the second search. */
+  /**
+   * Deletes the stores' own data about the pages of a finished run. If a store does not answer, that happens after the
+   * second search.
+   */
   async function forgetPages(runId: string): Promise<void> {
     const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
     if (run?.state !== 'done') return
@@ -286,7 +293,7 @@ export function runVerification(parts: VerificationParts) {
       await holder.forget?.(runId).catch((error: unknown) => logFault(error, { runId, holder: holder.name }))
   }
 
-  /** A store that refuses is a failure that somebody has to mend: the run records it, and the queue tries again ever more seldom. */
+  /** A store that rejects requests needs an admin: the run records it, and the queue retries with growing intervals. */
   const noteRefusal = (runId: string, error: unknown): Promise<void> =>
     db.transaction(async (tx) => {
       const refused = refusalBy(error, 'postgresql')
@@ -296,7 +303,10 @@ export function runVerification(parts: VerificationParts) {
       await recordRefusal(tx, runId, refused, now())
     })
 
-  /** A store that cannot be searched is no failure: it is asked again however long it takes, and nothing is signed before. False where the run is over. */
+  /**
+   * An unavailable store is no failure: the search is retried however long it takes, and nothing is signed before.
+   * Returns false when the run is over.
+   */
   const wait = (runId: string, store: string): Promise<boolean> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
@@ -306,7 +316,7 @@ export function runVerification(parts: VerificationParts) {
       return true
     })
 
-  /** True while it waits for a store. */
+  /** Returns true while the run waits for a store. */
   async function search(runId: string): Promise<boolean> {
     const found = await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
@@ -322,7 +332,7 @@ export function runVerification(parts: VerificationParts) {
     interrupt('verify.before')
     const { run, aim, steps } = found
     const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
-    // Stores added their own wordings since the plan. Before the commit, so that a replay reads them.
+    // Stores may have added wordings since the plan. Written before the commit row, so that a replay reads them.
     const noted = await parts.words.noted(db.prisma, run.id)
     const commit = { kind: 'commit', id: run.receiptId, at: now().toISOString(), erased } as const
     await needing('ledger', async () => {
@@ -335,7 +345,7 @@ export function runVerification(parts: VerificationParts) {
     if (left.length > 0) await sendBack(run, new Map(left))
     else {
       const beyond = {
-        // Of the stores, the object store alone is asked.
+        // `lingering` only queries the object store.
         inStores: await needing('objects', () => parts.lingering(storesOf(steps))),
         isSearchedAgain: (await toSearchAgain(db.prisma, run.id)).length > 0,
         mentions: await findMentions(run.id),
@@ -350,7 +360,10 @@ export function runVerification(parts: VerificationParts) {
     return false
   }
 
-  /** Safe to repeat, and beside another. True while a store does not answer: nothing is signed then, and a later job is enqueued. */
+  /**
+   * Idempotent and safe to run concurrently. Returns true while a store does not answer: nothing is signed then, and a
+   * later job is enqueued.
+   */
   return async function verify(runId: string): Promise<boolean> {
     try {
       return await search(runId)
@@ -367,7 +380,7 @@ export function runVerification(parts: VerificationParts) {
   }
 }
 
-/** Stores from which something was erased. */
+/** Stores from which records were erased. */
 const storesOf = (steps: readonly StepRow[]): string[] => [
   ...new Set(steps.flatMap(({ store, planned }) => (planned > 0 ? [store] : []))),
 ]

@@ -5,7 +5,7 @@ import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { alertAfter, longestRetry, retryStoreAfter } from './run-rules.ts'
 import type { WaitingStore } from './subject-erasures.ts'
 
-/** A store that an erasure needs does not answer, or it has data and is switched off. `cause` is the `unavailable` problem. */
+/** A store that an erasure needs does not answer, or has data and is switched off. `cause` is the problem `unavailable`. */
 class StoreUnavailable extends Error {
   readonly store: string
 
@@ -16,7 +16,7 @@ class StoreUnavailable extends Error {
   }
 }
 
-/** A store that an erasure needs answers, and refuses. `cause` is the `unavailable` problem with the refusal. */
+/** A store that an erasure needs answers, but rejects requests. `cause` is the problem `unavailable` with the refusal. */
 class StoreRefused extends Error {
   readonly store: string
 
@@ -29,7 +29,11 @@ class StoreRefused extends Error {
 const isRefusal = (error: unknown): boolean => refusalOf(error) !== undefined
 const isOutage = (error: unknown): boolean => Problem.is(error, 'unavailable') && !isRefusal(error)
 
-/** Runs `work`, which needs the store. Throws `StoreRefused` where the store refuses for as long as nobody acts, and `StoreUnavailable` where `work` throws the problem `unavailable`. */
+/**
+ * Runs `work`, which needs the store.
+ * @throws StoreRefused when the store rejects requests until somebody acts
+ * @throws StoreUnavailable when `work` throws the problem `unavailable`
+ */
 export async function needing<T>(store: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -42,18 +46,24 @@ export async function needing<T>(store: string, work: () => Promise<T>): Promise
   }
 }
 
-/** The store that an error is about; undefined where the error is a failure and no outage. `otherwise`: for a problem that names no store. */
+/**
+ * Returns the unavailable store that caused the error; undefined for other failures. `otherwise`: the store for a
+ * problem that names none.
+ */
 export function unavailableStore(error: unknown, otherwise: string): string | undefined {
   if (error instanceof StoreUnavailable) return error.store
   return isOutage(error) ? otherwise : undefined
 }
-/** Why the store that an error is about refuses for as long as nobody acts; undefined for an outage and any other failure. */
+/**
+ * Returns the refusal and its store if a store rejects requests until somebody acts; undefined for an outage and other
+ * failures.
+ */
 export function refusalBy(error: unknown, otherwise: string): { store: string; refusal: StoreRefusal } | undefined {
   const cause = error instanceof StoreRefused ? error.cause : error
   const refusal = refusalOf(cause)
   return refusal && { store: error instanceof StoreRefused ? error.store : otherwise, refusal }
 }
-/** The code of a failure, as a step and a run record it. What a store names beside it follows a colon. */
+/** Returns the fault code that a step or run records. A thread id that a store reports follows after a colon. */
 export function faultOf(error: unknown): string {
   const cause = error instanceof StoreRefused || error instanceof StoreUnavailable ? error.cause : error
   const refusal = refusalOf(cause)
@@ -64,8 +74,8 @@ export function faultOf(error: unknown): string {
 }
 
 /**
- * Records that a store refuses the run, so that admins are notified; a wait for it ends. The step counts the failed attempt. The run is
- * locked.
+ * Records that a store rejects the requests of a locked run, so that admins are notified; ends the wait for it. The
+ * step counts the failed attempt.
  */
 export async function recordRefusal(
   tx: Transaction,
@@ -84,7 +94,7 @@ export async function recordRefusal(
   )
 }
 
-/** Records that the run waits for the store; returns after how many milliseconds to ask again. The run is locked. */
+/** Records that a locked run waits for the store. Returns the milliseconds until the next try. */
 export async function recordWait(tx: Transaction, runId: string, store: string, now: Date): Promise<number> {
   const [row] = await queryWithin<{ tries: number }>(
     tx,
@@ -96,10 +106,13 @@ export async function recordWait(tx: Transaction, runId: string, store: string, 
   return retryStoreAfter(row?.tries ?? 1)
 }
 
-/** How many runs ask an unavailable store. Each try may last until a time-out, and the workers have other jobs. */
+/** Number of runs that try an unavailable store. A try may last until a time-out, and the workers have other jobs. */
 const askingRuns = 3
 
-/** Whether the run leaves it to the runs that have waited longer to ask the store, one of which found it unavailable a moment ago. */
+/**
+ * Returns true when the run should not try the store now: enough runs that have waited longer try it, and it was
+ * recently unavailable.
+ */
 export async function leavesAsking(tx: Transaction, runId: string, store: string | null, now: Date): Promise<boolean> {
   const found = await queryWithin(
     tx,
@@ -113,11 +126,11 @@ export async function leavesAsking(tx: Transaction, runId: string, store: string
   return found.length > 0
 }
 
-/** These stores of the run answered again, or all of them. */
+/** Deletes the waits of the run for these stores, or all waits, because the stores answer again. */
 export const endWaits = (tx: Transaction, runId: string, stores?: readonly string[]): Promise<unknown> =>
   tx.erasureWait.deleteMany({ where: { runId, ...(stores && { store: { in: [...stores] } }) } })
 
-/** Notifies admins of stores that runs have waited for longer than {@link alertAfter}: once for each run and store, whatever it retries. */
+/** Notifies admins about stores for which runs have waited longer than {@link alertAfter}: once per run and store. */
 export const alertOfWaits = (
   db: Pick<Database, 'transaction'>,
   notify: (tx: Transaction, waiting: readonly WaitingStore[], now: Date) => Promise<void>,

@@ -5,20 +5,20 @@ import type { Part } from './document.ts'
 
 configure({ useWebWorkers: false })
 
-/** What the manifest begins with: whose document it is, of which schema. */
+/** First members of the manifest: when the document was made, and its schema version. */
 interface ArchiveHead {
   exported_at: string
   schema_version: string
 }
-/** Hears how far the archive is; what it throws ends it. */
+/** Called with the progress of the archive. An exception aborts the archive. */
 interface Watch {
   part(records: number): void
 }
 
-/** A file that stands in the archive as it is. */
+/** A file that is added to the archive unchanged. */
 export interface ArchiveFile {
   name: string
-  /** Undefined where it is gone: it is left out. */
+  /** Undefined when the file no longer exists; it is then omitted. */
   bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
 }
 
@@ -28,11 +28,11 @@ interface FileFacts {
   sha256: string
 }
 
-/** A cell says text as it is, and everything else as JSON. */
+/** Formats a CSV cell: strings unchanged, other values as JSON. */
 const cellOf = (value: unknown): string =>
   value === null || value === undefined ? '' : csvCell(typeof value === 'string' ? value : JSON.stringify(value))
 
-/** RFC 4180: the first record's members name the columns; all records of a part have the same. */
+/** RFC 4180. The columns are the members of the first record; all records of a part have the same members. */
 async function* csvOf(part: Part): AsyncGenerator<[string, number]> {
   let columns: string[] | undefined
   for await (const { lines, count } of part.pages()) {
@@ -57,7 +57,7 @@ async function* asPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<[Uint
   for await (const piece of bytes) yield [piece, 0]
 }
 
-/** A piece is asked for when the last was taken; who stops reading ends the source. */
+/** Creates a stream that requests one piece at a time. Cancelling it ends the generator. */
 function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
@@ -75,8 +75,10 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
 }
 
 /**
- * A ZIP whose files are made while they leave: each part as JSON and, where it has records, as CSV; manifest.json, which has the counts and
- * hashes, comes last, after the files that are given. A part is read twice, so its files may differ by what was erased between; the manifest says what each holds.
+ * Streams a ZIP: each part as JSON and, if it has records, as CSV, then the given files, then manifest.json with counts
+ * and hashes.
+ * A part is read twice, so its two files can differ by records that were erased meanwhile; the manifest describes each
+ * file.
  */
 export async function* zipArchive(
   head: ArchiveHead,
@@ -119,14 +121,14 @@ export async function* zipArchive(
     await zip.close()
   }
   const written = write()
-  // A fault of ours breaks the transfer off, so that nobody takes what came for the whole.
+  // An error aborts the transfer, so that no reader takes the partial archive for complete.
   written.catch((error: unknown) => writable.abort(error).catch(() => {}))
   let isWhole = false
   try {
     for await (const piece of readable) yield piece
     isWhole = true
   } finally {
-    // Who left no longer waits; what was being written ends at its next piece.
+    // After an early end, waits until the current write stops, ignoring its error.
     await (isWhole ? written : written.catch(() => {}))
   }
 }

@@ -38,7 +38,7 @@ export const exportAgent = operation({
 })
 
 const count = z.number().int()
-/** One of up to 250,000, made here: it is not walked through again on its way out. */
+/** One of up to 250,000 results, created by this server, so it is not validated again. */
 const Results = z.custom<ImportResult[]>(Array.isArray).meta({
   type: 'array',
   items: {

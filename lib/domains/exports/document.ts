@@ -1,23 +1,23 @@
 import type { Basis, Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
 
-/** What the contract promises first, and counts. */
+/** The part that the contract requires first, and whose records are counted separately. */
 export const unitsPart = 'knowledge_units'
 
-/** The beginning of every form of an export. */
+/** First members of an export in each format. */
 export interface DocumentHead {
   agent_id: string
-  /** What was stored later is not in it. */
+  /** Records that were stored later are not included. */
   exported_at: string
   schema_version: string
   scope: Basis
 }
-/** One part as it is read for one reader; may be read more than once. */
+/** One part of an export for one reader. Its pages can be read repeatedly. */
 export interface Part {
   name: string
   pages(): AsyncIterable<ExportPage>
 }
 
-/** The parts that a basis gives out: the units first, then the rest in the order of the domains. */
+/** Returns the parts that a basis includes: units first, then the others in the order of the domains. */
 export function partsOf(
   exporters: readonly (Exporter | PersonExporter)[],
   subjectId: string,
@@ -29,12 +29,12 @@ export function partsOf(
     .map((exporter) => ({ name: exporter.part, pages: () => ahead(exporter.pages(subjectId, reader)) }))
 }
 
-/** Reads the next page while this one is on its way; who stops early waits for it, and nothing goes on behind their back. */
+/** Reads the next page while the current one is sent. An early end waits for the page that is being read. */
 async function* ahead<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
   const source = pages[Symbol.asyncIterator]()
   const ask = () => {
     const asked = source.next()
-    // Whoever awaits it is told; until then it is nobody's unhandled fault.
+    // The awaiting reader gets the error; this avoids an unhandled rejection before.
     asked.catch(() => {})
     return asked
   }
@@ -51,7 +51,7 @@ async function* ahead<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** One JSON document. Its count of units follows them, because nobody knows it before. */
+/** Streams one JSON document. The count of units follows the units, because it is unknown before. */
 export async function* jsonDocument(head: DocumentHead, parts: readonly Part[]): AsyncGenerator<string> {
   const totals: Record<string, number> = {}
   yield JSON.stringify(head).slice(0, -1)
@@ -59,7 +59,7 @@ export async function* jsonDocument(head: DocumentHead, parts: readonly Part[]):
     yield `,\n${JSON.stringify(name)}:[`
     let total = 0
     for await (const { lines, count } of pages()) {
-      // A line break stands only between two records.
+      // Line breaks occur only between records.
       yield `${total === 0 ? '\n' : ',\n'}${lines.replaceAll('\n', ',\n')}`
       total += count
     }
@@ -69,7 +69,7 @@ export async function* jsonDocument(head: DocumentHead, parts: readonly Part[]):
   yield `,\n"totals":${JSON.stringify(totals)}}\n`
 }
 
-/** A header, a line for each record that names its part, and a last line with the totals. */
+/** Streams NDJSON: a header, one line per record with its part, and a last line with the totals. */
 export async function* ndjsonDocument(head: DocumentHead, parts: readonly Part[]): AsyncGenerator<string> {
   const totals: Record<string, number> = {}
   yield `${JSON.stringify(head)}\n`

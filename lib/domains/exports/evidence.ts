@@ -2,10 +2,13 @@ import type { Check } from '#lib/kernel/evidence.ts'
 
 const day = 86_400_000
 const month = 30 * day
-/** A file goes when its four hours are over; what removes it runs every few minutes. */
+/** Tolerance in milliseconds: the job that deletes expired files may be late. */
 const slack = day / 24
 
-/** Copies of one basis that people had made: how many of the last month, how long they took, and whether any outlived its term. */
+/**
+ * Checks the exports of one basis within the last month: their number, their median duration, and that none outlived
+ * its term.
+ */
 const copies = (line: Check['line'], basis: 'all' | 'provided'): Check => ({
   line,
   name: `exports.${basis}`,

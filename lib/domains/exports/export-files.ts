@@ -3,30 +3,30 @@ import { access, chmod, type FileHandle, mkdir, open, readdir, rename, rm, stat 
 import { join } from 'node:path'
 import { errorCode } from '#lib/kernel/error-code.ts'
 
-/** One attempt at preparing an export: its files are named by both, so that two attempts never write into one. */
+/** One attempt to prepare an export. File names contain both ids, so that two attempts never write to the same file. */
 export interface Attempt {
   id: string
   attempt: string
 }
 export interface FoundFile extends Attempt {
   isWhole: boolean
-  /** Milliseconds since anything was written to it, by the machine's clock. */
+  /** Milliseconds since the last write, by the machine's clock. */
   idle: number
 }
 
 const form = /^(exp_\w+)\.(att_\w+)\.(zip|part)$/
-/** How much is read at once, in bytes. */
+/** Bytes per read. */
 const piece = 256 * 1024
 
-/** What a file is by its name; undefined for what is none of ours. */
+/** Parses a file name; undefined for other files. */
 const named = (name: string): (Attempt & { isWhole: boolean }) | undefined => {
   const [, id, attempt, ending] = form.exec(name) ?? []
   return id === undefined || attempt === undefined ? undefined : { id, attempt, isWhole: ending === 'zip' }
 }
 
 /**
- * The folder of prepared exports: its owner alone reads it (700, files 600). A file is written under another name and takes its own when it
- * is whole and on the disk. What the database does not know any more is removed by whoever asks {@link list}.
+ * The folder of prepared exports, readable only by its owner (700, files 600). A file is renamed to its final name when
+ * it is complete and synced to disk. The caller of {@link list} deletes files that the database does not know.
  */
 export function exportFiles(folder: string) {
   const whole = ({ id, attempt }: Attempt) => join(folder, `${id}.${attempt}.zip`)
@@ -40,7 +40,7 @@ export function exportFiles(folder: string) {
   }
   async function* readFrom(handle: FileHandle): AsyncGenerator<Uint8Array> {
     for (;;) {
-      // A buffer of its own for each piece: the socket may still hold the one before.
+      // Each piece needs its own buffer, because the socket may still hold the previous one.
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(piece), 0, piece, null)
       if (bytesRead === 0) return
       yield buffer.subarray(0, bytesRead)
@@ -48,7 +48,10 @@ export function exportFiles(folder: string) {
   }
 
   return {
-    /** Writes the pieces as they come; the file is whole, synced and in its place when it resolves. No half of it is left where it throws. */
+    /**
+     * Writes the pieces to a file, which is complete, synced and renamed when the promise resolves. On an error, the
+     * partial file is deleted.
+     */
     async write(which: Attempt, pieces: AsyncIterable<Uint8Array>): Promise<{ bytes: number; sha256: string }> {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await chmod(folder, 0o700)
@@ -78,7 +81,7 @@ export function exportFiles(folder: string) {
         () => true,
         () => false,
       ),
-    /** The file, piece by piece; opened with the first, closed with the last or when its reader leaves. */
+    /** Reads the file piece by piece; closes it after the last piece or when the reader stops. */
     async *read(which: Attempt): AsyncGenerator<Uint8Array> {
       const handle = await open(whole(which), 'r')
       try {
@@ -87,25 +90,25 @@ export function exportFiles(folder: string) {
         await handle.close()
       }
     },
-    /** Removes what there is of an attempt; nothing happens where there is nothing. */
+    /** Deletes the files of an attempt, if any. */
     async remove(which: Attempt): Promise<void> {
       for (const file of [whole(which), unfinished(which)])
         await rm(file).catch((error: unknown) => {
           if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR') throw error
         })
     },
-    /** Every file of ours. */
+    /** Returns all export files in the folder. */
     async list(): Promise<FoundFile[]> {
       const found: FoundFile[] = []
       for (const name of await entries()) {
         const which = named(name)
         if (!which) continue
-        const info = await stat(join(folder, name)).catch(() => undefined) // gone meanwhile
+        const info = await stat(join(folder, name)).catch(() => undefined) // deleted meanwhile
         if (info) found.push({ ...which, idle: Date.now() - info.mtimeMs })
       }
       return found
     },
-    /** Names alone, for who asks whether something is left. */
+    /** Returns only the names, for the search for residue. */
     names: async (): Promise<Attempt[]> => (await entries()).flatMap((name) => named(name) ?? []),
   }
 }

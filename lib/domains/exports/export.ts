@@ -10,13 +10,13 @@ import { schemaVersion } from './rules.ts'
 
 type Format = (typeof formats)[number]
 
-/** What exports asks of domains that it does not know. */
+/** What exports need from other domains. */
 export interface ExportPorts {
-  /** Everything that gives something out; filled once all domains are connected. */
+  /** The exporters of all domains; filled once all domains are connected. */
   exporters: readonly Exporter[]
-  /** What the agent's tier allows; undefined where there is no such agent. */
+  /** Returns the quota of the agent's tier; undefined for an unknown agent. */
   quotaOf(agentId: string): Promise<{ exportsPerDay: number | null } | undefined>
-  /** Whether units name it: as their expert, as their first author, or as who validated them. */
+  /** Returns true when units name the id as their expert, first author or validator. */
   isAttributed(id: string): Promise<boolean>
 }
 
@@ -36,7 +36,10 @@ const body = (format: Format, head: DocumentHead, parts: readonly Part[]): Async
   }
 }
 
-/** An admin who answers a request also exports somebody who is no agent, and whom units name. */
+/**
+ * Returns the agent whose quota the export uses, if any. An admin can also export somebody who is not an agent but is
+ * named by units.
+ */
 async function payerOf({ quotaOf, isAttributed }: ExportPorts, { actor }: Context, agentId: string) {
   const isOwn = actor.agents.includes(agentId)
   const quota = isOwn || actor.isAdmin ? await quotaOf(agentId) : undefined

@@ -2,7 +2,7 @@ import type { Exporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** Who was given an export before: the recipients of the data (GDPR art. 15(1)(c)), this one included. */
+/** Exports who received an export before: the recipients of the data (GDPR art. 15(1)(c)), including this export. */
 export const exportExporters = (db: Database): Exporter[] => [
   {
     part: 'export_runs',
@@ -19,7 +19,7 @@ export const exportExporters = (db: Database): Exporter[] => [
         record: jsonObject({
           id: 'c.id',
           at: utc('c.at'),
-          // By its role: an admin's account is somebody else's data (art. 15(4)).
+          // Only the role, because an admin's account is personal data of somebody else (art. 15(4)).
           requested_by:
             "CASE WHEN c.requested_by = c.subject_id THEN 'itself' WHEN c.agent_id IS NULL THEN 'admin' ELSE 'owner' END",
           format: 'c.format',

@@ -30,7 +30,7 @@ const linesOf = (text: string) =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-/** Many units of some kilobytes each, as if they had been contributed. */
+/** Inserts many units of a few kilobytes each directly. */
 const fill = (agentId: string, count: number, words = 60) =>
   test.db.pool.query(
     `INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, domain, quality_score, created_at, updated_at)
@@ -40,8 +40,8 @@ const fill = (agentId: string, count: number, words = 60) =>
     [agentId, count, words, test.clock.now()],
   )
 
-describe('what an export holds', () => {
-  it('one JSON document: all units with the names of the API, their count, and everything else that is held', async () => {
+describe('the content of an export', () => {
+  it('JSON contains all units as in the API, their count, and all other records', async () => {
     const { id, token } = await test.agent()
     const ids = [await contribute(token, trace()), await contribute(token, sop({}, { visibility: 'private' }))]
     const { status, headers, json } = await exported(id, { token })
@@ -77,7 +77,7 @@ describe('what an export holds', () => {
     for (const [part, total] of Object.entries(json.totals)) expect(json[part]).toHaveLength(Number(total))
   })
 
-  it('holds no key and no hash of a token', async () => {
+  it('contains no token and no hash of a token', async () => {
     const { id, token } = await test.agent()
     const { text } = await exported(id, { token })
     expect(text).not.toContain(token)
@@ -85,7 +85,7 @@ describe('what an export holds', () => {
     expect(text).not.toMatch(/"hash"/)
   })
 
-  it('NDJSON: a header, a line for each record that names its part, and the totals; the same records as JSON', async () => {
+  it('NDJSON contains a header, a line for each record with its part, and the totals, with the same records as JSON', async () => {
     const { id, token } = await test.agent()
     await contribute(token, trace())
     await contribute(token, trace())
@@ -104,7 +104,7 @@ describe('what an export holds', () => {
     expect(lines.at(-1)).toMatchObject({ total_units: 2, totals: { knowledge_units: 2, agent: 1 } })
   })
 
-  it('ZIP: every file is as the manifest says, by count and hash; parts as JSON and as CSV', async () => {
+  it('ZIP contains each part as JSON and CSV, with the counts and hashes of the manifest', async () => {
     const { id, token } = await test.agent()
     await contribute(token, trace())
     const response = await fetch(`${test.url}/v1/export/${id}?format=zip`, {
@@ -138,7 +138,7 @@ describe('what an export holds', () => {
     expect(manifest.files['knowledge_units.csv']).toMatchObject({ records: 1 })
   })
 
-  it('no cell of a CSV is a formula, and a cell that needs it is quoted', async () => {
+  it('CSV cells are quoted where necessary and never start a formula', async () => {
     const { id, token } = await test.agent(['read', 'write'], { name: '=HYPERLINK("x","y")' })
     const response = await fetch(`${test.url}/v1/export/${id}?format=zip&scope=provided`, {
       headers: { Authorization: `Bearer ${token}` },
@@ -149,7 +149,7 @@ describe('what an export holds', () => {
     expect(csv).toContain(`${id},"'=HYPERLINK(""x"",""y"")",`)
   })
 
-  it('scope=provided leaves out what was derived; an unknown scope or format is named', async () => {
+  it('scope=provided omits derived data, and an unknown scope or format returns 422', async () => {
     const { id, token } = await test.agent()
     const other = await test.agent()
     const mine = await contribute(token, trace())
@@ -176,7 +176,7 @@ describe('what an export holds', () => {
       expect((await exported(id, { token }, query)).status).toBe(422)
   })
 
-  it('a report of mine is in my export; those on my units are counts, without who and why', async () => {
+  it("contains the agent's own reports, and only counts of reports about its units", async () => {
     const { id, token } = await test.agent()
     const other = await test.agent()
     const unit = await contribute(other.token, trace())
@@ -192,7 +192,7 @@ describe('what an export holds', () => {
     expect([theirs.text.includes('It names somebody.'), theirs.text.includes(id)]).toEqual([false, false])
   })
 
-  it('what was erased is not in it any more, but that it was', async () => {
+  it('contains the id and receipt of an erased unit, but not the unit', async () => {
     const { id, token } = await test.agent()
     const unit = await contribute(token, trace())
     const gone = await test.fetch('DELETE', `/v1/knowledge/${unit}`, { token })
@@ -203,7 +203,7 @@ describe('what an export holds', () => {
     ])
   })
 
-  it('what is stored after it began is left out', async () => {
+  it('omits units that are stored after its start', async () => {
     const { id, token } = await test.agent()
     await contribute(token, trace())
     await test.db.pool.query("UPDATE units SET created_at = created_at + interval '1 second' WHERE agent_id = $1", [id])
@@ -211,8 +211,8 @@ describe('what an export holds', () => {
   })
 })
 
-describe('who may have it', () => {
-  it('itself, its owner and an admin; for all others there is no such agent, whether there is or not', async () => {
+describe('access to an export', () => {
+  it('is granted to the agent, its owner and admins; all others get the same 404 as for an unknown agent', async () => {
     const owner = await signedIn(test)
     const mine = await issuedAgent(test, ['read'], { owner })
     const sibling = await issuedAgent(test, ['read'], { owner })
@@ -232,7 +232,7 @@ describe('who may have it', () => {
     expect((await exported('nobody-at-all', admin)).status).toBe(404)
   })
 
-  it('a revoked token is refused on the next request', async () => {
+  it('is rejected with token_revoked for a revoked token', async () => {
     const { id, token } = await test.agent()
     await test.db.prisma.token.updateMany({
       where: { agentId: id },
@@ -241,7 +241,7 @@ describe('who may have it', () => {
     expect((await exported(id, { token })).json.code).toBe('token_revoked')
   })
 
-  it('it is audited with its form and basis, before the first byte', async () => {
+  it('is audited with format and scope', async () => {
     const { id, token } = await test.agent()
     await exported(id, { token }, '?format=ndjson&scope=provided')
     const { rows } = await test.db.pool.query(
@@ -258,7 +258,7 @@ describe('who may have it', () => {
     ])
   })
 
-  it('an address in the log is its user’s: an owner who came later does not learn it', async () => {
+  it("the owner's export omits IP addresses of the agent's audit entries", async () => {
     const owner = await signedIn(test)
     const { id, token } = await issuedAgent(test, ['read', 'write'], { owner })
     await contribute(token, trace())
@@ -267,8 +267,8 @@ describe('who may have it', () => {
   })
 })
 
-describe('units attributed to it', () => {
-  it('those that name it as their expert are in it, where it may read them; a name that anybody can take opens nothing', async () => {
+describe('units attributed to an agent', () => {
+  it('units that name it as their expert are included if it can read them, and admins get all of them', async () => {
     const expert = await issuedAgent(test, ['read', 'write'])
     const author = await test.agent()
     const ids: Record<string, string> = {}
@@ -285,7 +285,7 @@ describe('units attributed to it', () => {
     expect(await idsOf(expert)).toEqual([])
   })
 
-  it('a unit that says it was validated by it is referred to by its id, as far as the reader sees it; portability leaves it out', async () => {
+  it('units that name it as a validator are listed as references if the reader can see them, except with scope=provided', async () => {
     const named = await issuedAgent(test, ['read', 'write'])
     const author = await test.agent()
     const ids: Record<string, string> = {}
@@ -310,7 +310,7 @@ describe('units attributed to it', () => {
     expect(await referencesOf(named)).toEqual([])
   })
 
-  it('an admin exports somebody who is no agent and whom a unit names as who validated it', async () => {
+  it('an admin can export a validator who is not an agent', async () => {
     const author = await test.agent()
     const id = await contribute(author.token, trace({}, { validated_by: ['Dr Grace Murray'] }))
     const { status, json } = await exported(encodeURIComponent('Dr Grace Murray'), await signedIn(test, 'admin'))
@@ -318,7 +318,7 @@ describe('units attributed to it', () => {
     expect((await exported('Dr%20Nobody', await signedIn(test, 'admin'))).status).toBe(404)
   })
 
-  it('an admin exports an expert who is no agent', async () => {
+  it('an admin can export an expert who is not an agent', async () => {
     const author = await test.agent()
     const id = await contribute(
       author.token,
@@ -329,8 +329,8 @@ describe('units attributed to it', () => {
   })
 })
 
-describe('exports a day', () => {
-  it('are not spent by a HEAD, which is refused and notes nothing', async () => {
+describe('the daily export quota', () => {
+  it('is not used by a HEAD request, which returns 405', async () => {
     const { id, token } = await issuedAgent(test, ['read'])
     const told = await test.fetch('HEAD', `/v1/export/${id}`, { token })
     expect([told.status, told.headers.get('allow')]).toEqual([405, 'GET'])
@@ -340,7 +340,7 @@ describe('exports a day', () => {
     expect([got.status, got.headers.get('kp-schema-version')]).toEqual([200, 'v1'])
   })
 
-  it('are an agent’s whose processing is restricted, too (GDPR art. 18 takes no access away)', async () => {
+  it('a restricted agent can still export (GDPR art. 18)', async () => {
     const { id, token } = await test.agent()
     const unit = await contribute(token, trace())
     await test.db.prisma.agent.update({ where: { id }, data: { restrictedAt: test.clock.now() } })
@@ -349,7 +349,7 @@ describe('exports a day', () => {
     expect([status, json.knowledge_units.map((one: { id: string }) => one.id)]).toEqual([200, [unit]])
   })
 
-  it('are exact under concurrency, count for the agent whoever asks, and start anew at midnight UTC', async () => {
+  it('is exact for concurrent requests, counts for the agent whether it or its owner asks, and resets at midnight UTC', async () => {
     const owner = await signedIn(test)
     const { id, token } = await issuedAgent(test, ['read'], { owner })
     const answers = await Promise.all(
@@ -366,7 +366,7 @@ describe('exports a day', () => {
     expect((await exported(id, { token })).status).toBe(200)
   })
 
-  it('are 100 for pro and without limit for enterprise; a refusal for the quota revokes no token', async () => {
+  it('is 100 for pro and unlimited for enterprise, and exceeding it revokes no token', async () => {
     const pro = await issuedAgent(test, ['read'], { tier: 'pro' })
     const noted = (agentId: string, count: number) =>
       test.db.prisma.exportRun.createMany({
@@ -391,7 +391,7 @@ describe('exports a day', () => {
 
 describe('a large export', () => {
   let large: Issued
-  /** The same installation, with a short time limit for clients that stop reading. */
+  /** The same installation, with a short timeout for clients that stop reading. */
   let impatient: TestApp
   beforeAll(async () => {
     const database = { ownerUrl: test.ownerUrl, appUrl: test.app.env.DATABASE_URL ?? '', drop: async () => {} }
@@ -403,10 +403,10 @@ describe('a large export', () => {
   })
   afterAll(() => impatient?.close())
 
-  it('holds no more than a few of its pages: 20,000 units pass through, and it is whole', async () => {
+  it('streams 20,000 units with constant memory', async () => {
     setFlagsFromString('--expose-gc')
     const gc = z.function({ input: [], output: z.void() }).implement(runInNewContext('gc'))
-    // The second ends the sweep of the first, which other threads do in their own time.
+    // The second run completes the sweep of the first, which other threads may still execute.
     const held = () => {
       gc()
       gc()
@@ -426,7 +426,7 @@ describe('a large export', () => {
     expect(breaks).toBeGreaterThan(20_000)
     expect(bytes).toBeGreaterThan(40 * 2 ** 20)
     expect(samples.length).toBeGreaterThan(5)
-    // Against the smallest sample: what earlier tests left may be released meanwhile.
+    // Compared with the smallest sample, because memory of earlier tests may be released meanwhile.
     expect(Math.max(...samples) - Math.min(...samples)).toBeLessThan(16 * 2 ** 20)
   })
 
@@ -439,7 +439,7 @@ describe('a large export', () => {
     response.on('error', () => {})
     return { request, response }
   }
-  /** Autovacuum may work meanwhile. */
+  /** Autovacuum is ignored. */
   const isIdle = async ({ db: { pool } } = test) => {
     const { rows } = await test.db.pool.query(
       "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'",
@@ -448,7 +448,7 @@ describe('a large export', () => {
   }
 
   it.each(['json', 'zip'])(
-    '%s: a client that stands still holds no connection of the database meanwhile, and is let go',
+    '%s: a client that stops reading holds no database connection, and is disconnected after a timeout',
     async (format) => {
       const { id, token } = large
       const before = await impatient.connections()
@@ -461,7 +461,7 @@ describe('a large export', () => {
     },
   )
 
-  it.each(['json', 'zip'])('%s: a client that leaves ends it', async (format) => {
+  it.each(['json', 'zip'])('%s: a client that disconnects ends the export', async (format) => {
     const { id, token } = large
     const before = await test.connections()
     const { request } = await begun(`${id}?format=${format}`, token)
@@ -469,7 +469,7 @@ describe('a large export', () => {
     await vi.waitUntil(async () => (await test.connections()) <= before && (await isIdle()), 120_000)
   })
 
-  it('goes on while units are erased: it holds what was there when it came to it, and says how many', async () => {
+  it('omits units that are erased before they are read, and counts only the included ones', async () => {
     const { id, token } = large
     const { rows } = await test.db.pool.query<{ id: string }>(
       'SELECT id FROM units WHERE agent_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1',

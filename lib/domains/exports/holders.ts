@@ -5,22 +5,22 @@ import type { PreparedExport } from '../../../generated/prisma/client.ts'
 import type { Attempt } from './export-files.ts'
 import { type PreparedPorts, prepareAnew, tellOf } from './prepared.ts'
 
-/** An attempt as an item: what was prepared before the erasure is another item than what is prepared after it. */
+/** An item is an attempt, so that an export prepared after the erasure is a different item. */
 const itemOf = ({ id, attempt }: { id: string; attempt: string | null }): string => `${id}.${attempt ?? '-'}`
 const attemptOf = (item: string): Attempt => {
   const [id = '', attempt = ''] = item.split('.')
   return { id, attempt }
 }
 
-/** What exports ask of domains that they do not know, so as to find the files with records of what is to go. */
+/** What exports need from other domains to find the files that contain records to erase. */
 export interface RecordedPorts {
-  /** People and agents of whom records go with a part of a project, or with a subject's own. */
+  /** Returns the people and agents whose records are erased with a part of a project or with a subject. */
   recordedOf(
     tx: Transaction,
     scope: { part: Part } | { subject: Subject },
   ): Promise<{ accounts: readonly string[]; agents: readonly string[] }>
 }
-/** The agent that contributed a record. */
+/** Returns the agent that contributed a record. */
 async function contributorOf(scope: { unit: string } | { skill: string }, tx: Transaction): Promise<string[]> {
   const record = 'unit' in scope ? scope.unit : scope.skill
   const rows = await tx.$queryRaw<{ agent_id: string }[]>`SELECT agent_id FROM agent_records WHERE id = ${record}`
@@ -29,8 +29,8 @@ async function contributorOf(scope: { unit: string } | { skill: string }, tx: Tr
 const accountOf = (scope: Scope): string | null => ('subject' in scope ? scope.subject.account : null)
 
 /**
- * Prepared exports: file and row. Those of an account that is erased go; of another's those that hold records of what is erased: a file that
- * is whole is removed, and one that is being written begins again, after the erasure, without them.
+ * Prepared exports: file and row. Exports of an erased account are deleted. For other accounts, a finished file with
+ * erased records is deleted, and one that is being written starts again without them.
  */
 export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock: { now(): Date } }): DataHolder {
   const { db, files, clock } = ports
@@ -76,7 +76,7 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
         ? await ports.recordedOf(tx, scope)
         : { accounts: [], agents: await contributorOf(scope, tx) }
       const own = 'subject' in scope ? scope.subject : { account: null, agents: [] }
-      // One that is about to begin waits for a unit's erasure, so that it cannot read what goes.
+      // Locks exports that are about to start until the unit is erased, so that they cannot read it.
       if (!isRun)
         await tx.$executeRaw`SELECT 1 FROM prepared_exports p JOIN agents a ON a.owner_id = p.account_id
           WHERE a.id = ANY(${agents}) AND p.state IN ('queued', 'running', 'ready') FOR UPDATE OF p`
@@ -99,7 +99,7 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
       }
       return erased
     },
-    /** By the names in the folder as well as by the rows. */
+    /** Searches by the names in the folder and by the rows. */
     async residue(scope, items) {
       const wanted = new Set(items)
       const left = (await files.names()).filter((file) => wanted.has(itemOf(file))).length
@@ -114,19 +114,19 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
   }
 }
 
-/** An agent may be called what an account is called, so an id counts together with its kind. */
+/** An agent's id can equal an account id, so an id is matched together with its kind. */
 const isOf = `(x.subject_kind = 'agent' AND x.subject_id = ANY($1::text[]) OR x.subject_kind = 'account' AND x.subject_id = $2)`
-/** Who asked is named as in the audit log, where no agent's id has a colon. */
+/** The requester is stored as in the audit log, where no agent id contains a colon. */
 const isBy = 'x.requested_by = ANY($3::text[])'
 const valuesOf = ({ account, agents }: Subject): unknown[] => [
   [...agents],
   account,
   [...agents, ...(account === null ? [] : [`user:${account}`])],
 ]
-/** In place of who asked for an export and was erased since; an agent could be called `erased`. */
+/** Replaces an erased requester. An agent could be called `erased`, but its id has no colon. */
 const erasedActor = 'system:erased'
 
-/** Who was given an export of whom. Those of a subject go with it. */
+/** Records of exports: who received an export about whom. Records about a subject are erased with it. */
 export const exportRunsHolder = (db: Database): DataHolder => ({
   name: 'exports.runs',
   store: 'postgresql',
@@ -154,7 +154,7 @@ export const exportRunsHolder = (db: Database): DataHolder => ({
     )
     return { items: found.map(({ id }) => id).sort(), held: {} }
   },
-  /** A note about somebody else's export stays theirs, without who asked for it. */
+  /** A record about somebody else's export remains, without the erased requester. */
   async erase(scope, items, tx) {
     if (!('subject' in scope)) return 0
     const [agents, account, actors] = valuesOf(scope.subject)
@@ -172,7 +172,7 @@ export const exportRunsHolder = (db: Database): DataHolder => ({
     )
     return gone.length + blanked.length
   },
-  /** By the agent in whose quota they count, too. */
+  /** Also searches by the agent whose quota counted the export. */
   async residue(scope) {
     if (!('subject' in scope)) return 0
     const [row] = await db.query<{ n: number }>(

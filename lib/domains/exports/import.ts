@@ -11,20 +11,26 @@ import { jsonSplitter, ndjsonSplitter, type Piece } from './split.ts'
 
 export interface ImportPorts {
   importers: readonly Importer[]
-  /** Those of the ids that were erased here. */
+  /** Returns those of the ids that were erased here. */
   erasedOf(ids: readonly string[]): Promise<readonly string[]>
 }
 
-/** Records of one transaction at most, and bytes that they came in. */
+/** Maximum number of records and of their bytes per transaction. */
 const batchLimits = { records: 250, bytes: 4 * 2 ** 20 }
 
-/** So many refusals of content are each counted before anything after them is stored; those after them with the next batch. */
+/**
+ * The first rejections of content are counted one by one before later records are stored; further ones are counted with
+ * the next batch.
+ */
 const countedAtOnce = 3
 
-/** Bytes of a record around its unit, which an export writes with more blanks than it was sent with. */
+/** Bytes around the unit in an exported record, and for the additional white space of an export. */
 const wrapping = 64 * 1024
 
-/** Who imports: an agent, with a token. */
+/**
+ * Returns the importing agent, which must use a token.
+ * @throws Problem `forbidden`
+ */
 function importingOf(ctx: Context): Importing {
   const [author] = ctx.actor.agents
   if (ctx.actor.kind !== 'agent' || author === undefined || ctx.actor.organisationId === undefined)
@@ -32,7 +38,10 @@ function importingOf(ctx: Context): Importing {
   return { author, organisationId: ctx.actor.organisationId, ctx }
 }
 
-/** The bytes, until they are too many. */
+/**
+ * Passes the bytes on and limits their number.
+ * @throws Problem `too_large`
+ */
 async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let size = 0
   try {
@@ -56,13 +65,13 @@ const failed = (id: string | null, problem: Problem): ImportResult => {
   const detail = issue ? `${issue.path.join('.')}: ${issue.message}` : problem.detail
   return { id, status: 'failed', code: problem.code, ...(detail !== undefined && { detail }) }
 }
-/** The id as the document names it, of a record that may be anything. */
+/** Returns the id of a record of unknown shape. */
 const idOf = (record: unknown): string | null =>
   typeof record === 'object' && record !== null && 'id' in record && typeof record.id === 'string'
     ? record.id.slice(0, 200)
     : null
 
-/** One import under way: what came, what waits to be stored, and what became of everything. */
+/** The state of one import: received records, the batch to store, and the results. */
 function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
   const byPart = new Map(importers.map((importer) => [importer.part, importer]))
   const results: ImportResult[] = []
@@ -110,7 +119,7 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
       )
     })
   }
-  /** Hands over what waits, once the batch before is stored: the next is prepared while PostgreSQL stores this one. */
+  /** Starts to store the current batch after the previous one is stored. Meanwhile, the next batch is prepared. */
   async function flush(): Promise<void> {
     const [batch, refusals] = [waiting, refused]
     waiting = []
@@ -118,7 +127,7 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
     refused = []
     await storing
     if (batch.length + refusals.length > 0) storing = store(batch, refusals)
-    // It is awaited with the next batch or at the end.
+    // Awaited with the next batch or at the end.
     storing.catch(() => {})
   }
 
@@ -152,7 +161,10 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
       refusedSoFar++
     }
   }
-  /** Whether what waits is a batch. What follows the first refusals is stored after they were counted: it may be held for review. */
+  /**
+   * Returns true when the batch should be stored. Records after the first rejections wait until these are counted,
+   * because they may be quarantined for review.
+   */
   const isBatch = (): boolean =>
     waiting.length >= batchLimits.records ||
     waitingBytes >= batchLimits.bytes ||
@@ -172,7 +184,7 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
           'too_large',
           `At most ${importLimits.items.toLocaleString('en')} items are taken in one import.`,
         )
-      // Before it is known whose document it is nothing is taken: who was erased here does not come back by the order of its members.
+      // Records are rejected before agent_id is known, so that an erased subject cannot return through the order of members.
       if (typeof head.agent_id !== 'string')
         throw new Problem('invalid', {
           detail:
@@ -184,12 +196,15 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
       else if (importer) takeRecord(importer, piece)
       if (isBatch()) await flush()
     },
-    /** Stores what still waits. */
+    /** Stores the remaining records. */
     async drain(): Promise<void> {
       await flush()
       await storing
     },
-    /** What the document says of itself that is not so. */
+    /**
+     * Rejects a document whose count of units is wrong, or that is no export.
+     * @throws Problem `invalid`
+     */
     refuseLies(): void {
       const { total_units: total } = head
       if (total !== undefined && total !== units)
@@ -214,7 +229,7 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
   }
 }
 
-/** The same refusal, which also says what was stored before and stays. */
+/** Adds to the problem how many records were stored and remain. */
 function withCounts(error: unknown, { received, stored, known, failed }: ImportReport): unknown {
   if (!Problem.is(error) || received === 0) return error
   const { code, detail, issues, headers, extensions, cause } = error
@@ -226,7 +241,7 @@ function withCounts(error: unknown, { received, stored, known, failed }: ImportR
   })
 }
 
-/** Results that a repeated answer still has. */
+/** Maximum number of results in the stored response for idempotent repetition. */
 const keptResults = 1_000
 
 export const documentImport = (ports: ImportPorts) =>

@@ -29,7 +29,7 @@ interface Document {
 }
 let made = 0
 const unitId = (): string => `kp:trace:imported-${++made}`
-/** A document of another registry with so many traces. */
+/** Returns a document of another registry with this many traces. */
 function documentOf(count: number, author = 'somebody-there'): Document {
   const units = Array.from({ length: count }, () => {
     const id = unitId()
@@ -60,9 +60,9 @@ const ndjsonOf = ({ knowledge_units, total_units, ...head }: Document): string =
 const ndjson = { 'Content-Type': 'application/x-ndjson' }
 const unitsOf = async (agentId: string): Promise<number> => to.db.prisma.unit.count({ where: { agentId } })
 
-describe('from one registry to another', () => {
+describe('import of an export', () => {
   it.each(['json', 'ndjson'])(
-    '%s: units keep their ids and content, get this registry’s quality, and name who wrote them',
+    '%s: units keep their ids and content, get the quality of this registry, and name their first author',
     async (format) => {
       const writer = await from.agent()
       for (const unit of [trace({}, { visibility: 'private' }), pattern(), sop({}, { visibility: 'org' })])
@@ -110,7 +110,7 @@ describe('from one registry to another', () => {
     },
   )
 
-  it('skills come with their files; the same again is known, another of that name is refused', async () => {
+  it('skills are imported with their files, are known when repeated, and are rejected when the name is taken', async () => {
     const writer = await from.agent()
     const skill_md = '---\nname: tidy-up\ndescription: Puts things where they belong.\n---\n\nPut each thing back.\n'
     const sent = { skill_md, files: [{ path: 'notes/list.md', content: '# What belongs where\n' }] }
@@ -132,7 +132,7 @@ describe('from one registry to another', () => {
     ])
   })
 
-  it('every unit that was stored has its audit entry, and the whole has one', async () => {
+  it('each stored unit has an audit entry, and the import has one', async () => {
     const { id, token } = await to.agent()
     const document = documentOf(3)
     await imported(token, document)
@@ -148,7 +148,7 @@ describe('from one registry to another', () => {
     expect(rows[0].details).toMatchObject({ received: 3, stored: 3, known: 0, failed: 0 })
   })
 
-  it('the first author finds it in their own export here; whoever only took the name finds nothing private', async () => {
+  it("the first author's export contains imported network units, but no private ones", async () => {
     const { token } = await to.agent()
     const author = await issuedAgent(to, ['read'])
     const document = documentOf(2, author.id)
@@ -159,8 +159,8 @@ describe('from one registry to another', () => {
   })
 })
 
-describe('who may import', () => {
-  it('an agent that may write; nobody else, and nothing of the body is read for them', async () => {
+describe('access to import', () => {
+  it('is granted to agents with write scope only, and others are rejected before the body is read', async () => {
     const body = documentOf(1)
     const reading = await issuedAgent(to, ['read'])
     const person = await signedIn(to)
@@ -173,14 +173,14 @@ describe('who may import', () => {
     expect((await imported(token, body, { 'Content-Type': 'text/csv' })).status).toBe(415)
   })
 
-  it('counts as one write, however much it brings', async () => {
+  it('counts as one write regardless of the number of items', async () => {
     const { token } = await to.agent()
     const { headers } = await imported(token, documentOf(40))
     expect(headers.get('x-ratelimit-remaining')).toBe('29')
   })
 })
 
-describe('what is not taken', () => {
+describe('rejected items', () => {
   const outcome = async (change: (unit: Item & Record<string, unknown>) => void) => {
     const { token } = await to.agent()
     const document = documentOf(3)
@@ -223,7 +223,7 @@ describe('what is not taken', () => {
       'malformed_json',
       /deeper/,
     ],
-  ])('%s fails alone, and is named', async (_, change, code, detail) => {
+  ])('%s fails only this item, with its code and reason', async (_, change, code, detail) => {
     const { status, code: said, detail: why } = await outcome(change)
     expect([status, said]).toEqual(['failed', code])
     expect(why).toMatch(detail)
@@ -235,7 +235,7 @@ describe('what is not taken', () => {
   const heldOf = async (agentId: string) =>
     (await to.db.prisma.unit.findMany({ where: { agentId, quarantinedAt: { not: null } } })).map(({ id }) => id).sort()
 
-  it('refused content is counted: the third holds what comes after it, and not what came before', async () => {
+  it('the third rejection of content quarantines the items after it, but not those before it', async () => {
     const { id, token } = await to.agent()
     const document = documentOf(8)
     reject(document, 1, 3, 5)
@@ -255,7 +255,7 @@ describe('what is not taken', () => {
     expect((await to.fetch('GET', `/v1/knowledge/${idAt(7)}`, stranger)).status).toBe(404)
   })
 
-  it('two refusals hold nothing; hundreds are all counted', async () => {
+  it('two rejections quarantine nothing, and hundreds are all counted', async () => {
     const [few, many] = [await to.agent(), await to.agent()]
     const document = documentOf(4)
     reject(document, 0, 1)
@@ -268,7 +268,7 @@ describe('what is not taken', () => {
     expect(await heldOf(many.id)).toEqual([large.knowledge_units[599]?.id])
   })
 
-  it('refused skills count, too', async () => {
+  it('rejected skills are counted as well', async () => {
     const { id, token } = await to.agent()
     const skill = (n: number, body: string) => ({
       id: `kp:skill:refused-${n}`,
@@ -283,7 +283,7 @@ describe('what is not taken', () => {
     expect(await to.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(3)
   })
 
-  it('an id that is in use with other content stays as it was; with the same it is known, to those who may read it', async () => {
+  it('an existing id with other content fails, and with the same content is known to callers who can read it', async () => {
     const [owner, other] = [await to.agent(), await to.agent()]
     const document = documentOf(2)
     const [shared, hidden] = document.knowledge_units
@@ -303,7 +303,7 @@ describe('what is not taken', () => {
     expect(data.unit.task.objective).toBe('Find out why the build is slow')
   })
 
-  it('an id that comes twice: the first is taken, the second fails', async () => {
+  it('an id that occurs twice is stored once, and the second one fails with conflict', async () => {
     const { token } = await to.agent()
     const document = documentOf(600)
     const [first] = document.knowledge_units
@@ -317,7 +317,7 @@ describe('what is not taken', () => {
     ])
   })
 
-  it('a unit that was erased here does not come back, the rest does', async () => {
+  it('a unit that was erased here fails with erased, and the others are stored', async () => {
     const { id, token } = await to.agent()
     const document = documentOf(3)
     await imported(token, document)
@@ -332,7 +332,7 @@ describe('what is not taken', () => {
     expect(await unitsOf(id)).toBe(2)
   })
 
-  it('a document of somebody who was erased here is refused, and so are units that they wrote', async () => {
+  it('a document of an erased author is rejected with 410, and single units of an erased author fail', async () => {
     const erase = (id: string) =>
       to.db.prisma.erasedId.create({ data: { id, receiptId: 'rcp_test', erasedAt: to.clock.now() } })
     const { id, token } = await to.agent()
@@ -355,14 +355,14 @@ describe('what is not taken', () => {
       total_units: 2,
       knowledge_units: [ofExpert('erased-author'), ofExpert('expert-8')],
     }
-    // The expert of an SOP is a name in somebody else's record, and may be anybody's.
+    // The expert of an SOP is only a name in a record of somebody else, and not verifiably the erased person.
     expect((await imported(token, sops)).json.data.results).toMatchObject([
       { id: 'kp:sop:of-erased-author', status: 'stored' },
       { id: 'kp:sop:of-expert-8', status: 'stored' },
     ])
   })
 
-  it('a document that says whose it is only after its records, or never: nothing of it is taken', async () => {
+  it('a document without agent_id before its records is rejected and nothing is stored', async () => {
     const { id, token } = await to.agent()
     const document = documentOf(3, 'somebody-else')
     const { agent_id, ...rest } = document
@@ -386,8 +386,8 @@ describe('what is not taken', () => {
   })
 })
 
-describe('a document that is not what it says', () => {
-  it('lies about its count: a fault, which says that what was stored stays', async () => {
+describe('an invalid document', () => {
+  it('a wrong total_units returns 422 with the number of stored items, which remain', async () => {
     const { id, token } = await to.agent()
     for (const lie of [2, 4, '3', null]) {
       const { status, json } = await imported(token, { ...documentOf(3), total_units: lie })
@@ -404,7 +404,7 @@ describe('a document that is not what it says', () => {
     expect([lying.status, lying.json.import.stored]).toEqual([422, 3])
   })
 
-  it('breaks in the middle: says what was stored; sending it whole stores the rest', async () => {
+  it('a truncated document returns 400 with the number of stored items, and repeating the import stores the rest', async () => {
     const { id, token } = await to.agent()
     const document = documentOf(700)
     const text = JSON.stringify(document)
@@ -423,12 +423,12 @@ describe('a document that is not what it says', () => {
     ['empty', '', 400],
     ['no export', '{"some":1}', 422],
     ['of a schema that is not known', '{"agent_id":"a","schema_version":"v9"}', 422],
-  ])('is %s: refused', async (_, body, status) => {
+  ])('a document (%s) is rejected', async (_, body, status) => {
     const { token } = await to.agent()
     expect((await imported(token, body)).status).toBe(status)
   })
 
-  it('a record that is not UTF-8 fails alone', async () => {
+  it('a record that is not UTF-8 fails, and the other records are stored', async () => {
     const { token } = await to.agent()
     const text = Buffer.from(JSON.stringify(documentOf(2)).replace('Find out', 'Find~out'), 'latin1')
     text[text.indexOf('~')] = 0xff
@@ -439,8 +439,8 @@ describe('a document that is not what it says', () => {
   })
 })
 
-describe('a client that leaves or stands still', () => {
-  /** The same installation, with a short time limit for uploads that stop. */
+describe('a client that disconnects or stops sending', () => {
+  /** The same installation, with a short timeout for uploads that stop. */
   let impatient: TestApp
   const patience = 4_000
   beforeAll(async () => {
@@ -465,7 +465,7 @@ describe('a client that leaves or stands still', () => {
     await new Promise((written) => sent.write(text.slice(0, text.length / 2), written))
     return sent
   }
-  it('leaves: what came whole is stored, and nothing waits', async () => {
+  it('disconnects: complete records are stored, and no database connection remains in use', async () => {
     const { id, token } = await to.agent()
     const sent = await half(token, documentOf(600))
     // A full batch is stored while the rest is still expected.
@@ -474,7 +474,7 @@ describe('a client that leaves or stands still', () => {
     await vi.waitUntil(async () => (await unitsOf(id)) > 250 && to.db.pool.idleCount === to.db.pool.totalCount, 120_000)
   })
 
-  it('stands still: it is told what was stored, and its connection ends', async () => {
+  it('stops sending: it gets an error with the number of stored items, and its connection is closed', async () => {
     const { id, token } = await to.agent()
     const before = await impatient.connections()
     const sent = await half(token, documentOf(400), impatient)
@@ -486,7 +486,7 @@ describe('a client that leaves or stands still', () => {
     await vi.waitUntil(async () => (await impatient.connections()) <= before, 120_000)
   })
 
-  it('is slow and moves: it may take longer than anybody who stands still', async () => {
+  it('sends slowly: the import succeeds, although it takes longer than the timeout', async () => {
     const { token } = await to.agent()
     const text = JSON.stringify(documentOf(10))
     const sent = request(`${impatient.url}/v1/import`, {
@@ -495,7 +495,7 @@ describe('a client that leaves or stands still', () => {
       agent: false,
     })
     const answered = once(sent, 'response')
-    // In all it takes longer than the limit; each pause is an eighth of the limit.
+    // The total time exceeds the timeout; each pause is an eighth of it.
     const pieces = 10
     for (let n = 0; n < pieces; n++) {
       sent.write(text.slice((text.length * n) / pieces, (text.length * (n + 1)) / pieces))
@@ -508,8 +508,8 @@ describe('a client that leaves or stands still', () => {
   })
 })
 
-describe('an Idempotency-Key', () => {
-  it('answers a repetition without importing again; while it runs, another is refused; a refused one gives the key back', async () => {
+describe('an Idempotency-Key of an import', () => {
+  it('replays the response, rejects concurrent and different requests, and is released by a failed import', async () => {
     const { id, token } = await to.agent()
     const [body, key] = [JSON.stringify(documentOf(300)), { 'Idempotency-Key': 'import-1' }]
     const answers = await Promise.all([imported(token, body, key), imported(token, body, key)])
@@ -519,7 +519,7 @@ describe('an Idempotency-Key', () => {
     const again = await imported(token, body, key)
     expect([again.headers.get('idempotency-replayed'), again.json]).toEqual(['true', first?.json])
     expect((await imported(token, documentOf(2), key)).json.code).toBe('idempotency_mismatch')
-    // Of the same length, and other bytes.
+    // The same length with different bytes.
     expect((await imported(token, `${body.slice(0, -1)} `, key)).json.code).toBe('idempotency_mismatch')
     const other = { 'Idempotency-Key': 'import-2' }
     expect((await imported(token, body.slice(0, -10), other)).status).toBe(400)
@@ -527,7 +527,7 @@ describe('an Idempotency-Key', () => {
     expect(await unitsOf(id)).toBe(300)
   })
 
-  it('of a process that ended in the middle is free again after an hour', async () => {
+  it('is released after an hour when its process ended during the import', async () => {
     const { token } = await to.agent()
     const key = { 'Idempotency-Key': 'import-3' }
     const body = documentOf(1)

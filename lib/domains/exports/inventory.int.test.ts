@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Tables that hold nothing of anybody, each with the reason. Whatever is not here is a holder's, or named beside. */
+/** Tables without personal data, each with the reason. All other tables must belong to a data source or to retained records. */
 const impersonal: Record<string, string> = {
   _prisma_migrations: 'names of migrations',
   signing_keys: 'keys of the installation',
@@ -32,8 +32,8 @@ const contribute = async (token: string, unit: unknown): Promise<void> => {
   if (status !== 201) throw new Error(text)
 }
 
-describe('no table with personal data is missing', () => {
-  it('every table is a holder’s, or kept beside with its ground, or on the list of those that hold nothing of anybody', async () => {
+describe('the inventory covers all tables and sources', () => {
+  it('each table belongs to a data source or to retained records, or is listed as impersonal', async () => {
     const { rows } = await test.db.pool.query<{ name: string }>(
       "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1",
     )
@@ -43,7 +43,7 @@ describe('no table with personal data is missing', () => {
     expect([...new Set(named), ...Object.keys(impersonal)].sort()).toEqual(rows.map(({ name }) => name))
   })
 
-  it('every holder and everything kept beside is in the answer, in words: what, why, on which basis, how long, where', async () => {
+  it('the response describes each data source and all retained records: what, why, basis, period and location', async () => {
     const { json } = await inventory(person)
     expect(json.data.map(({ holder }: { holder: string }) => holder)).toEqual(test.app.holders.map(({ name }) => name))
     expect(json.kept_beside.map(({ name }: { name: string }) => name)).toEqual(test.app.kept.map(({ name }) => name))
@@ -54,15 +54,15 @@ describe('no table with personal data is missing', () => {
           field,
           true,
         ])
-    // What becomes of it is the receipt's to say.
+    // The receipt describes the effect of an erasure, not the inventory.
     for (const { what } of json.data) expect(what).not.toMatch(/pseudonym|cleared|replaced|stays?\b/)
     for (const name of ['audit.entries', 'erasure.receipts', 'erasure.runs', 'erasure.suppressions', 'erasure.ledger'])
       expect(test.app.kept.map((one) => one.name)).toContain(name)
   })
 })
 
-describe('what is counted', () => {
-  it('a person’s: account, session, agents, and all that is the agents’; nothing of anybody else’s', async () => {
+describe('inventory counts', () => {
+  it("counts for a person contain the account, sessions, agents and the agents' records, but no records of others", async () => {
     const someone = await signedIn(test)
     const [one, two] = [
       await issuedAgent(test, ['write'], { owner: someone }),
@@ -97,7 +97,7 @@ describe('what is counted', () => {
     expect(Date.parse(audit.until) - test.clock.now().getTime()).toBe(90 * 86_400_000)
   })
 
-  it('an agent’s, by its token or its owner’s session: the agent alone, and what of it was erased', async () => {
+  it("counts for an agent contain only the agent and its erased records, by token or by the owner's session", async () => {
     const someone = await signedIn(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: someone })
     const { json: made } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -116,7 +116,7 @@ describe('what is counted', () => {
     expect(byOwner.subject).toEqual(own.subject)
   })
 
-  it('another’s agent is a 404, to an admin too; nobody is sent away', async () => {
+  it("the inventory of another person's agent returns 404, also for admins, and 401 without sign-in", async () => {
     const { id, token } = await test.agent()
     for (const who of [await signedIn(test), await signedIn(test, 'admin'), { token: (await test.agent()).token }])
       expect((await inventory(who, `?agent_id=${id}`)).status).toBe(404)
@@ -124,7 +124,7 @@ describe('what is counted', () => {
     expect((await inventory({})).status).toBe(401)
   })
 
-  it('what an admin did for the installation is named, by nothing but its number', async () => {
+  it("an admin's changes of settings are listed with their number only", async () => {
     const admin = await signedIn(test, 'admin')
     const patched = await test.fetch('PATCH', '/v1/settings', { ...admin, body: { anonymous_reading: true } })
     expect(patched.status, patched.text).toBe(200)

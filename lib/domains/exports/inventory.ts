@@ -8,13 +8,13 @@ export interface InventoryPorts {
   /** Filled once all domains are connected. */
   holders: readonly DataHolder[]
   kept: readonly Kept[]
-  /** On what the agents were registered: `consent`, `contract`, `legitimate_interest`; each once. */
+  /** Returns the distinct lawful bases of the agents' registrations: `consent`, `contract`, `legitimate_interest`. */
   registeredOn(agents: readonly string[]): Promise<string[]>
-  /** Those of the agents that run and remember elsewhere. */
+  /** Returns the agents that run and store their memory elsewhere. */
   selfHosted(agents: readonly string[]): Promise<string[]>
-  /** The participations in projects that the account claimed. */
+  /** Returns the participations in projects that the account claimed. */
   participationsOf(accountId: string): Promise<string[]>
-  /** Where a store is: provider and region. */
+  /** Returns the location of a store: provider and region. */
   placeOf(store: string): string
 }
 
@@ -43,14 +43,14 @@ const times = ({ since, until }: Holding) => ({
   until: until?.toISOString() ?? null,
 })
 
-/** What is held on a subject: asked of every holder, so that none is missing that could be erased. */
+/** Lists what is stored about a subject. Queries every personal data source, so everything that can be erased is listed. */
 export const inventory = ({ holders, kept, registeredOn, selfHosted, placeOf, participationsOf }: InventoryPorts) =>
   read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
     const subject = await subjectOf({ participationsOf }, ctx, agentId)
     const registered = (await registeredOn(subject.agents)).map((name) => bases[name] ?? name).sort()
     const ofContent = registered.length > 0 ? registered.join(', ') : contract
     const data = []
-    // One after the other: an inventory is no reason to take every connection that others wait for.
+    // Sequential, so that an inventory does not use all database connections.
     for (const holder of holders) {
       const { name, store, stage, held: what = holder.what, purpose, kept: term, basis } = holder
       const holding = await holder.inventory(subject, ctx.now)

@@ -38,7 +38,7 @@ const begin = async (): Promise<string> =>
 const look = async (id: string) => (await test.fetch('GET', `/api/privacy/exports/${id}`, person)).json.data
 const download = (id: string) =>
   fetch(`${test.url}/api/privacy/exports/${id}/file`, { headers: { Cookie: person.cookie } })
-/** Jobs of an export that nobody has taken. */
+/** Returns the number of unlocked jobs of an export. */
 const waiting = async (id: string): Promise<number> =>
   (
     await test.db.pool.query<{ n: number }>(
@@ -47,9 +47,9 @@ const waiting = async (id: string): Promise<number> =>
     )
   ).rows[0]?.n ?? 0
 
-it('a worker that is killed in the middle leaves a half file and no lie; the upkeep begins it again, and it is whole', async () => {
+it('a killed worker leaves a partial file and a running export, which the upkeep job restarts and which then completes', async () => {
   const id = await begin()
-  // An export reads these after the units: the worker cannot finish before it is killed.
+  // An export reads this table after the units, so the worker cannot finish before it is killed.
   const holding = await test.db.pool.connect()
   await holding.query('BEGIN; LOCK TABLE agent_documents IN ACCESS EXCLUSIVE MODE')
   const worker = spawn(process.execPath, ['bin/worker.ts'], {
@@ -74,7 +74,7 @@ it('a worker that is killed in the middle leaves a half file and no lie; the upk
   expect((await download(id)).status).toBe(409)
 
   await run('exports.upkeep')
-  expect(await waiting(id)).toBe(0) // for all that is known it is still alive
+  expect(await waiting(id)).toBe(0) // the worker may still be alive
   const then = new Date(Date.now() - 10 * 60_000)
   utimesSync(join(folder(), half), then, then)
   await test.db.pool.query(
@@ -89,10 +89,10 @@ it('a worker that is killed in the middle leaves a half file and no lie; the upk
   expect(JSON.parse(files[`agents/${agent.id}/knowledge_units.json`] ?? '')).toHaveLength(20_000)
 }, 600_000)
 
-it('preparing and fetching hold no more than some pages, however much passes through', async () => {
+it('preparing and downloading use constant memory', async () => {
   setFlagsFromString('--expose-gc')
   const gc = z.function({ input: [], output: z.void() }).implement(runInNewContext('gc'))
-  // The second ends the sweep of the first, which other threads do in their own time.
+  // The second run completes the sweep of the first, which other threads may still execute.
   const held = () => {
     gc()
     gc()
@@ -105,7 +105,7 @@ it('preparing and fetching hold no more than some pages, however much passes thr
   const preparing = run('exports.prepare', { id }).finally(() => {
     isOver = true
   })
-  // A collection takes up to a second where the files of a worker share its heap.
+  // A garbage collection takes up to a second when the files of a test worker share its heap.
   for (; !isOver; await delay(1_000)) most = Math.max(most, held() - before)
   await preparing
   const hash = createHash('sha256')

@@ -2,7 +2,7 @@ import type { Basis, Exporter, ExportReader, PersonExporter } from '#lib/kernel/
 import { type Part, partsOf } from './document.ts'
 import { foldersOf, schemaVersion } from './rules.ts'
 
-/** The beginning of the manifest of a person's archive. */
+/** First members of the manifest of a person's archive. */
 export interface PersonHead {
   account_id: string
   exported_at: string
@@ -11,7 +11,7 @@ export interface PersonHead {
   agents: { agent_id: string; folder: string }[]
 }
 
-/** Everything that is held on a person: the parts of their account, and in a folder for each of their agents what an agent's export has. */
+/** Returns a person's export: the parts of the account, and a folder for each agent with the parts of an agent export. */
 export function personDocument(
   exporters: { person: readonly PersonExporter[]; agent: readonly Exporter[] },
   accountId: string,

@@ -2,7 +2,7 @@ import type { PersonExporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** Exports of everything that is the person's, this one included: who asked, and what became of the file. */
+/** Exports of the person's data, including this one: who requested them, and the state of the file. */
 export const exportPersonExporters = (db: Database): PersonExporter[] => [
   {
     part: 'export_runs',
@@ -19,7 +19,7 @@ export const exportPersonExporters = (db: Database): PersonExporter[] => [
         record: jsonObject({
           id: 'c.id',
           at: utc('c.at'),
-          // By its role: an admin's account is somebody else's data (art. 15(4)).
+          // Only the role, because an admin's account is personal data of somebody else (art. 15(4)).
           requested_by:
             "CASE WHEN c.requested_by = 'user:' || c.subject_id THEN 'itself' WHEN c.requested_by LIKE 'system:%' THEN 'request' ELSE 'admin' END",
           format: 'c.format',

@@ -13,21 +13,27 @@ export interface PreparationPorts extends PreparedPorts {
   clock: Clock
   exporters: readonly Exporter[]
   personExporters: readonly PersonExporter[]
-  /** Who the person is among the domains: their organisation, and the agents that they own and that nobody erases; undefined where there is no such account. */
+  /**
+   * Returns the person's organisation and owned agents, without agents that are being erased; undefined for an unknown
+   * account.
+   */
   personOf(accountId: string): Promise<{ organisationId: string; agents: string[] } | undefined>
 }
 
-/** How often it is written down how far it is, in milliseconds. */
+/** Milliseconds between updates of the progress. */
 const told = 500
 
-/** Another attempt has taken its place, or the export was deleted. */
+/** Another attempt has replaced this one, or the export was deleted. */
 class Replaced extends Error {}
 
-/** Writes an export's file. A crash anywhere leaves what the next attempt, or the upkeep, removes; the row says `ready` when the file is whole. */
+/**
+ * Prepares the file of an export. After a crash, the next attempt or the upkeep job deletes the partial file. The row
+ * is set to `ready` once the file is complete.
+ */
 export function preparation(ports: PreparationPorts) {
   const { db, files, clock, exporters, personExporters, personOf } = ports
 
-  /** Takes the export for this attempt. Undefined when there is nothing to do any more. */
+  /** Claims the export for this attempt. Undefined when nothing remains to be done. */
   const take = (id: string, attempt: string, agents: string[]) =>
     db.transaction(async (tx) => {
       const [former] = await tx.$queryRaw<{ attempt: string | null }[]>`
@@ -66,7 +72,7 @@ export function preparation(ports: PreparationPorts) {
     await note()
   }
 
-  /** The file is in its place; says so, unless the attempt was replaced meanwhile. */
+  /** Sets the export to ready, unless the attempt was replaced. */
   const finish = (which: Attempt, made: { bytes: number; sha256: string }) =>
     db.transaction(async (tx: Transaction) => {
       const now = clock.now()
@@ -85,12 +91,15 @@ export function preparation(ports: PreparationPorts) {
     })
 
   return {
-    /** Prepares one export. Safe to repeat, and to run twice at once: the later attempt wins. Throws what the queue retries. */
+    /**
+     * Prepares one export. Idempotent and safe to run concurrently: the later attempt wins. Rethrows errors, so that
+     * the queue retries.
+     */
     async run(id: string): Promise<void> {
       const asked = await db.prisma.preparedExport.findUnique({ where: { id }, select: { accountId: true } })
       if (!asked) return
       const person = await personOf(asked.accountId)
-      // The account went; its holder takes the row, too.
+      // The account was deleted; its erasure also deletes the row.
       if (!person) return
       const which = { id, attempt: newId('att') }
       const taken = await take(id, which.attempt, person.agents)
@@ -114,7 +123,7 @@ export function preparation(ports: PreparationPorts) {
           where: { ...which, state: 'running' },
           data: { state: 'queued', fault },
         })
-        // Whoever took its place took its file away, too.
+        // The replacing attempt has also deleted the file.
         if (count === 0) return
         throw error
       }

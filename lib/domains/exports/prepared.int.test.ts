@@ -54,7 +54,7 @@ const contribute = async (token: string, unit: unknown): Promise<string> => {
   if (status !== 201) throw new Error(text)
   return json.data.id
 }
-/** Many units of some kilobytes each, as if they had been contributed. */
+/** Inserts many units of a few kilobytes each directly. */
 const fill = (agentId: string, count: number, words = 60) =>
   test.db.pool.query(
     `INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, domain, quality_score, created_at, updated_at)
@@ -63,7 +63,7 @@ const fill = (agentId: string, count: number, words = 60) =>
        'code', 0.5, $4, $4 FROM agents a, generate_series(1, $2::int) g WHERE a.id = $1`,
     [agentId, count, words, test.clock.now()],
   )
-/** A file that is ready, of so many bytes, without the work of making it. */
+/** Stores a ready export with a file of this size, without preparing it. */
 async function pretended(bytes: number): Promise<string> {
   const id = newId('exp')
   const attempt = newId('att')
@@ -76,8 +76,8 @@ async function pretended(bytes: number): Promise<string> {
   return id
 }
 
-describe('the life of an export', () => {
-  it('is asked for, prepared, fetched by its owner, gone after four hours, and forgotten a day later', async () => {
+describe('the lifecycle of an export', () => {
+  it('an export is requested, prepared, downloaded by its owner, deleted after four hours, and its row a day later', async () => {
     await test.db.prisma.account.update({ where: { id: person.accountId }, data: { name: '=HYPERLINK("x")' } })
     const [one, two] = [
       await issuedAgent(test, ['write'], { owner: person }),
@@ -135,7 +135,7 @@ describe('the life of an export', () => {
     const entries = await test.db.prisma.auditEntry.findMany({
       where: { resourceId: id, action: 'export' },
     })
-    // The test's clock has not moved: both entries have the same time.
+    // The test clock has not moved, so both entries have the same time.
     const operations = entries.map(({ details }) => Object(details).operation)
     expect(operations.sort()).toEqual(['downloadExport', 'prepareExport'])
 
@@ -152,7 +152,7 @@ describe('the life of an export', () => {
     expect((await look(id)).status).toBe(404)
   })
 
-  it('of what was provided leaves out what was derived', async () => {
+  it('scope provided omits derived data', async () => {
     const id = await ready(person, 'provided')
     const { manifest, files } = await openArchive((await download(id)).bytes)
     expect(manifest.scope).toBe('provided')
@@ -160,7 +160,7 @@ describe('the life of an export', () => {
     expect(JSON.parse(files['account.json'] ?? '')[0]).not.toHaveProperty('role')
   })
 
-  it('is listed with the day’s quota, newest first, page by page', async () => {
+  it('exports are listed with the daily quota, newest first and in pages', async () => {
     const first = await ready(person)
     test.clock.advance(1_000)
     const second = await ready(person)
@@ -172,8 +172,8 @@ describe('the life of an export', () => {
   })
 })
 
-describe('whose it is', () => {
-  it('another person’s, an admin’s and a guessed id are a 404; an agent has none; nobody is sent away', async () => {
+describe('ownership of an export', () => {
+  it("another person's and an unknown export return 404, also for admins; agents get 403, and requests without sign-in 401", async () => {
     const id = await ready(person)
     const agent = await issuedAgent(test, ['read', 'write', 'admin'], { owner: person })
     const guesses = [id, newId('exp')]
@@ -203,14 +203,14 @@ describe('whose it is', () => {
     expect((await download(id)).response.status).toBe(200)
   })
 
-  it('is deleted by its owner, file and all; a second time there is nothing', async () => {
+  it('its owner deletes it with its file, and a second deletion returns 404', async () => {
     const id = await ready(person)
     expect((await test.fetch('DELETE', `/api/privacy/exports/${id}`, person)).status).toBe(204)
     expect([filesOf(id), (await look(id)).status]).toEqual([[], 404])
     expect((await test.fetch('DELETE', `/api/privacy/exports/${id}`, person)).status).toBe(404)
   })
 
-  it('a person whose processing is restricted has the right to it (GDPR art. 18 takes no access away)', async () => {
+  it('a restricted person can still export (GDPR art. 18)', async () => {
     const now = test.clock.now()
     await test.db.prisma.account.update({
       where: { id: person.accountId },
@@ -220,7 +220,7 @@ describe('whose it is', () => {
     expect((await download(id)).response.status).toBe(200)
   })
 
-  it('a person who is being erased gets none, and an agent that is being erased is left out', async () => {
+  it('a person who is being erased gets no export, and an agent that is being erased is omitted', async () => {
     const agent = await issuedAgent(test, ['write'], { owner: person })
     const queued = await begun(person)
     await test.db.prisma.writeFence.create({
@@ -239,8 +239,8 @@ describe('whose it is', () => {
   })
 })
 
-describe('the quota', () => {
-  it('two at once of one scope are one; those of two scopes are two', async () => {
+describe('the daily quota', () => {
+  it('concurrent calls with the same scope share one export, and different scopes have their own', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) => begin(person, { scope: n % 2 ? 'all' : 'provided' })),
     )
@@ -249,7 +249,7 @@ describe('the quota', () => {
     expect(await test.db.prisma.exportRun.count({ where: { subjectId: person.accountId } })).toBe(2)
   })
 
-  it('is exact under concurrency, is not given back, and begins anew at midnight UTC', async () => {
+  it('is exact for concurrent calls, is not refunded by a deletion, and resets at midnight UTC', async () => {
     await test.db.prisma.exportRun.createMany({
       data: Array.from({ length: 99 }, () => ({
         ...{
@@ -277,7 +277,7 @@ describe('the quota', () => {
     expect((await begin(person)).status).toBe(202)
   })
 
-  it('what answers a privacy request counts in the person’s, and is prepared once', async () => {
+  it("an export for a privacy request counts against the person's quota and is prepared once", async () => {
     const order = {
       accountId: person.accountId,
       requestId: newId('preq'),
@@ -296,8 +296,8 @@ describe('the quota', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  it('an export that is deleted while it is fetched breaks off, and its file is gone', async () => {
+describe('failures of an export', () => {
+  it('a download is aborted when the export is deleted, and the file is deleted', async () => {
     const id = await pretended(256 * 2 ** 20)
     const response = await fetch(`${test.url}/api/privacy/exports/${id}/file`, { headers: { Cookie: person.cookie } })
     const reader = response.body?.getReader()
@@ -306,13 +306,13 @@ describe('what goes wrong', () => {
     expect(filesOf(id)).toEqual([])
     await expect(
       (async () => {
-        // As slow as a line is: it asks once a second whether the export is still there.
+        // Reads as slowly as a network, because the server checks the export only once a second.
         while (!(await reader?.read())?.done) await delay(1)
       })(),
     ).rejects.toThrow()
   })
 
-  it('deleted while it is prepared, it ends without a file', async () => {
+  it('a preparation ends without a file when the export is deleted', async () => {
     const agent = await issuedAgent(test, ['write'], { owner: person, tier: 'enterprise' })
     await fill(agent.id, 6_000)
     const id = await begun(person)
@@ -323,7 +323,7 @@ describe('what goes wrong', () => {
     expect(filesOf(id)).toEqual([])
   })
 
-  it('a folder that cannot be written is a fault of the attempt: it waits for the next, and nothing is left', async () => {
+  it('a preparation fails and stays queued when the folder is not writable', async () => {
     const file = join(test.dataDir, 'exports')
     const before = await testApp()
     const someone = await signedIn(before)
@@ -337,7 +337,7 @@ describe('what goes wrong', () => {
     expect(file).toBe(folder())
   })
 
-  it('two attempts at once: the later wins, and one whole file is left', async () => {
+  it('the later one of two concurrent attempts wins, and one complete file remains', async () => {
     const agent = await issuedAgent(test, ['write'], { owner: person, tier: 'enterprise' })
     await fill(agent.id, 3_000)
     const id = await begun(person)
@@ -349,7 +349,7 @@ describe('what goes wrong', () => {
     expect(filesOf(id)).toHaveLength(1)
   })
 
-  it('what no job comes to any more has failed, and says so', async () => {
+  it('an export without a job fails with internal', async () => {
     const id = await begun(person)
     await test.db.pool.query('SELECT graphile_worker.remove_job($1)', [`exports.prepare:${id}`])
     test.clock.advance(3 * 60_000)
@@ -358,7 +358,7 @@ describe('what goes wrong', () => {
     expect((await download(id)).response.status).toBe(410)
   })
 
-  it('files that no export has are removed, and others’ files stay', async () => {
+  it('upkeep deletes files without an export and keeps other files', async () => {
     const id = await ready(person)
     const odd = [`${newId('exp')}.${newId('att')}.zip`, `${id}.${newId('att')}.part`, 'notes.txt']
     for (const name of odd) writeFileSync(join(folder(), name), 'x')
@@ -368,8 +368,8 @@ describe('what goes wrong', () => {
   })
 })
 
-describe('what is erased', () => {
-  it('goes with the file that holds it: a prepared export of its owner is removed, and says why', async () => {
+describe('erasing exported data', () => {
+  it('deletes a finished export that contains an erased unit, and reports the reason', async () => {
     const agent = await issuedAgent(test, ['write'], { owner: person })
     const unit = await contribute(agent.token, trace())
     const id = await ready(person)
@@ -384,7 +384,7 @@ describe('what is erased', () => {
     )
   })
 
-  it('is not in a file that was being written: it begins again, without', async () => {
+  it('restarts an export in preparation, which then omits the erased unit', async () => {
     const agent = await issuedAgent(test, ['write'], { owner: person })
     const unit = await contribute(agent.token, trace())
     const id = await begun(person)
@@ -403,7 +403,7 @@ describe('what is erased', () => {
     expect(JSON.parse(files[`agents/${agent.id}/knowledge_units.json`] ?? '')).toEqual([])
   })
 
-  it('as a holder: an account’s exports go, file and row, others’ stay; nothing is left, and a second time there is nothing to do', async () => {
+  it('erasing an account deletes its exports with file and row, keeps those of others, and is idempotent', async () => {
     const other = await signedIn(test)
     const [mine, theirs] = [await ready(person), await ready(other)]
     const scope = { subject: { account: person.accountId, agents: [] } }
@@ -424,7 +424,7 @@ describe('what is erased', () => {
     expect(readFileSync(join(folder(), filesOf(theirs)[0] ?? '')).byteLength).toBeGreaterThan(0)
   })
 
-  it('notes of an account are no agent’s, whatever an agent is called', async () => {
+  it("keeps export runs of an account when an agent has the account's id", async () => {
     const note = (subjectKind: 'account' | 'agent') =>
       test.db.prisma.exportRun.create({
         data: {
@@ -436,14 +436,14 @@ describe('what is erased', () => {
     const theirs = await note('agent')
     const holder = test.app.holders.find(({ name }) => name === 'exports.runs')
     const now = test.clock.now()
-    // An agent of former days that is called as the account is.
+    // An agent of an old version whose id equals the account's.
     const called: Subject = { account: null, agents: [person.accountId] }
     const own: Subject = { account: person.accountId, agents: [] }
     const plan = (subject: Subject) =>
       test.db.transaction(async (tx) => (await holder?.plan({ subject }, tx, now))?.items)
     expect([await plan(called), await plan(own)]).toEqual([[theirs.id], [mine.id]])
     expect((await holder?.inventory(called, now))?.count).toBe(1)
-    // Even a plan that names both takes what is the subject's.
+    // Even with both ids in the plan, only the subject's records are erased.
     const both = [mine.id, theirs.id]
     expect(await test.db.transaction(async (tx) => holder?.erase({ subject: called }, both, tx))).toBe(1)
     expect(await test.db.prisma.exportRun.findMany({ where: { id: { in: both } } })).toMatchObject([{ id: mine.id }])
@@ -453,7 +453,7 @@ describe('what is erased', () => {
     ]).toEqual([0, 1])
   })
 
-  it('who asked for another’s export is blanked there when they go; the note stays the other’s', async () => {
+  it('replaces an erased requester in the export runs of others', async () => {
     const agent = await test.agent()
     await test.db.prisma.exportRun.create({
       data: {

@@ -20,17 +20,17 @@ import { beginExport, exportsOfDay, requestActor } from './quota.ts'
 import { dayOf } from './rules.ts'
 
 export const prepareJob = 'exports.prepare'
-/** The key under which the job of an export waits: asking again for one that waits changes nothing. */
+/** The job key of an export: enqueuing it again while it waits changes nothing. */
 const prepareKey = (id: string): string => `${prepareJob}:${id}`
-/** A job that failed so often is given up, and the export with it. */
+/** Number of failed attempts after which the job and the export are given up. */
 const mostAttempts = 8
 
-/** What became of an export that answers a privacy request; told in the transaction in which it becomes that. */
+/** A change of an export that answers a privacy request, reported in the transaction of the change. */
 export interface ExportChange {
   requestId: string
   exportId: string
   basis: Basis
-  /** fetched: its owner has it whole. gone: expired, deleted, or something in it was erased. */
+  /** fetched: the owner downloaded it completely. gone: it expired, was deleted, or contained data that was erased. */
   state: 'ready' | 'fetched' | 'gone' | 'failed'
   records: number
   now: Date
@@ -43,7 +43,7 @@ export interface PreparedPorts {
 
 export const basisOf = (text: string): Basis => (text === 'provided' ? 'provided' : 'all')
 
-/** Tells whoever asked for the export; nobody where it answers no request. */
+/** Reports the change of an export to its privacy request, if it has one. */
 export async function tellOf(
   { onExport }: Pick<PreparedPorts, 'onExport'>,
   tx: Transaction,
@@ -72,7 +72,10 @@ const viewOf = (row: PreparedExport): ExportView => ({
   downloaded_at: row.downloadedAt?.toISOString() ?? null,
 })
 
-/** The account behind the session. A prepared export is a person's. */
+/**
+ * Returns the signed-in account. Prepared exports are only for people.
+ * @throws Problem `forbidden`
+ */
 function accountOf({ actor }: Context): string {
   if (actor.accountId !== undefined) return actor.accountId
   throw new Problem(
@@ -88,18 +91,18 @@ interface Order {
   basis: Basis
   now: Date
 }
-/** Stores that an export is to be prepared, with its job. */
+/** Stores an export with its job. */
 async function order(tx: Transaction, { now, ...what }: Order): Promise<PreparedExport> {
   const row = await tx.preparedExport.create({ data: { id: newId('exp'), ...what, createdAt: now } })
   await enqueue(tx, prepareJob, { id: row.id }, { key: prepareKey(row.id), maxAttempts: mostAttempts })
   return row
 }
 
-/** Has an export prepared anew that was under way or whose job was lost; the job under way finds itself replaced. */
+/** Enqueues the job again for an export whose job runs or was lost; a running job notices that it was replaced. */
 export const prepareAnew = (tx: Transaction, id: string): Promise<void> =>
   enqueue(tx, prepareJob, { id }, { key: prepareKey(id), maxAttempts: mostAttempts })
 
-/** Gives the pieces out until the export is no longer there, which it asks for once a second. */
+/** Passes the pieces on while the export exists, which it checks once a second. */
 async function* whileThere(
   db: Database,
   which: Attempt,
@@ -116,11 +119,14 @@ async function* whileThere(
   }
 }
 
-/** Exports that are prepared as files: asked for, watched, fetched and deleted by the person whose they are. */
+/** Use cases for exports as files: a person requests, watches, downloads and deletes their own. */
 export function preparedExports(ports: PreparedPorts) {
   const { db, files } = ports
 
-  /** One of the person's own. Throws `not_found` for another's as for none. */
+  /**
+   * Returns an export of the person.
+   * @throws Problem `not_found` for an unknown export and for one of another person
+   */
   async function own(ctx: Context, id: string): Promise<PreparedExport> {
     const row = await db.prisma.preparedExport.findFirst({ where: { id, accountId: accountOf(ctx) } })
     if (!row) throw notFound()
@@ -139,7 +145,7 @@ export function preparedExports(ports: PreparedPorts) {
           : 'The file was kept for four hours and is gone. Begin another export; nothing else was lost.',
       )
   }
-  /** It was read to its end. */
+  /** Records that the file was read to its end. */
   const fetched = (row: PreparedExport, now: Date): Promise<void> =>
     db.transaction(async (tx) => {
       const { count } = await tx.preparedExport.updateMany({
@@ -155,8 +161,9 @@ export function preparedExports(ports: PreparedPorts) {
 
   return {
     /**
-     * For whoever answers a privacy request: the export that answers it, in the caller's transaction. One that is there or under way for
-     * the request is it. Never refused by the day's quota, in which it counts. Throws `fenced` when the account is being erased.
+     * Returns the id of the export that answers a privacy request, creating it in the caller's transaction if none
+     * exists. It counts against the daily quota but is never rejected by it.
+     * @throws Problem `fenced` when the account is being erased
      */
     async prepare(
       tx: Transaction,
@@ -181,7 +188,7 @@ export function preparedExports(ports: PreparedPorts) {
         details: { scope: basis, ...details },
         headers: { Location: `/api/privacy/exports/${row.id}` },
       })
-      // Those of one person wait for each other: of two at once the second joins the first.
+      // Serializes the exports of one person, so that the second of two concurrent calls joins the first.
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('export:' || ${accountId}, 0))`
       const joined = await tx.preparedExport.findFirst({
         where: { accountId, basis, requestId: null, state: { in: ['queued', 'running'] } },
@@ -235,7 +242,7 @@ export function preparedExports(ports: PreparedPorts) {
 
     downloadExport: stream(downloadExport, async (ctx, { params: { id } }) => {
       const row = await own(ctx, id)
-      // The clock decides, and not whether the job that removes files has run.
+      // Checks the time, because the job that deletes files may be late.
       const isOver = row.expiresAt !== null && row.expiresAt <= ctx.now
       refuseUnready(row, isOver || row.state === 'expired' || row.attempt === null)
       const which = { id: row.id, attempt: row.attempt ?? '' }
@@ -267,7 +274,7 @@ export function preparedExports(ports: PreparedPorts) {
       return {
         body: undefined,
         resourceId: id,
-        // What a crash leaves in between belongs to no row, and the upkeep removes it.
+        // After a crash here, no row has the file, so the upkeep job deletes it.
         afterCommit: async () => {
           if (gone.attempt !== null) await files.remove({ id, attempt: gone.attempt })
           return { body: undefined }

@@ -3,12 +3,15 @@ import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { dayOf } from './rules.ts'
 
-/** Whose quota an export counts in: an agent's, where it or its owner asked for its own; a person's, for everything of theirs. */
+/**
+ * Whose quota an export counts against: an agent's, when it or its owner requested it; a person's, for the export of
+ * all their data.
+ */
 export type Payer = { agentId: string } | { accountId: string }
 export interface ExportOrder {
   subjectId: string
   subjectKind: 'account' | 'agent'
-  /** Undefined where an admin answers a request, or a privacy request is answered. */
+  /** Undefined when an admin requests the export, or when it answers a privacy request. */
   payer: (Payer & { exportsPerDay: number | null }) | undefined
   requestedBy: string
   format: string
@@ -16,7 +19,7 @@ export interface ExportOrder {
   now: Date
 }
 
-/** Who asks for the copy that a privacy request wants; it counts in the person's quota, too. */
+/** Stored as the requester of exports that answer privacy requests; they count against the person's quota. */
 export const requestActor = 'system:privacy.request'
 
 const ofPayer = (payer: Payer) =>
@@ -29,15 +32,15 @@ const ofPayer = (payer: Payer) =>
         requestedBy: { in: [`user:${payer.accountId}`, requestActor] },
       }
 
-/** How many exports of the day were begun already. */
+/** Returns the number of exports that were started on this UTC day. */
 export function exportsOfDay(tx: Transaction, payer: Payer, now: Date): Promise<number> {
   const { start, end } = dayOf(now)
   return tx.exportRun.count({ where: { ...ofPayer(payer), at: { gte: start, lt: end } } })
 }
 
 /**
- * Notes that an export begins. Exact under concurrency: those of one payer wait for each other. Throws `quota_exceeded`, which is no
- * refusal of the rate limiter and revokes nothing.
+ * Records the start of an export. Calls for one payer are serialized, so the limit is exact.
+ * @throws Problem `quota_exceeded`, which does not count as a rejection by the rate limiter and revokes no token
  */
 export async function beginExport(tx: Transaction, order: ExportOrder): Promise<void> {
   const { subjectId, subjectKind, payer, requestedBy, format, basis, now } = order

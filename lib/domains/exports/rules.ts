@@ -1,25 +1,25 @@
-/** The version of the document's schema, as in the header KP-Schema-Version. */
+/** The schema version of the document, as in the header KP-Schema-Version. */
 export const schemaVersion = 'v1'
 
-/** What one import may bring. Bytes as they arrive. */
+/** Limits of one import; bytes as received. */
 export const importLimits = { items: 250_000, bytes: 2 * 2 ** 30 }
 
-/** The UTC day that a time belongs to. */
+/** Returns the start and end of the UTC day. */
 export const dayOf = (now: Date): { start: Date; end: Date } => {
   const start = new Date(now)
   start.setUTCHours(0, 0, 0, 0)
   return { start, end: new Date(start.getTime() + 86_400_000) }
 }
 
-/** How long a prepared export is there from when it was ready, in milliseconds. */
+/** Milliseconds for which a prepared export is available once it is ready. */
 export const preparedKept = 4 * 3_600_000
 
-/** How long it is remembered that there was one, so that whoever asks for it is told that it expired; milliseconds. */
+/** Milliseconds for which an expired export is still listed; downloads return `expired` meanwhile. */
 export const rememberedFor = 24 * 3_600_000
 
 /**
- * Where the records of each agent lie in a person's archive: `agents/<id>`. Ids that differ in case alone get folders that differ in more,
- * for file systems that would take them for one.
+ * Returns the folder of each agent in a person's archive: `agents/<id>`. Folders also differ when ids differ only in
+ * case, for case-insensitive file systems.
  */
 export function foldersOf(agents: readonly string[]): Map<string, string> {
   const taken = new Set<string>()

@@ -13,7 +13,7 @@ const told = (piece: Piece): Told => {
   if ('fault' in piece) return { part: piece.part, fault: piece.fault.code }
   return piece
 }
-/** What a document is taken apart into when it arrives in pieces of this size. */
+/** Splits a document that arrives in pieces of this size. */
 function split(make: () => Splitter, text: string | Uint8Array, size: number): Told[] {
   const splitter = make()
   const bytes = Buffer.from(text)
@@ -57,12 +57,12 @@ const whole: Told[] = [
   { part: 'others', isIgnored: true },
 ]
 
-describe('a JSON document', () => {
-  it.each([1, 2, 3, 7, 64, 100_000])('is taken apart alike in pieces of %d bytes, however it is set', (size) => {
+describe('jsonSplitter', () => {
+  it.each([1, 2, 3, 7, 64, 100_000])('returns the same pieces for chunks of %d bytes and any white space', (size) => {
     expect(json(JSON.stringify(document), size)).toEqual(whole)
     expect(json(`\uFEFF${JSON.stringify(document, null, '\t\r')}\n `, size).length).toBe(whole.length)
   })
-  it('of nothing is whole', () => expect(json(' { } ')).toEqual([]))
+  it('returns nothing for an empty object', () => expect(json(' { } ')).toEqual([]))
 
   it.each([
     ['', 'ends too early'],
@@ -77,9 +77,9 @@ describe('a JSON document', () => {
     ['{"a":1}{"a":1}', 'has another behind it'],
     ['{"a" 1}', 'lacks a colon'],
     ['{"a":tru}', 'has a word that is none'],
-  ])('%s %s: malformed_json', (text) => expect(codeOf(() => json(text))).toBe('malformed_json'))
+  ])('rejects %s, which %s, with malformed_json', (text) => expect(codeOf(() => json(text))).toBe('malformed_json'))
 
-  it('a record that is too large is skipped, and the next one comes', () => {
+  it('skips a record that is too large and continues with the next one', () => {
     const text = JSON.stringify({ units: [{ text: 'x'.repeat(2_000) }, { id: 'b' }] })
     for (const size of [1, 333, 10_000])
       expect(json(text, size)).toEqual([
@@ -87,17 +87,17 @@ describe('a JSON document', () => {
         { part: 'units', value: { id: 'b' } },
       ])
   })
-  it('a head or a name that never ends is refused', () => {
+  it('rejects a head member or a name that is too large', () => {
     expect(codeOf(() => json(`{"agent_id":"${'x'.repeat(100_000)}"}`))).toBe('too_large')
     expect(codeOf(() => json(`{"${'x'.repeat(100_000)}":1}`))).toBe('too_large')
   })
-  it('depth costs nothing: a million brackets are one record, which is too large', () => {
+  it('skips a record of a million nested brackets as too large', () => {
     const deep = `{"units":[${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}]}`
     expect(json(deep, 65_536)).toEqual([{ part: 'units', fault: 'too_large' }])
   })
 })
 
-describe('NDJSON', () => {
+describe('ndjsonSplitter', () => {
   const lines = [
     { agent_id: 'a', scope: 'all' },
     { part: 'units', id: 'a' },
@@ -113,12 +113,15 @@ describe('NDJSON', () => {
     { part: 'others', isIgnored: true },
     { name: 'total_units', value: 2 },
   ]
-  it.each([1, 7, 100_000])('is taken apart alike in pieces of %d bytes, with or without a break at its end', (size) => {
-    const text = lines.map((line) => JSON.stringify(line)).join('\r\n\n')
-    expect(ndjson(text, size)).toEqual(apart)
-    expect(ndjson(`${text}\n`, size)).toEqual(apart)
-  })
-  it('a line that is too large, or names no part, is named and skipped', () => {
+  it.each([1, 7, 100_000])(
+    'returns the same pieces for chunks of %d bytes, with or without a final line break',
+    (size) => {
+      const text = lines.map((line) => JSON.stringify(line)).join('\r\n\n')
+      expect(ndjson(text, size)).toEqual(apart)
+      expect(ndjson(`${text}\n`, size)).toEqual(apart)
+    },
+  )
+  it('skips a line that is too large or names no part, and returns its fault', () => {
     const text = `{"part":"units","x":"${'x'.repeat(5_000)}"}\n{"id":"c"}\n{"part":"units","id":"b"}\n`
     expect(ndjson(text)).toEqual([
       { part: '', fault: 'too_large' },
@@ -126,7 +129,7 @@ describe('NDJSON', () => {
       { part: 'units', value: { part: 'units', id: 'b' } },
     ])
   })
-  it.each(['[1]', 'words', '{"agent_id":', '\xff'])('%j breaks it', (text) =>
+  it.each(['[1]', 'words', '{"agent_id":', '\xff'])('rejects %j with malformed_json', (text) =>
     expect(codeOf(() => ndjson(text))).toBe('malformed_json'),
   )
 })

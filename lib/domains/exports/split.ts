@@ -1,32 +1,38 @@
 import { jsonOf } from '#lib/kernel/json.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** What a document brought: a record of a part, in the bytes that it came in or a reason why they were not kept; or a member of its head. */
+/** A part of a document: a record as received, or the reason why it was skipped; or a member of the head. */
 export type Piece =
   | { part: string; bytes: Uint8Array }
   | { part: string; fault: Problem }
   | { part: string; isIgnored: true }
   | { name: string; value: unknown }
 
-/** Takes a document apart while it arrives and holds no more of it than one record. */
+/** Splits a document while it arrives; holds at most one record in memory. */
 export interface Splitter {
-  /** What is whole with these bytes. Throws `malformed_json` where the document itself breaks. */
+  /**
+   * Returns the pieces that these bytes complete.
+   * @throws Problem `malformed_json`
+   */
   feed(chunk: Uint8Array): Piece[]
-  /** What is whole at the end. Throws `malformed_json` when the document is not. */
+  /**
+   * Returns the remaining pieces.
+   * @throws Problem `malformed_json` when the document is incomplete
+   */
   end(): Piece[]
 }
 export interface SplitOptions {
-  /** Bytes of one record. */
+  /** Maximum bytes of one record. */
   recordBytes: number
   isWanted(part: string): boolean
 }
 
-/** Bytes of the name or the value of a member of the head. */
+/** Maximum bytes of the name or value of a member of the head. */
 const headBytes = 16 * 1024
 
 const [quote, backslash, comma, colon] = [34, 92, 44, 58]
 const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93]
-/** Not part of the document that it precedes. */
+/** May precede the document and is ignored. */
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 const isBlank = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
@@ -34,7 +40,7 @@ const tooLarge = (limit: number) =>
   new Problem('too_large', `A record has more than ${limit.toLocaleString('en')} bytes; it was skipped.`)
 const broken = (detail: string) => new Problem('malformed_json', detail)
 
-/** Finds the end of one JSON value, of which it keeps the bytes as long as they are not too many. */
+/** Finds the end of one JSON value, and stores its bytes up to a limit. */
 function createCapture() {
   let kept: Uint8Array[] = []
   let size = 0
@@ -44,7 +50,7 @@ function createCapture() {
   let isEscaped = false
   let isScalar = false
 
-  /** The index after the value, or the chunk's length where it goes on. */
+  /** Returns the index after the value, or the chunk's length if the value continues. */
   function endOf(chunk: Uint8Array, from: number): number {
     let at = from
     for (; at < chunk.length; at++) {
@@ -66,7 +72,7 @@ function createCapture() {
     return at
   }
   return {
-    /** A value that begins with this byte. */
+    /** Starts a value whose first byte is `first`. */
     begin(first: number, most: number): void {
       kept = []
       size = 0
@@ -75,7 +81,7 @@ function createCapture() {
       inString = isEscaped = false
       isScalar = first !== openBrace && first !== openBracket && first !== quote
     },
-    /** Goes on; says where it ended, if it did. */
+    /** Continues the value; returns the next index and whether the value is complete. */
     take(chunk: Uint8Array, from: number): { next: number; isWhole: boolean } {
       const next = endOf(chunk, from)
       size += next - from
@@ -84,13 +90,13 @@ function createCapture() {
       const isWhole = isScalar ? next < chunk.length : depth === 0 && !inString
       return { next, isWhole }
     },
-    /** Undefined when it was too large. */
+    /** Returns the bytes of the value; undefined if it exceeded the limit. */
     bytes: (): Uint8Array | undefined =>
       size > limit ? undefined : kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept),
   }
 }
 
-/** One JSON object, whose members are arrays of records (a part each) or belong to its head. */
+/** Splits one JSON object. Members that are arrays are parts with records; the others belong to the head. */
 export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter {
   type State =
     | 'start'
@@ -126,7 +132,7 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
   }
   const unexpected = () => broken('The document breaks: a comma, colon, quote or bracket is not where it belongs.')
 
-  /** One byte between values; true where a value begins with it. */
+  /** Processes one byte between values. Returns true when a value begins with it. */
   function step(code: number): boolean {
     switch (state) {
       case 'start':
@@ -185,7 +191,7 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
         throw broken('Something follows the document.')
     }
   }
-  /** A value is whole. */
+  /** Processes a complete value. */
   function whole(): Piece | undefined {
     if (state === 'record') {
       state = 'after-record'
@@ -228,11 +234,11 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
   }
 }
 
-/** A line for each record, which names its part; a line without a part belongs to the head. */
+/** Splits NDJSON: one line per record with its part; a line without a part belongs to the head. */
 export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter {
   let kept: Uint8Array[] = []
   let size = 0
-  /** The line's own wrapping needs a little more than the record. */
+  /** A line is slightly longer than its record. */
   const limit = recordBytes + 1024
 
   function line(): Piece[] {
@@ -241,7 +247,7 @@ export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitte
     size = 0
     if (length > limit) return [{ part: '', fault: tooLarge(recordBytes) }]
     if (bytes.every(isBlank)) return []
-    // As we write it, the part comes first: what is not wanted is not parsed.
+    // Our exports write `part` first, so unwanted records need not be parsed.
     const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 300)).toString('latin1')
     const first = /^\s*\{\s*"part"\s*:\s*"([^"\\]{1,200})"/.exec(head)?.[1]
     if (first !== undefined) return recordOf(first, bytes)

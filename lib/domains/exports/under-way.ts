@@ -5,7 +5,7 @@ export interface ExportUnderWay {
   requestId: string | null
   state: 'queued' | 'running'
   partsDone: number
-  /** 0 until it has begun. */
+  /** 0 until the preparation begins. */
   partsTotal: number
   createdAt: Date
 }
@@ -16,10 +16,10 @@ export interface ExportToFetch {
   isDownloaded: boolean
 }
 
-/** Exports begun longer ago than this are not there any more, whatever became of them. */
+/** Milliseconds; older exports have ended. */
 const lookedBack = 7 * 86_400_000
 
-/** A person's exports that are being prepared, newest first; 20 at most. */
+/** Returns a person's exports in preparation, newest first; at most 20. */
 export const exportsUnderWay = (db: Database, accountId: string, now: Date): Promise<ExportUnderWay[]> =>
   db.query<ExportUnderWay>(
     'exports-in-hand',
@@ -30,7 +30,7 @@ export const exportsUnderWay = (db: Database, accountId: string, now: Date): Pro
     [accountId, new Date(now.getTime() - lookedBack)],
   )
 
-/** A person's exports that are ready, the first to go first; 5 at most. */
+/** Returns a person's exports that are ready, those that expire first at first; at most 5. */
 export const exportsToFetch = (db: Database, accountId: string, now: Date): Promise<ExportToFetch[]> =>
   db.query<ExportToFetch>(
     'exports-to-fetch',

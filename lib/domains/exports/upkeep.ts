@@ -4,28 +4,28 @@ import type { Attempt } from './export-files.ts'
 import { type PreparedPorts, prepareAnew, prepareJob, tellOf } from './prepared.ts'
 import { rememberedFor } from './rules.ts'
 
-/** Rows of one transaction. */
+/** Maximum number of rows per transaction. */
 const batch = 100
-/** A file that nothing was written to for so long, and a job that nobody has for so long, are those of a process that died; milliseconds. */
+/** Milliseconds without a write to a file, or without a lock on a job, after which the process is considered dead. */
 const patience = 2 * 60_000
 
 interface UnderWay {
   id: string
   attempt: string | null
-  /** Whether a job will still come to it. */
+  /** Whether a job will still process the export. */
   has_job: boolean
-  /** For how long a worker says that it has the job, in milliseconds by the database's clock; null where none does. */
+  /** Milliseconds since a worker locked the job, by the database's clock; null when none has. */
   locked_for: number | null
 }
 
 /**
- * What goes by the clock: files whose four hours are over, what it is remembered of them, what a crash left behind; and exports that a
- * killed worker left in the middle begin again.
+ * The periodic upkeep: expires files after four hours, deletes their rows later, deletes files that a crash left, and
+ * restarts exports of killed workers.
  */
 export function exportUpkeep(ports: PreparedPorts) {
   const { db, files } = ports
 
-  /** Of those whose time is over, some; returns how many. */
+  /** Expires one batch of exports whose time is over. Returns their number. */
   const expireSome = async (ctx: Context): Promise<number> => {
     const { now } = ctx
     const gone = await db.transaction(async (tx) => {
@@ -61,7 +61,7 @@ export function exportUpkeep(ports: PreparedPorts) {
     })
   }
 
-  /** Gives up what no job comes to any more, and has what a dead worker left prepared anew. */
+  /** Fails exports without a job, and restarts exports of dead workers. */
   async function revive(now: Date): Promise<void> {
     const rows = await db.query<UnderWay>(
       'exports-under-way',
@@ -87,11 +87,11 @@ export function exportUpkeep(ports: PreparedPorts) {
     }
   }
 
-  /** Removes files that no export has: of attempts that were replaced or killed, of exports that are gone. */
+  /** Deletes files without an export: of replaced or killed attempts, and of deleted exports. Returns their number. */
   async function sweep(): Promise<number> {
     const found = await files.list()
     const ids = [...new Set(found.map(({ id }) => id))]
-    // After the folder: a file that is made meanwhile is not in the list.
+    // Read after the folder, so that a file created meanwhile is not considered an orphan.
     const rows = await db.prisma.preparedExport.findMany({
       where: { id: { in: ids } },
       select: { id: true, attempt: true, state: true },

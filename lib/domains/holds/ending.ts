@@ -1,6 +1,6 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** How many legal holds in force end by themselves between these times. */
+/** Returns the number of current legal holds that expire between these times. */
 export async function holdsEnding(db: Database, { now, until }: { now: Date; until: Date }): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     'holds-ending',

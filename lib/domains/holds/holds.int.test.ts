@@ -22,8 +22,8 @@ const store = async (unit: unknown = trace(), { token } = owner): Promise<string
 const hold = (kind: string, target_id: string, more: Record<string, unknown> = {}) =>
   ask('POST', '/holds', { kind, target_id, reason: 'a court asked for it', ...more })
 
-describe('a hold', () => {
-  it('names what it covers, why, by whom and until when', async () => {
+describe('a legal hold', () => {
+  it('returns its target, reason, creator and end', async () => {
     const unit = await store()
     const until = new Date(test.clock.now().getTime() + 86_400_000).toISOString()
     const told = await hold('unit', unit, { expires_at: until })
@@ -43,7 +43,7 @@ describe('a hold', () => {
   })
 
   it.each(['unit', 'skill', 'agent', 'account', 'project'])(
-    'of a %s that is not there is a 404: nothing would be held',
+    'a hold on an unknown %s is rejected with 404',
     async (kind) => {
       const told = await hold(kind, 'kp:trace:nowhere')
       expect([told.status, told.json.code]).toEqual([404, 'not_found'])
@@ -62,12 +62,12 @@ describe('a hold', () => {
     [{ expires_at: '2020-01-01T00:00:00Z' }],
     [{ expires_at: 'soon' }],
     [{ surprise: 1 }],
-  ])('%j is a 422', async (wrong) => {
+  ])('a hold with %j is rejected with 422', async (wrong) => {
     const body = { kind: 'agent', target_id: owner.id, reason: 'r', ...wrong }
     expect((await ask('POST', '/holds', body)).status).toBe(422)
   })
 
-  it('has a reason of plain text: markup goes, an attack is refused', async () => {
+  it('stores its reason as plain text and rejects an injection', async () => {
     const told = await hold('agent', owner.id, { reason: 'a <script>x</script>court <!-- no -->asked' })
     expect(told.json.data.reason).toBe('a xcourt asked')
     await ask('POST', `/holds/${told.json.data.id}/release`)
@@ -89,8 +89,8 @@ describe('a hold', () => {
   })
 })
 
-describe('erasing what is held', () => {
-  it('is a 409 with the hold’s id and not its reason, for owner and admin, and erases nothing', async () => {
+describe('erasing a held unit', () => {
+  it("returns 409 with the hold's id but without its reason, for owners and admins, and erases nothing", async () => {
     const unit = await store()
     const { id } = (await hold('unit', unit)).json.data
     for (const token of [owner.token, admin.token]) {
@@ -103,7 +103,7 @@ describe('erasing what is held', () => {
     expect(rows).toHaveLength(0)
   })
 
-  it('is refused for all of a held agent’s units, and for what is attributed to it', async () => {
+  it('is rejected for all units of a held agent and for units attributed to it', async () => {
     const held = await issuedAgent(test, ['read', 'write'])
     const own = await store(trace(), held)
     const about = await store(sop({ source: { type: 'human_expert', expert_id: held.id, credentials: [] } }))
@@ -114,7 +114,7 @@ describe('erasing what is held', () => {
     expect((await ask('DELETE', `/knowledge/${others}`, undefined, owner.token)).status).toBe(204)
   })
 
-  it('is refused for everything of a held person’s agents, until the hold is released', async () => {
+  it('is rejected for all agents of a held person until the hold is released', async () => {
     const person = await signedIn(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     const unit = await store(trace(), agent)
@@ -126,7 +126,7 @@ describe('erasing what is held', () => {
     expect((await ask('DELETE', `/knowledge/${unit}`, undefined, agent.token)).status).toBe(204)
   })
 
-  it('is done once the hold is released', async () => {
+  it('succeeds after the hold is released', async () => {
     const unit = await store()
     const { id } = (await hold('unit', unit)).json.data
     const released = await ask('POST', `/holds/${id}/release`)
@@ -136,7 +136,7 @@ describe('erasing what is held', () => {
     expect((await ask('DELETE', `/knowledge/${unit}`, undefined, owner.token)).status).toBe(204)
   })
 
-  it('is done once the hold has ended by itself, and not a moment before', async () => {
+  it('succeeds when the hold has expired, and not a millisecond before', async () => {
     const unit = await store()
     const until = test.clock.now().getTime() + 3_600_000
     await hold('unit', unit, { expires_at: new Date(until).toISOString() })
@@ -146,7 +146,7 @@ describe('erasing what is held', () => {
     expect((await ask('DELETE', `/knowledge/${unit}`, undefined, owner.token)).status).toBe(204)
   })
 
-  it('either comes before the hold, or is refused', async () => {
+  it('exactly one of an erasure and a concurrent hold succeeds', async () => {
     for (let n = 0; n < 10; n++) {
       const unit = await store()
       const [held, erased] = await Promise.all([
@@ -161,8 +161,8 @@ describe('erasing what is held', () => {
   })
 })
 
-describe('the list', () => {
-  it('has all, those in force, or those that ended, newest first, page by page, each once', async () => {
+describe('GET /v1/holds', () => {
+  it('returns all, active or ended holds, newest first and in pages, each once', async () => {
     const fresh = await issuedAgent(test, ['read', 'write'])
     const made: string[] = []
     test.clock.advance(1_000)
@@ -194,7 +194,7 @@ describe('the list', () => {
       expect((await ask('GET', `/holds?${query}`)).status).toBe(422)
   })
 
-  it('is an admin’s alone, as setting and releasing are', async () => {
+  it('setting and releasing holds are limited to admins', async () => {
     const auditor = await signedIn(test, 'auditor')
     for (const [method, path, body] of [
       ['GET', '/v1/holds', undefined],
@@ -209,11 +209,11 @@ describe('the list', () => {
   })
 })
 
-describe('what is in force for a subject', () => {
+describe('holdsInForce.inForce', () => {
   const inForce = (account: string | null, agents: string[]) =>
     test.db.transaction((tx) => holdsInForce.inForce(tx, { account, agents }, test.clock.now()))
 
-  it('is the hold on the person, and by agent those on agents and on their owners', async () => {
+  it('returns the hold on the person, and by agent the holds on agents and their owners', async () => {
     const person = await signedIn(test)
     const [own, other] = [await issuedAgent(test, ['read'], { owner: person }), await issuedAgent(test, ['read'])]
     const ids = [own.id, other.id]
@@ -234,7 +234,7 @@ describe('what is in force for a subject', () => {
     })
   })
 
-  it('has another fingerprint whenever a hold is set, released, or ends by itself', async () => {
+  it('returns another fingerprint whenever a hold is set, released or expires', async () => {
     const seen: string[] = []
     const look = async () => seen.push((await inForce(null, [])).fingerprint)
     await look()
@@ -247,7 +247,7 @@ describe('what is in force for a subject', () => {
     await look()
     await ask('POST', `/holds/${id}/release`)
     await look()
-    // One that came and went while nobody looked.
+    // A hold that was set and released between two reads.
     const unseen = (await hold('agent', owner.id)).json.data
     await ask('POST', `/holds/${unseen.id}/release`)
     await look()

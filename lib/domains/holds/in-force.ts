@@ -2,20 +2,26 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 
-/** Whoever erases takes it shared, whoever sets or ends a hold alone: what is erased was not held, what is held is not erased. */
+/**
+ * Erasures take this lock shared, and changes of holds take it exclusively. Thus no erased record was under a hold, and
+ * no held record is erased.
+ */
 export const lockAgainstErasing = (tx: Transaction) =>
   tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('legal_holds'))`
 
 export interface InForce {
-  /** The hold on the person; it covers every agent of theirs. */
+  /** The id of the hold on the person, which covers all agents of the person. */
   account: string | null
-  /** The holds on agents, by agent; those on their owners count. */
+  /** Hold ids by agent id, including holds on the agents' owners. */
   agents: Map<string, string>
-  /** Of all holds in force, whomever they cover, and of how many were ever set and released: one that came and went meanwhile shows in it. */
+  /**
+   * Fingerprint of all current holds and of the numbers of holds that were ever set and released. It also changes when
+   * a hold was set and released meanwhile.
+   */
   fingerprint: string
 }
 
-/** $1: the account, $2: the agents, $3: now. One statement, because each page of an erasure asks it. */
+/** $1: the account, $2: the agents, $3: now. One statement, because each page of an erasure executes it. */
 const inForce = `SELECT
   (SELECT md5(concat_ws(' ', count(*), count(released_at),
      string_agg(id, ',' ORDER BY id) FILTER (WHERE released_at IS NULL AND (expires_at IS NULL OR expires_at > $3::timestamptz))))
@@ -30,9 +36,9 @@ const inForce = `SELECT
      WHERE expires_at IS NULL OR expires_at > $3::timestamptz
      GROUP BY kind, target) AS h) AS holds`
 
-/** Holds as other domains see them. */
+/** Legal holds for other domains. */
 export const holdsInForce = {
-  /** From here to the transaction's end no hold is set or ended; one that is being set is waited for. */
+  /** Prevents changes of holds until the end of the transaction, after waiting for a running change. */
   async lock(tx: Transaction): Promise<void> {
     await queryWithin(tx, 'holds-lock', `SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))`, [])
   },
@@ -48,7 +54,7 @@ export const holdsInForce = {
     }
   },
 
-  /** The holds on projects, by project. */
+  /** Hold ids by project id. */
   async projects(tx: Transaction, ids: readonly string[], now: Date): Promise<Map<string, string>> {
     const rows = await tx.$queryRaw<{ target: string; hold: string }[]>`
       SELECT target_id AS target, min(id) AS hold FROM holds_in_force
@@ -57,7 +63,7 @@ export const holdsInForce = {
     return new Map(rows.map(({ target, hold }) => [target, hold]))
   },
 
-  /** Those of the ids that there are, ended ones included. */
+  /** Returns those of the ids that exist, including ended holds. */
   async known(tx: Transaction, ids: readonly string[]): Promise<string[]> {
     const found = await tx.legalHold.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })
     return found.map(({ id }) => id)

@@ -2,7 +2,7 @@ import type { Kept } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 
-/** Who made or released a hold. */
+/** Retained records: who created or released a hold. */
 export const holdsKept = (db: Database): Kept[] => [
   officeActs(db, {
     name: 'holds.acts',

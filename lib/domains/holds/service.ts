@@ -12,9 +12,9 @@ import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
 export interface HoldsParts {
   db: Database
-  /** Whether there is such a thing, asked of whoever keeps it. */
+  /** Asks the owning domain whether the target exists. */
   exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean>
-  /** In the transaction in which a hold ends: what waited for it goes on. */
+  /** Called in the transaction that releases a hold, so that waiting erasures continue. */
   onReleased(tx: Transaction): Promise<void>
   strict: boolean
 }
@@ -46,13 +46,16 @@ const presented = (row: HoldRow, now: Date) => ({
   released_by: row.releasedBy,
 })
 
-/** Legal holds. Others read them through the view `holds_in_force`, under a shared lock of the name `legal_holds`. */
+/**
+ * Use cases for legal holds. Other domains read them through the view `holds_in_force`, under a shared advisory lock
+ * named `legal_holds`.
+ */
 export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
   return {
     create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'lies in the past')
       const reason = plainWords(body.reason, 'reason', strict, 'Nothing is held by this request.')
-      // Whoever is erasing or sweeping right now is waited for: what is there after this is held.
+      // Waits for running erasures and sweeps: everything that exists afterwards is held.
       await lockAgainstErasing(tx)
       if (!(await exists(tx, body.kind, body.target_id)))
         throw new Problem('not_found', `There is no ${body.kind} with this id, so nothing is held.`)
@@ -103,7 +106,7 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
     }),
 
     release: mutation(releaseHold, async ({ tx, now, actor }, { params: { id } }) => {
-      // Whoever is finishing under this hold is waited for, and goes on with the rest.
+      // Waits for transactions that finish under this hold; they continue with the remaining records.
       await lockAgainstErasing(tx)
       const { count } = await tx.legalHold.updateMany({
         where: { id, releasedAt: null },

@@ -20,8 +20,8 @@ const hold = (kind: string, target_id: string) =>
   })
 const idOfHold = async (kind: string, target: string): Promise<string> => (await hold(kind, target)).json.data.id
 
-describe('names', () => {
-  it('stand in the queue, addresses on the one request that is read', async () => {
+describe('names in requests', () => {
+  it('the queue returns names, and only the single request returns the address', async () => {
     const person = await personWithPassword(kit.test, 'Ada Example')
     const made = await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })
     const { id } = made.json.data
@@ -35,11 +35,11 @@ describe('names', () => {
       subject_email: person.email,
       holds: [],
     })
-    // Its subject reads neither who minds it nor what admins see beside.
+    // The subject sees neither the assigned admin nor internal data.
     expect(Object.keys(await kit.read(person.cookie, id))).not.toEqual(expect.arrayContaining(['assigned_name']))
   })
 
-  it('stand in no answer to a POST, for those are kept: once an erasure is done no record of one has a name', async () => {
+  it('responses to POST contain no names, so stored idempotency records contain none after an erasure', async () => {
     const person = await personWithPassword(kit.test, 'Grace Example')
     const answers = async (id: string) =>
       (
@@ -78,7 +78,7 @@ describe('names', () => {
     expect(JSON.stringify(kept)).not.toContain('Grace')
   })
 
-  it('of an agent are its own, and the address is its owner’s; what nobody owns has none', async () => {
+  it("an agent's request returns the agent's name and the owner's address, or null for an agent without an owner", async () => {
     const owner = await personWithPassword(kit.test)
     const [owned, alone] = [
       await issuedAgent(kit.test, ['read', 'write'], { owner }),
@@ -95,7 +95,7 @@ describe('names', () => {
   })
 })
 
-it('every admin can mind a request, and admins alone are told who they are', async () => {
+it('GET /api/admin/privacy/minders lists all admins and returns 403 to other roles', async () => {
   const [auditor, person] = [await signedIn(kit.test, 'auditor'), await signedIn(kit.test)]
   const minders = (cookie?: string) =>
     kit.test.fetch('GET', '/api/admin/privacy/minders', cookie === undefined ? {} : { cookie })
@@ -107,7 +107,7 @@ it('every admin can mind a request, and admins alone are told who they are', asy
   expect(told.text).not.toContain('@')
 })
 
-it('an admin who cannot come in minds nothing, and gets no letters about duties', async () => {
+it('admins who cannot sign in are not listed as minders, and assigning a request to them returns 422', async () => {
   const [closed, invited, erased] = [
     await signedIn(kit.test, 'admin'),
     await signedIn(kit.test, 'admin'),
@@ -133,8 +133,8 @@ it('an admin who cannot come in minds nothing, and gets no letters about duties'
   await set('DELETE FROM write_fences WHERE id = $1', erased.accountId)
 })
 
-describe('what a hold keeps', () => {
-  it('is found by the hold, named on the request, and counted among the open erasures, until it is released', async () => {
+describe('requests under a legal hold', () => {
+  it('a held request is found by the hold, names the hold, and counts as a held erasure until the release', async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
     const stored = await kit.test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -154,7 +154,7 @@ describe('what a hold keeps', () => {
     expect(await open()).toEqual(before)
   })
 
-  it('of a whole person is named before anything begins, and found when nothing could be erased', async () => {
+  it('a hold on the person is listed before the erasure begins, and the request is found by the hold when nothing was erased', async () => {
     const person = await personWithPassword(kit.test)
     const holdId = await idOfHold('account', person.accountId)
     const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: '24h', password: person.password })
@@ -165,12 +165,12 @@ describe('what a hold keeps', () => {
     expect((await queue(`&hold=${holdId}`)).json.data).toMatchObject([{ id, state: 'partly_completed' }])
   })
 
-  it('asks for the id of a hold', async () => {
+  it('the filter rejects a value that is not the id of a hold with 422', async () => {
     expect((await queue('&hold=anything')).status).toBe(422)
   })
 })
 
-it('an erasure with a step that stands still is counted as stuck', async () => {
+it('GET /api/erasures counts an erasure with a stuck step as stuck until it is retried', async () => {
   const person = await personWithPassword(kit.test)
   const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
   await kit.work(['erasure.step'])
@@ -187,7 +187,7 @@ it('an erasure with a step that stands still is counted as stuck', async () => {
   expect((await open()).stuck).toBe(before.stuck)
 })
 
-it('holds are found by the beginning of their id, or of what they cover', async () => {
+it('GET /v1/holds finds holds by a prefix of their id or of their target', async () => {
   const agent = await issuedAgent(kit.test, ['read', 'write'])
   const id = await idOfHold('agent', agent.id)
   await idOfHold('agent', (await issuedAgent(kit.test, ['read'])).id)

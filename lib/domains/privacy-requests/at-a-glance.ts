@@ -6,7 +6,7 @@ import { pauseReasons } from './reading.ts'
 import { ownedBy, withParts } from './requests.ts'
 import { requestView } from './views.ts'
 
-/** More than anybody has open at once, but for an organisation's worth of agents. */
+/** More than a person usually has open. */
 const looked = 50
 
 export interface WaitingRequests {
@@ -19,9 +19,9 @@ export interface OwnRun {
   runId: string
 }
 
-/** What the console asks of requests at a glance: by index, and no entry in the audit log, for the lists behind it are audited. */
+/** Summaries of requests for the console. They use indexes and are not audited, because the lists behind them are. */
 export const requestsAtAGlance = ({ db }: Pick<PrivacyParts, 'db'>) => ({
-  /** Of a person and their agents, the one whose time ends first at first. */
+  /** Returns the open requests of a person and their agents, those with the least time left first. */
   async openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestView[] }> {
     const where = { AND: [ownedBy({ actor }), { closedAt: null }] }
     const [open, rows] = await Promise.all([
@@ -34,7 +34,7 @@ export const requestsAtAGlance = ({ db }: Pick<PrivacyParts, 'db'>) => ({
     return { open, shown: shown.slice(0, most) }
   },
 
-  /** As the admins' queue counts them. */
+  /** Counts like the admins' queue. */
   async waiting(now: Date): Promise<WaitingRequests> {
     const [row] = await db.query<WaitingRequests>(
       'requests-waiting',
@@ -47,7 +47,7 @@ export const requestsAtAGlance = ({ db }: Pick<PrivacyParts, 'db'>) => ({
     return row ?? { open: 0, near: 0, overdue: 0 }
   },
 
-  /** The erasures that answer requests of theirs which are not closed. */
+  /** Returns the erasure runs of the actor's open requests. */
   ownRuns: ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>): Promise<OwnRun[]> =>
     db.query<OwnRun>(
       'own-runs',
@@ -56,7 +56,10 @@ export const requestsAtAGlance = ({ db }: Pick<PrivacyParts, 'db'>) => ({
       [accountId ?? null, agents],
     ),
 
-  /** The erasures of agents that a person asked for in the console; these requests say no more whose the agents were. */
+  /**
+   * Returns the erasure runs of agents that a person requested in the console. These requests no longer name the
+   * agents' owner.
+   */
   runsAskedBy: async (accountId: string): Promise<string[]> =>
     (
       await db.query<{ id: string }>(

@@ -9,7 +9,7 @@ import type { PrivacyParts } from './ports.ts'
 import { lockedRequest, noRequest, type RequestRow, StateName } from './requests.ts'
 import { settle, type Work, workOf } from './timeline.ts'
 
-/** The same for many requests, each in a transaction of its own, with its timeline row and its audit entry. */
+/** Executes the same action for many requests, each in its own transaction with its timeline entry and audit entry. */
 export function bulk(parts: PrivacyParts) {
   const words = (text: string, field: string) => plainWords(text, field, parts.strict)
 
@@ -48,7 +48,7 @@ export function bulk(parts: PrivacyParts) {
           data.push({ id, ok: true, state: StateName.parse(row.state), code: null, detail: null })
         } catch (error) {
           if (!Problem.is(error)) throw error
-          // What was tried is rolled back: this is how it stood before, and stands now.
+          // The change is rolled back, so the request still has this state.
           const row = await parts.db.prisma.privacyRequest.findUnique({ where: { id }, select: { state: true } })
           data.push({
             id,

@@ -7,7 +7,7 @@ import { unrestrictSubject } from './restricting.ts'
 import { isCancellable, isClosed } from './rules.ts'
 import { change, type Work } from './timeline.ts'
 
-/** What an erasure took so far, by store; counts from its plan. */
+/** Returns the counts of erased items so far by store. */
 async function erasedSoFar({ erasures }: PrivacyParts, runId: string | null): Promise<Record<string, number>> {
   const run = runId === null ? undefined : await erasures.run(runId)
   const erased: Record<string, number> = {}
@@ -15,7 +15,7 @@ async function erasedSoFar({ erasures }: PrivacyParts, runId: string | null): Pr
   return erased
 }
 
-/** Too late: says so, with what is erased already. */
+/** Returns the problem for a request that can no longer be cancelled, with the counts of erased items. */
 function tooLate(parts: PrivacyParts, row: RequestRow): Problem {
   const state = StateName.parse(row.state)
   const isErasing = row.runId !== null && !isClosed(state)
@@ -24,13 +24,13 @@ function tooLate(parts: PrivacyParts, row: RequestRow): Problem {
       ? 'The erasure has begun and cannot be taken back. `erased` says what is gone already.'
       : `The request is ${state.replace('_', ' ')}: there is nothing to take back.`,
     extensions: { state, erased: {} },
-    // Counted after the transaction, which holds a connection of its own.
+    // Counted after the transaction, because the count needs its own connection.
     afterRollback: async () => Object.assign(problem.extensions, { erased: await erasedSoFar(parts, row.runId) }),
   })
   return problem
 }
 
-/** Tokens work again, but for those for whom another erasure waits or is under way. */
+/** Makes the subject's tokens work again, except those of agents for which another erasure is waiting or running. */
 export async function unsuspend(parts: PrivacyParts, work: Work, row: RequestRow): Promise<void> {
   const { tx, now } = work
   const subject: Subject = await subjectOf(tx, row, parts.agents)
@@ -52,7 +52,10 @@ export async function unsuspend(parts: PrivacyParts, work: Work, row: RequestRow
   }
 }
 
-/** Takes a locked request back. Throws `wrong_state` once its work began; of a cancel and a start at once exactly one wins. */
+/**
+ * Cancels a locked request. Of a concurrent cancellation and start, exactly one succeeds.
+ * @throws Problem `wrong_state` once the work has begun
+ */
 export async function cancel(parts: PrivacyParts, work: Work, given: RequestRow): Promise<RequestRow> {
   const from = StateName.parse(given.state)
   if (!isCancellable(from)) throw tooLate(parts, given)

@@ -19,7 +19,7 @@ import { restrictSubject } from './restricting.ts'
 import { dueAfter, graceEnd, type Kind, leastGraceOfOwned, longerGrace } from './rules.ts'
 import { addressJob, change, note, type Work } from './timeline.ts'
 
-/** What each kind does first. Erasure has its own beginning. */
+/** Starts one kind of a request, except erasure, which beginErasure starts. */
 async function startPart(parts: PrivacyParts, work: Work, row: RequestRow, kind: Kind): Promise<RequestRow> {
   const { tx, now } = work
   switch (kind) {
@@ -46,7 +46,7 @@ async function startPart(parts: PrivacyParts, work: Work, row: RequestRow, kind:
       await restrictSubject(parts, work, row, 'request')
       return setPart(work, row, kind, 'done')
     case 'objection':
-      // GDPR art. 18(1)(d): restricted while it is weighed.
+      // GDPR art. 18(1)(d): processing is restricted while the objection is weighed.
       await restrictSubject(parts, work, row, 'objection')
       return setPart(work, row, kind, 'running', { waits_for: 'admin' })
     case 'erasure':
@@ -54,7 +54,10 @@ async function startPart(parts: PrivacyParts, work: Work, row: RequestRow, kind:
   }
 }
 
-/** Name and language are corrected at once, a new address once its own mailbox confirms it, what is told in words by an admin. */
+/**
+ * Corrects name and language immediately. A new address waits for a confirmation by email, and a correction in words
+ * waits for an admin.
+ */
 export async function rectify(parts: PrivacyParts, work: Work, row: RequestRow): Promise<RequestRow> {
   const { changes, statements = [] } = payloadOf(row)
   const { email, ...rest } = changes ?? {}
@@ -68,7 +71,7 @@ export async function rectify(parts: PrivacyParts, work: Work, row: RequestRow):
   }
   if (email !== undefined && row.accountId !== null) {
     await boundLinkLetters(work.tx, row.subjectKey, work.now)
-    // Of what was asked before, no link counts any more.
+    // Links of earlier address changes become invalid.
     await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: 'address' } })
     await note(work, row, { event: 'address_asked', by: 'system' })
     await enqueue(work.tx, addressJob, { requestId: row.id }, { maxAttempts: 12 })
@@ -82,7 +85,10 @@ export async function rectify(parts: PrivacyParts, work: Work, row: RequestRow):
     : setPart(work, row, 'rectification', 'done', { waits_for: null })
 }
 
-/** Whoever reads the former mailbox has no more to say: letters about what is open go to the new one, and no link of an earlier letter works. */
+/**
+ * Sends further emails about open requests to the new address, and deletes the unused links of earlier emails, because
+ * the former mailbox may belong to somebody else.
+ */
 async function moveLetters(parts: PrivacyParts, work: Work, { id }: RequestRow, accountId: string): Promise<void> {
   const { tx } = work
   const contact = await parts.people.contactOf(tx, accountId)
@@ -98,13 +104,16 @@ async function moveLetters(parts: PrivacyParts, work: Work, { id }: RequestRow, 
     if (!row || row.contact === null || row.closedAt) continue
     await tx.privacyLink.deleteMany({ where: { requestId: openId, usedAt: null } })
     const data = { contact: sealContact(parts.contactKey(), openId, contact) }
-    // The letter of the request that moved it says so itself, but for the link that cancels.
+    // The email about the request itself reports its new address, unless the email contains the link to cancel.
     if (openId === id && row.state !== 'waiting') await tx.privacyRequest.update({ where: { id }, data })
     else await change(work, row, { event: 'address_moved', data, by: 'system' })
   }
 }
 
-/** The new address is confirmed. Throws `conflict` where it is another account's by now. */
+/**
+ * Stores the confirmed new address.
+ * @throws Problem `conflict` when another account uses the address by now
+ */
 export async function confirmAddress(parts: PrivacyParts, work: Work, row: RequestRow): Promise<RequestRow> {
   const { email } = payloadOf(row).changes ?? {}
   const part = partOf(row, 'rectification')
@@ -123,11 +132,11 @@ export async function confirmAddress(parts: PrivacyParts, work: Work, row: Reque
   )
 }
 
-/** A token asks for the erasure of an agent that somebody owns; nobody else has said so. */
+/** Returns true when only a token asked for the erasure of an agent that has an owner; the owner has not confirmed it. */
 const isTokensWordAlone = async ({ agents }: PrivacyParts, { tx }: Work, row: RequestRow): Promise<boolean> =>
   row.verifiedBy === 'token' && row.agentId !== null && typeof (await agents.ownerOf(tx, row.agentId)) === 'string'
 
-/** After identity was shown: the grace of an erasure begins; everything else is carried out. */
+/** Continues a verified request: starts the grace period of an erasure, and executes the other kinds. */
 export async function carryOut(parts: PrivacyParts, work: Work, verified: RequestRow): Promise<RequestRow> {
   const { tx, now } = work
   let row = verified
@@ -155,19 +164,19 @@ export async function carryOut(parts: PrivacyParts, work: Work, verified: Reques
   return done.state === 'completed' && isOfItself(done) ? untold(work, done) : done
 }
 
-/** An agent asked for its own copy, and the answer says where it is. */
+/** Returns true when an agent asked for a copy of its own data: the response contains its URL. */
 const isOfItself = (row: RequestRow): boolean =>
   row.accountId === null &&
   row.channel === 'api' &&
   kindsOf(row).every((kind) => kind === 'access' || kind === 'portability')
 
-/** No letter to the owner tells of it, so the address goes at once. */
+/** Sends no email to the owner and therefore deletes the address immediately. */
 function untold(work: Work, row: RequestRow): Promise<RequestRow> {
   work.told.delete(row.id)
   return work.tx.privacyRequest.update({ where: { id: row.id }, data: { contact: null }, include: withParts })
 }
 
-/** Copies that could not be made are made anew, with no word from anybody. The request has no erasure under way. */
+/** Prepares failed copies again without notifying anybody. Must not be called while an erasure runs. */
 export async function retryCopies(parts: PrivacyParts, work: Work, given: RequestRow): Promise<RequestRow> {
   const row =
     given.state === 'failed' ? await change(work, given, { event: 'running', to: 'running', isSilent: true }) : given
@@ -175,7 +184,7 @@ export async function retryCopies(parts: PrivacyParts, work: Work, given: Reques
   return change(work, next, { event: 'retried', isSilent: true })
 }
 
-/** The parts that failed begin anew. */
+/** Starts the failed parts again. */
 export async function restartParts(parts: PrivacyParts, work: Work, given: RequestRow): Promise<RequestRow> {
   let row = given
   for (const kind of kindsOf(row))

@@ -18,7 +18,7 @@ const adminLetters = async () => {
   return kit.lettersTo(email)
 }
 
-it('nearly due and overdue stand out, once each, and admins are told in counts', async () => {
+it('requests are flagged as nearly due and overdue once each, and admins get an email with counts', async () => {
   const person = await personWithPassword(kit.test)
   const { id } = (await kit.file(person.cookie, { kinds: ['objection'], password: person.password })).json.data
   await kit.tick()
@@ -40,14 +40,14 @@ it('nearly due and overdue stand out, once each, and admins are told in counts',
   expect(timeline.filter(({ event }: { event: string }) => event === 'overdue' || event === 'nearly_due')).toHaveLength(
     2,
   )
-  // The subject is not told that somebody was reminded.
+  // Internal reminders are not in the subject's timeline.
   expect((await kit.read(person.cookie, id)).timeline.some(({ event }: { event: string }) => event === 'overdue')).toBe(
     false,
   )
   await kit.asAdmin(id, 'complete', { kind: 'objection', note: 'Upheld.' })
 })
 
-it('a request that nobody confirms is closed when its month is over, and says so', async () => {
+it('an unconfirmed request is closed as expired after a month, and the subject gets an email', async () => {
   const person = await personWithPassword(kit.test)
   const { id } = (await kit.file(person.cookie, { kinds: ['access'] })).json.data
   kit.test.clock.advance(32 * day)
@@ -57,7 +57,7 @@ it('a request that nobody confirms is closed when its month is over, and says so
   expect(kit.lettersTo(person.email).at(-1)?.subject).toBe('Your privacy request has expired')
 })
 
-it('the address is forgotten with the last letter; when it cannot be handed over, after seven days', async () => {
+it('the address is deleted with the last email, or after seven days when the email cannot be sent', async () => {
   const contactOf = async (id: string) =>
     (await kit.test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })).contact
   const [one, other] = [await personWithPassword(kit.test), await personWithPassword(kit.test)]
@@ -79,7 +79,7 @@ it('the address is forgotten with the last letter; when it cannot be handed over
   expect(kit.lettersTo(other.email)).toEqual([])
 })
 
-it('the sealed address is readable for its request alone, and never in clear', async () => {
+it('the stored address of a request is sealed', async () => {
   const person = await personWithPassword(kit.test)
   const { id } = (await kit.file(person.cookie, { kinds: ['access'] })).json.data
   const { rows } = await kit.test.db.pool.query(
@@ -90,7 +90,7 @@ it('the sealed address is readable for its request alone, and never in clear', a
   expect(rows[0].text).not.toContain(Buffer.from(person.email).toString('hex'))
 })
 
-it('letters are in the subject’s language, text beside HTML', async () => {
+it("emails are in the subject's language, as text and HTML", async () => {
   const person = await personWithPassword(kit.test)
   await kit.test.db.prisma.account.update({ where: { id: person.accountId }, data: { locale: 'zh' } })
   const made = await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
@@ -104,7 +104,7 @@ it('letters are in the subject’s language, text beside HTML', async () => {
   expect(kit.lettersTo(person.email).at(-1)?.text).toContain(made.json.data.id)
 })
 
-it('an agent’s own request under its owner’s erasure is moot, and tokens of an agent for which another erasure waits stay stopped', async () => {
+it("an owner's erasure closes the erasure of an agent as moot, and cancelling the former keeps the agent's tokens stopped", async () => {
   const owner = await personWithPassword(kit.test)
   const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
   const own = await kit.file(owner.cookie, {
@@ -124,7 +124,7 @@ it('an agent’s own request under its owner’s erasure is moot, and tokens of 
   expect(await kit.test.db.prisma.privacyRequest.count({ where: { agentId: agent.id } })).toBe(0)
 })
 
-it('the erasure of who is the last admin by now waits for another, told once, while both clocks go on', async () => {
+it('the erasure of the last admin waits for another admin, with one email, while both clocks run', async () => {
   const role = (id: string, to: 'admin' | 'auditor') =>
     kit.test.db.prisma.account.update({ where: { id }, data: { role: to } })
   const person = await personWithPassword(kit.test)
@@ -150,11 +150,11 @@ it('the erasure of who is the last admin by now waits for another, told once, wh
   expect((await kit.adminRead(id)).state).toBe('completed')
 })
 
-it('a fault of a whole batch that none of its requests has alone is logged, and their work is done', async () => {
+it('a fault of a batch that no single request reproduces is logged once, and the requests are processed', async () => {
   const person = await personWithPassword(kit.test)
   const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })).json.data
   kit.test.clock.advance(day + 1)
-  // Sequences know no rollback: the first change fails, the next does not.
+  // Sequences are not rolled back: only the first change fails.
   const owner = new Client({ connectionString: kit.test.ownerUrl })
   await owner.connect()
   await owner.query(`CREATE SEQUENCE first_change; GRANT ALL ON SEQUENCE first_change TO PUBLIC;
@@ -172,7 +172,7 @@ it('a fault of a whole batch that none of its requests has alone is logged, and 
   await kit.work()
 })
 
-it('as many years after closing as the operator says, requests go; what an erasure leaves says so', async () => {
+it('requests are deleted KP_REQUESTS_YEARS after closing, and the erasure plan names that date', async () => {
   const brief = await privacyTest({ KP_REQUESTS_YEARS: '1' })
   try {
     const person = await personWithPassword(brief.test)
@@ -197,18 +197,21 @@ it.each([
   ['2026-01-31T10:00:00Z', '2026-02-28T10:00:00Z', '2026-02-03T10:00:00Z'],
   ['2026-01-31T10:00:00Z', '2026-04-30T10:00:00.123Z', '2026-04-30T09:00:00.001Z'],
   ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00Z'],
-])('the database reckons as the rules do: received %s, due %s by law, %s by us', async (received, legal, ours) => {
-  const [receivedAt, legalDueAt, dueAt] = [new Date(received), new Date(legal), ours === null ? null : new Date(ours)]
-  const { rows } = await kit.test.db.pool.query(
-    `SELECT ${nearSql} AS near, ${nextDueSql} AS due
+])(
+  'the SQL clocks equal the rules for received %s, legal deadline %s, own deadline %s',
+  async (received, legal, ours) => {
+    const [receivedAt, legalDueAt, dueAt] = [new Date(received), new Date(legal), ours === null ? null : new Date(ours)]
+    const { rows } = await kit.test.db.pool.query(
+      `SELECT ${nearSql} AS near, ${nextDueSql} AS due
      FROM (VALUES ($1::timestamptz, $2::timestamptz, $3::timestamptz)) AS clocks (received_at, legal_due_at, due_at)`,
-    [receivedAt, legalDueAt, dueAt],
-  )
-  const clocks = { state: 'running', receivedAt, legalDueAt, dueAt, pausedAt: null, extendedAt: null } as const
-  expect(rows).toEqual([{ near: nearAt(clocks), due: nextDue(clocks) }])
-})
+      [receivedAt, legalDueAt, dueAt],
+    )
+    const clocks = { state: 'running', receivedAt, legalDueAt, dueAt, pausedAt: null, extendedAt: null } as const
+    expect(rows).toEqual([{ near: nearAt(clocks), due: nextDue(clocks) }])
+  },
+)
 
-it('three years after closing a request goes, with its timeline', async () => {
+it('a closed request is deleted with its timeline after three years', async () => {
   const person = await personWithPassword(kit.test)
   const { id } = (await kit.file(person.cookie, { kinds: ['restriction'], password: person.password })).json.data
   kit.test.clock.advance(3 * 365 * day - 2 * day)

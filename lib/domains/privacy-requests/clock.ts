@@ -13,23 +13,23 @@ import { addMonths, contactKept, copyTries, nearAt, nextDue } from './rules.ts'
 import { change, settle, systemWork, type Work } from './timeline.ts'
 
 const clockJob = 'privacy.clock'
-/** Requests in one transaction. */
+/** Number of requests per transaction. */
 const batch = 25
 
 interface Sweep {
-  /** A condition of ours; $1 is the present. */
+  /** A constant SQL condition; $1 is the current time. */
   sql: string
   act(work: Work, row: RequestRow): Promise<unknown>
 }
 
 /**
- * The minute's round: what is due begins, who waits is reminded, what has no time left stands out, what is over goes. Every batch is a
- * transaction that passes over rows which another worker has, so that any number of workers share the work and do nothing twice.
+ * The job of every minute: starts due work, reminds, flags requests without time left, and deletes expired data. Each
+ * batch is a transaction that skips rows locked by other workers, so any number of workers can share the work.
  */
 export function clockJobs(parts: PrivacyParts) {
   const { db } = parts
 
-  /** One transaction: a batch of the requests after one, or `only` this one; gives their ids. */
+  /** Processes a batch of the requests after the given id, or `only` one request, in one transaction. Returns their ids. */
   const some = (ctx: Context, { sql, act }: Sweep, after: string, only: string | null = null): Promise<string[]> =>
     ctx.gate.transaction(async (tx) => {
       const found = await tx.$queryRawUnsafe<{ id: string }[]>(
@@ -51,14 +51,17 @@ export function clockJobs(parts: PrivacyParts) {
       return ids
     })
 
-  /** Works through what `sql` finds ($1 is the present). One that cannot be done holds nobody else up: it is logged, and tried again in a minute. */
+  /**
+   * Processes all requests that match `sql` ($1 is the current time). A failing request is logged and retried a minute
+   * later; it does not block the others.
+   */
   async function sweep(ctx: Context, what: Sweep): Promise<void> {
     for (let after = ''; ; ) {
       let ids: string[]
       try {
         ids = await some(ctx, what, after)
       } catch (error) {
-        // Which of them it was is found one by one. What then is gone has been there all the same.
+        // Processes the batch one by one to find the failing request. The returned ids include requests that no longer match.
         const alone = await oneByOne(ctx, what, after)
         if (alone.faults === 0) logFault(error, { job: clockJob })
         ids = alone.ids
@@ -142,7 +145,7 @@ export function clockJobs(parts: PrivacyParts) {
           where: { closedAt: { lt: new Date(ctx.now.getTime() - contactKept) }, contact: { not: null } },
           data: { contact: null },
         })
-        // What belongs to them goes with them.
+        // Deleted with all dependent rows.
         const keptSince = addMonths(ctx.now, -12 * parts.requestsYears)
         await db.prisma.privacyRequest.deleteMany({ where: { closedAt: { lte: keptSince } } })
       },

@@ -4,7 +4,7 @@ import type { Contact } from './ports.ts'
 
 const Sealed = z.strictObject({ email: z.string(), locale: z.enum(['en', 'zh']) })
 
-/** Where letters about a request go: readable by this installation alone, and for this request alone. */
+/** Seals the address for emails about a request: only this installation can read it, and only for this request. */
 export const sealContact = (key: Uint8Array, requestId: string, { email, locale }: Contact): Uint8Array<ArrayBuffer> =>
   new Uint8Array(seal(key, Buffer.from(JSON.stringify({ email, locale })), requestId))
 

@@ -261,7 +261,7 @@ export const useLink = operation({
   description: 'Single use. Unknown, used and expired links are answered alike.',
   permission: 'public',
   audit: { action: 'update', ...request },
-  // Who follows a link has no session; tries are counted by network beside this.
+  // A user of a link has no session; attempts are also limited by network address.
   limit: 'read',
   status: 200,
   body: z.strictObject({
@@ -281,7 +281,7 @@ export const planErasure = operation({
   summary: 'What an erasure would delete, without deleting anything',
   permission,
   audit: { action: 'read', ...request },
-  // As dear as an erasure is to prepare.
+  // Computing a plan costs as much as preparing an erasure.
   limit: 'write',
   status: 200,
   query: z.strictObject({ agent_id: AgentId.optional() }),

@@ -1,9 +1,9 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** For how long a request for a copy of a participant's data opens the export to managers and admins, in milliseconds. */
+/** Milliseconds for which a request for a copy of a participant's data opens the export to managers and admins. */
 const copyOpen = 30 * 86_400_000
 
-/** Whether a verified request for access or portability was filed for the participant within 30 days. */
+/** Returns true when a verified request for access or portability exists for the participant, verified within 30 days. */
 export const copyAskedFor =
   (db: Database) =>
   async (participantId: string, now: Date): Promise<boolean> => {

@@ -27,8 +27,8 @@ const byMail = async (more: object = {}): Promise<{ person: MadePerson; id: stri
 const eventsOf = async (id: string): Promise<string[]> =>
   (await kit.adminRead(id)).timeline.map(({ event }: { event: string }) => event)
 
-describe('a request that came by mail', () => {
-  it('counts from its receipt, and is verified by a link to the address on file', async () => {
+describe('a request received by mail', () => {
+  it('counts its deadline from the receipt and is verified by a link to the stored address', async () => {
     const receivedAt = new Date(kit.test.clock.now().getTime() - 10 * day)
     const { person, id } = await byMail({ received_at: receivedAt.toISOString(), statement: 'As in my letter.' })
     const read = await kit.adminRead(id)
@@ -45,7 +45,7 @@ describe('a request that came by mail', () => {
   it.each([
     ['in the future', 1, ['received_at']],
     ['too long ago', -61 * day, ['received_at']],
-  ])('received %s is a 422', async (_, offset, path) => {
+  ])('is rejected with 422 when received %s', async (_, offset, path) => {
     const { email } = await personWithPassword(kit.test)
     const told = await fileFor({
       kinds: ['access'],
@@ -54,7 +54,7 @@ describe('a request that came by mail', () => {
     })
     expect([told.status, told.json.issues[0].path]).toEqual([422, path])
   })
-  it('needs exactly one name of its subject, and one that somebody has', async () => {
+  it('is rejected with 422 without exactly one subject, and with 404 for an unknown subject', async () => {
     const received_at = kit.test.clock.now()
     const { email, accountId } = await personWithPassword(kit.test)
     for (const [body, status] of [
@@ -66,7 +66,7 @@ describe('a request that came by mail', () => {
     ] as const)
       expect([body, (await fileFor({ kinds: ['access'], received_at, ...body })).status]).toEqual([body, status])
   })
-  it('of an agent that nobody owns has no address: an admin checks who asks, and says how', async () => {
+  it('about an agent without an owner is verified by an admin with internal evidence', async () => {
     const agent = await issuedAgent(kit.test, ['read', 'write'])
     const made = await fileFor({ kinds: ['restriction'], agent_id: agent.id, received_at: kit.test.clock.now() })
     const { id } = made.json.data
@@ -77,11 +77,11 @@ describe('a request that came by mail', () => {
       internal: true,
       by: 'admin',
     })
-    // Who came by mail is answered there, and not through a token.
+    // A mailed request is not visible to the agent's token.
     expect((await kit.test.fetch('GET', `/api/privacy/requests/${id}`, { token: agent.token })).status).toBe(404)
     expect((await kit.asAdmin(id, 'verify', { note: 'Again.' })).json.code).toBe('wrong_state')
   })
-  it('how it was settled who asked is among admins', async () => {
+  it("hides the admin's evidence from the subject", async () => {
     const { person, id } = await byMail()
     await kit.asAdmin(id, 'verify', { note: 'She came by in person.' })
     expect(JSON.stringify(await kit.adminRead(id))).toContain('came by in person')
@@ -90,8 +90,8 @@ describe('a request that came by mail', () => {
   })
 })
 
-describe('the clocks', () => {
-  it('are extended once, within the first month, by two months at most, and the letter has the reason and the remedies', async () => {
+describe('the clocks of a request', () => {
+  it('are extended once, by at most two months, and the email contains the reason and the remedies', async () => {
     const { person, id } = await byMail()
     const before = new Date((await kit.adminRead(id)).legal_due_at)
     for (const days of [0, 63, 1.5])
@@ -107,12 +107,12 @@ describe('the clocks', () => {
     await kit.work()
     expect(kit.lettersTo(person.email).at(-1)?.text).toMatch(/Seven stores[\s\S]*complaint/)
   })
-  it('are not extended beyond the law', async () => {
+  it('are not extended after the first month', async () => {
     const { id } = await byMail({ received_at: new Date(kit.test.clock.now().getTime() - 50 * day).toISOString() })
     const told = await kit.asAdmin(id, 'extend', { days: 10, reason: 'Late.' })
     expect([told.status, told.json.issues[0].message]).toEqual([422, expect.stringContaining('first month')])
   })
-  it('stand still with a reason that the subject reads, go on later by as long, and nothing is erased meanwhile', async () => {
+  it('stop during a pause with a visible reason, continue later by its length, and no erasure begins meanwhile', async () => {
     const person = await personWithPassword(kit.test)
     const { json } = await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
     const { id, legal_due_at, due_at } = json.data
@@ -126,12 +126,12 @@ describe('the clocks', () => {
     const resumed = (await kit.asAdmin(id, 'resume')).json.data
     const later = (text: string) => new Date(new Date(text).getTime() + 3 * day).toISOString()
     expect([resumed.legal_due_at, resumed.due_at]).toEqual([later(legal_due_at), later(due_at)])
-    // The grace was over meanwhile.
+    // The grace period ended during the pause.
     expect(resumed.state).toBe('running')
     expect((await kit.asAdmin(id, 'resume')).json.code).toBe('wrong_state')
     await kit.work()
   })
-  it('grace chosen is shortened before the legal limit, and the answer and the letter say so', async () => {
+  it('a grace period is shortened to three days before the legal deadline, and the email reports it', async () => {
     const { person, id } = await byMail({
       kinds: ['erasure'],
       grace: '14d',
@@ -146,8 +146,8 @@ describe('the clocks', () => {
   })
 })
 
-describe('deciding', () => {
-  it('a refusal states the reason, the authority and the court; it lifts what was suspended', async () => {
+describe('decisions of admins', () => {
+  it('refusing requires a reason, the email names the remedies, and stopped tokens work again', async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
     const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })).json.data
@@ -162,7 +162,7 @@ describe('deciding', () => {
     expect((await kit.asAdmin(id, 'refuse', { ground: 'other', reason: 'Again.' })).json.code).toBe('wrong_state')
     expect((await kit.asAdmin(id, 'comment', { note: 'Filed under T.' })).status).toBe(200)
   })
-  it('is not possible any more once an erasure runs', async () => {
+  it('refuse, expedite, pause, retry and complete return wrong_state while an erasure runs', async () => {
     const person = await personWithPassword(kit.test)
     const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })).json
       .data
@@ -177,7 +177,7 @@ describe('deciding', () => {
     await kit.work()
     expect((await kit.adminRead(id)).state).toBe('completed')
   })
-  it('ends a grace: the subject with their password, an admin with a reason', async () => {
+  it('expediting ends the grace period, by the subject with a password or by an admin with a reason', async () => {
     const [one, other] = [await personWithPassword(kit.test), await personWithPassword(kit.test)]
     const [first, second] = await Promise.all(
       [one, other].map(
@@ -195,7 +195,7 @@ describe('deciding', () => {
     await kit.work()
     expect((await kit.adminRead(second.id)).state).toBe('completed')
   })
-  it('assigns to admins alone; comments stay among admins, and neither is mailed', async () => {
+  it('assign accepts only admins, and assignments and comments are neither visible to the subject nor emailed', async () => {
     const { person, id } = await byMail()
     await kit.work()
     const letters = kit.lettersTo(person.email).length
@@ -213,8 +213,8 @@ describe('deciding', () => {
   })
 })
 
-describe('the queue', () => {
-  it('filters, sorts by what is due first, and goes on from a cursor', async () => {
+describe('the queue of requests', () => {
+  it('filters, sorts by the earlier deadline, and pages through all requests once', async () => {
     const ask = async (query: string) =>
       (await kit.test.fetch('GET', `/api/admin/privacy/requests?${query}`, { cookie: kit.admin.cookie })).json
     const { id } = await byMail({ kinds: ['portability'] })
@@ -235,13 +235,13 @@ describe('the queue', () => {
     expect(all.length).toBe((await ask('limit=1')).total)
     const firstDue = all.map((row) => [row.due_at ?? row.legal_due_at, row.legal_due_at].toSorted()[0])
     expect(firstDue).toEqual(firstDue.toSorted())
-    // Our 72 hours end before the month of what nobody confirmed yet, though that came first.
+    // Our 72 hours end before the legal month of the unconfirmed request, although that one was received first.
     expect(all.findIndex((row) => row.id === ours.id)).toBeLessThan(all.findIndex((row) => row.id === id))
     expect(
       (await kit.test.fetch('GET', '/api/admin/privacy/requests?cursor=x', { cookie: kit.admin.cookie })).status,
     ).toBe(422)
   })
-  it('takes a hundred at once, each for itself', async () => {
+  it('bulk actions succeed or fail for each request separately', async () => {
     const [one, other] = [await byMail(), await byMail()]
     const bulk = (body: object) => kit.test.fetch('POST', '/api/admin/privacy/bulk', { cookie: kit.admin.cookie, body })
     const none = `preq_${'0'.repeat(22)}`
@@ -260,14 +260,14 @@ describe('the queue', () => {
     })
     expect(entries).toBeGreaterThanOrEqual(3)
   })
-  it('is for admins', async () => {
+  it('returns 403 to auditors, who can list erasures', async () => {
     const { cookie } = await signedIn(kit.test, 'auditor')
     expect((await kit.test.fetch('GET', '/api/admin/privacy/requests', { cookie })).status).toBe(403)
     expect((await kit.test.fetch('GET', '/api/erasures', { cookie })).status).toBe(200)
   })
 })
 
-it('erasures are listed for auditors, and read by whose they are', async () => {
+it('erasures are listed for auditors, and read by auditors and by the subject', async () => {
   const owner = await personWithPassword(kit.test)
   const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
   const made = await kit.file(owner.cookie, {

@@ -15,12 +15,15 @@ const wrong = (row: RequestRow, what: string) =>
 const refuseClosed = (row: RequestRow): void => {
   if (isClosed(StateName.parse(row.state))) throw wrong(row, 'it is closed')
 }
-/** What is kept of a request whose subject is erased has no words, and takes none. */
+/** Texts are rejected: a request whose subject is erased must not contain any. */
 const refuseWords = (row: RequestRow): void => {
   if (isPseudonymous(row)) throw wrong(row, 'whom it was about is erased, and no words are kept in it')
 }
 
-/** The whole request before its work began; later, what waits for an admin's judgement. GDPR art. 12(4): with the reason and the remedies. */
+/**
+ * Refuses the whole request before its work begins; afterwards only the parts that wait for an admin's decision.
+ * Requires a reason; the email names the remedies (GDPR art. 12(4)).
+ */
 export async function refuse(
   parts: PrivacyParts,
   work: Work,
@@ -53,7 +56,10 @@ const extensionFaults = {
   beyond_law: 'goes beyond the two further months that the law allows (GDPR art. 12(3))',
 } as const
 
-/** Throws `invalid` for what the law does not allow. */
+/**
+ * Extends the legal deadline by `days`.
+ * @throws Problem `invalid` for an extension that the law does not allow
+ */
 export async function extend(work: Work, row: RequestRow, days: number, reason: string): Promise<RequestRow> {
   refuseWords(row)
   const limit = extended(clocksOf(row), days, work.now)
@@ -74,7 +80,7 @@ export async function pause(work: Work, row: RequestRow, reason: string): Promis
   return change(work, row, { event: 'paused', data: { pausedAt: work.now }, note: reason })
 }
 
-/** Both clocks go on, later by as long as they stood still. */
+/** Continues both clocks and moves their ends by the length of the pause. */
 export async function resume(parts: PrivacyParts, work: Work, row: RequestRow): Promise<RequestRow> {
   if (!row.pausedAt) throw wrong(row, 'its clocks go on')
   const still = work.now.getTime() - row.pausedAt.getTime()
@@ -87,7 +93,7 @@ export async function resume(parts: PrivacyParts, work: Work, row: RequestRow): 
   return beginErasure(parts, work, next)
 }
 
-/** The grace ends now. Copies that nobody fetched yet are waited for, unless whoever may says that they go unfetched. */
+/** Ends the grace period now. Waits for copies that nobody has fetched, unless `dropCopies` is true. */
 export async function expedite(
   parts: PrivacyParts,
   work: Work,
@@ -105,10 +111,7 @@ export async function expedite(
   return beginErasure(parts, work, next, { force: dropCopies })
 }
 
-/**
- * The request, locked, and before it the run of its erasure: whoever works on a run locks that first, and who comes the other way round
- * would wait for them while they wait for him.
- */
+/** Locks the run of the request's erasure first and then the request, like the erasure engine, to avoid a deadlock. */
 export async function requestForRetry(
   { erasures }: PrivacyParts,
   tx: Transaction,
@@ -119,7 +122,7 @@ export async function requestForRetry(
   return lockedRequest(tx, id)
 }
 
-/** What failed, or the stuck steps of its erasure, begin anew. The request comes from {@link requestForRetry}. */
+/** Retries the failed parts and the stuck steps of the erasure. The request must come from {@link requestForRetry}. */
 export async function retry(parts: PrivacyParts, work: Work, given: RequestRow, holder?: string): Promise<RequestRow> {
   refuseClosed(given)
   const hasFailed = given.parts.filter(({ state }) => state === 'failed').map(({ kind }) => kind)
@@ -132,7 +135,7 @@ export async function retry(parts: PrivacyParts, work: Work, given: RequestRow, 
   return change(work, row, { event: 'retried', details: { holder: holder ?? null }, isSilent: true })
 }
 
-/** An admin carried it out by hand. An objection that is upheld stays restricted. */
+/** Records that an admin carried out the part. After an upheld objection, processing stays restricted. */
 export async function complete(
   work: Work,
   row: RequestRow,
@@ -145,7 +148,7 @@ export async function complete(
   return conclude(work, await change(work, next, { event: 'part_done', details: { kind }, note: words }))
 }
 
-/** To an admin, or to nobody. */
+/** Assigns the request to an admin, or to nobody. */
 export async function assign(
   { people }: PrivacyParts,
   work: Work,
@@ -164,7 +167,7 @@ export async function assign(
   })
 }
 
-/** Among admins; it changes nothing, so it is taken in every state, until the request is pseudonymous. */
+/** Adds an internal comment in any state, unless the request is pseudonymous. */
 export async function comment(work: Work, row: RequestRow, words: string): Promise<RequestRow> {
   refuseWords(row)
   await note(work, row, { event: 'comment', note: words, isInternal: true })

@@ -15,16 +15,16 @@ import {
 import { isCancellable } from './rules.ts'
 import { change, note, type Work } from './timeline.ts'
 
-/** A copy that was asked for together with an erasure is fetched, or there is none to fetch any more. */
+/** Returns true when the copy of this part was fetched, is deleted, or was never prepared. */
 const isFetchedOrGone = ({ outcome }: PartRow): boolean => {
   const { export_id, copy } = outcome as Prisma.JsonObject
   return export_id === undefined || copy === 'fetched' || copy === 'gone'
 }
 
-/** Copies that were asked for together with an erasure are still to be fetched. */
+/** Returns true when a copy that was requested with the erasure is still to be fetched. */
 export const hasCopiesToFetch = (row: RequestRow): boolean => !row.parts.every(isFetchedOrGone)
 
-/** Closes a locked request whose subject an erasure takes: what is open of it is moot. It has no erasure of its own under way. */
+/** Closes the open parts of a locked request because an erasure deletes its subject. The request must not have an erasure run. */
 export async function closeAsMoot(work: Work, given: RequestRow): Promise<RequestRow> {
   let row = given
   const isCancelled = isCancellable(StateName.parse(row.state))
@@ -41,8 +41,8 @@ export async function closeAsMoot(work: Work, given: RequestRow): Promise<Reques
 }
 
 /**
- * Other requests about whom this erasure takes are moot. One that somebody changes at this moment is left to them, and closed when the
- * erasure comes to the requests.
+ * Closes other requests of the subject as moot. Requests that are locked by another transaction are skipped; they are
+ * closed when the erasure reaches the data source of requests.
  */
 async function closeOthers(
   work: Work,
@@ -60,7 +60,7 @@ async function closeOthers(
   }
 }
 
-/** Told once; the clock's next rounds find it as it is. */
+/** Adds the event only once; the clock job calls this every minute. */
 async function blocked(work: Work, row: RequestRow): Promise<RequestRow> {
   const told = await work.tx.privacyRequestEvent.count({ where: { requestId: row.id, event: 'blocked' } })
   if (told === 0) await note(work, row, { event: 'blocked', details: { reason: 'last_admin' }, by: 'system' })
@@ -68,9 +68,10 @@ async function blocked(work: Work, row: RequestRow): Promise<RequestRow> {
 }
 
 /**
- * The erasure begins when its grace is over, nobody stopped the clocks, and the copies asked for with it are fetched or gone; `force`
- * takes no notice of the last. Changes nothing otherwise. The last admin's waits until somebody else is one, and both clocks go on
- * meanwhile: GDPR art. 12(3) knows no such pause.
+ * Begins the erasure when its grace period is over, no pause is active, and the copies requested with it are fetched or
+ * deleted (`force` ignores the copies). Otherwise changes nothing.
+ * The erasure of the last admin waits until another admin exists. Both clocks continue meanwhile, because GDPR art.
+ * 12(3) allows no such pause.
  */
 export async function beginErasure(
   parts: PrivacyParts,
@@ -82,7 +83,7 @@ export async function beginErasure(
   let row = given
   if (row.state !== 'waiting' || row.pausedAt || row.waitingUntil === null || row.waitingUntil > now) return row
   if (!force && hasCopiesToFetch(row)) return row
-  // Its subject was erased otherwise: by an erasure that a restored backup had forgotten, for one. Nobody is left to be erased.
+  // Another erasure deleted the subject, such as a replay after a restored backup: nobody remains to be erased.
   if (isPseudonymous(row)) return closeAsMoot(work, row)
   const isAdmin = row.accountId !== null && (await parts.people.byId(tx, row.accountId))?.role === 'admin'
   if (isAdmin && row.accountId !== null && (await parts.people.isLastAdmin(tx, row.accountId)))
@@ -98,7 +99,7 @@ export async function beginErasure(
     now,
   })
   await closeOthers(work, row, subject)
-  // Whatever still waits for somebody's judgement is about data that goes; a copy that could not be made is given up.
+  // Parts that wait for a decision concern data that is deleted now; a failed copy is abandoned.
   for (const part of row.parts)
     if (part.kind !== 'erasure' && (part.state === 'failed' || !isOver(PartStateName.parse(part.state))))
       row = await setPart(work, row, KindName.parse(part.kind), part.state === 'failed' ? 'cancelled' : 'done', {

@@ -14,8 +14,8 @@ afterAll(() => kit.close())
 const hour = 3_600_000
 const aheadOf = (accountId: string) => test.app.requests.erasuresAhead(accountId)
 
-describe('what the banner says', () => {
-  it('is nothing where none is asked for, none is confirmed, or it is another’s', async () => {
+describe('erasuresAhead', () => {
+  it('is empty without an erasure, before its confirmation, and for other people', async () => {
     const [person, other] = [await personWithPassword(test), await personWithPassword(test)]
     expect(await aheadOf(person.accountId)).toEqual({ shown: [], total: 0 })
     await kit.file(person.cookie, { kinds: ['erasure'] })
@@ -25,7 +25,7 @@ describe('what the banner says', () => {
     expect((await aheadOf(person.accountId)).total).toBe(0)
   })
 
-  it('is the grace, that a copy comes first, and that it is over once it is taken back', async () => {
+  it('returns the grace period and a pending copy, and is empty after the cancellation', async () => {
     const person = await personWithPassword(test)
     const now = test.clock.now()
     const made = await kit.file(person.cookie, { kinds: ['access', 'erasure'], grace: '7d', password: person.password })
@@ -49,12 +49,12 @@ describe('what the banner says', () => {
     await kit.asAdmin(id, 'resume')
     expect((await kit.act(person.cookie, id, 'cancel')).status).toBe(200)
     expect((await aheadOf(person.accountId)).total).toBe(0)
-    // The copy is prepared after that, and changes nothing about it.
+    // The copy is prepared after the cancellation, which stays as it is.
     await kit.work()
     expect((await kit.read(person.cookie, id)).state).toBe('cancelled')
   })
 
-  it('is the agents too, the person first, the soonest next, and how many there are in all', async () => {
+  it('returns the person first, then agents by the end of their grace period, and the total', async () => {
     const person = await personWithPassword(test)
     for (const grace of ['7d', '24h', '14d', '7d'])
       await kit.file(person.cookie, {
@@ -69,7 +69,7 @@ describe('what the banner says', () => {
     expect([total, shown.map(({ agent }) => agent !== null), hours]).toEqual([5, [false, true, true], [336, 24, 168]])
   })
 
-  it('is that it runs, from the moment it began until it is done', async () => {
+  it('returns state running until the erasure is done', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read'], { owner: person })
     await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password, agent_id: agent.id })
@@ -78,7 +78,7 @@ describe('what the banner says', () => {
     expect((await aheadOf(person.accountId)).total).toBe(0)
   })
 
-  it('is that it cannot begin, to whom the grace left as the last admin', async () => {
+  it('returns state blocked for the last admin after the grace period', async () => {
     const other = await signedIn(test, 'admin')
     const { accountId } = kit.admin
     const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })

@@ -14,7 +14,7 @@ interface Row {
   total: number
 }
 
-/** For every page that the person opens: one question, by index, about themselves alone; so it is no entry in the audit log. */
+/** Read for every page of the console: one indexed query about the person, without an audit entry. */
 export const erasuresAhead = ({ db, graceTokens }: Pick<PrivacyParts, 'db' | 'graceTokens'>) => ({
   async erasuresAhead(accountId: string): Promise<ErasuresAhead> {
     const rows = await db.query<Row>(

@@ -46,7 +46,7 @@ export const RunDetail = z
   })
   .meta({ id: 'ErasureRun' })
 export type RunDetail = z.output<typeof RunDetail>
-/** Of an erasure asked for by itself. */
+/** An erasure read by its own id. */
 export const ErasureDetail = z
   .strictObject({
     ...RunDetail.shape,

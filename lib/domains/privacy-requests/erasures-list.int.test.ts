@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-it('what an erasure would delete is searched once for all who ask at once, each subject by itself, and counts as a write', async () => {
+it('GET /api/privacy/plan shares one search among concurrent calls for a subject, and counts against the write limit', async () => {
   const owner = await signedIn(test)
   const agents = [await issuedAgent(test, ['read'], { owner }), await issuedAgent(test, ['read'], { owner })]
   const { dryRun } = test.app.subjectErasures
@@ -30,7 +30,7 @@ it('what an erasure would delete is searched once for all who ask at once, each 
   const ask = (token: string) => test.fetch('GET', '/api/privacy/plan', { token })
   try {
     const asked = Array.from({ length: 10 }, () => agents.map(({ token }) => ask(token))).flat()
-    // A request that arrives after the answer would start another search.
+    // A request that arrives after the response would start another search.
     await vi.waitUntil(() => arrived === asked.length, 120_000)
     await vi.waitUntil(() => new Set(searched.flat()).size === agents.length, 120_000)
     answers.resolve()
@@ -43,6 +43,6 @@ it('what an erasure would delete is searched once for all who ask at once, each 
     plan.execute = execute
   }
   expect(searched.toSorted()).toEqual(agents.map(({ id }) => [id]).toSorted())
-  // The next one is searched anew.
+  // Later calls search again.
   expect((await ask(agents[0]?.token ?? '')).status).toBe(200)
 })

@@ -31,7 +31,7 @@ const listed = (run: RunView) => ({
   erased: sum(run.steps.map(({ erased }) => erased)),
 })
 
-/** What an erasure would do, and what those under way and done did. */
+/** Use cases that plan, list and read erasures. */
 export function erasuresList(parts: PrivacyParts) {
   const { db, erasures } = parts
 
@@ -42,7 +42,7 @@ export function erasuresList(parts: PrivacyParts) {
     return { account: actor.accountId ?? null, agents: actor.agents }
   }
 
-  /** It asks every holder for everything: of those who ask about one subject at once, one search answers all. */
+  /** Running searches by subject. A search queries every data source, so concurrent calls for one subject share it. */
   const searching = new Map<string, Promise<PlannedHolding[]>>()
   function plannedOnce({ account, agents }: Subject, now: Date): Promise<PlannedHolding[]> {
     const key = JSON.stringify([account, agents.toSorted()])

@@ -3,15 +3,15 @@ import { nextDueSql, owedSql } from './due-sql.ts'
 import type { Kind } from './rules.ts'
 
 const day = 86_400_000
-/** Ours: done and verified within 72 hours of verification, or of the end of the grace. */
+/** Our own deadline: erased and verified within 72 hours after verification or the end of the grace period. */
 const hoursOfOurs = 72
-/** The sealed address goes with the last letter, 7 days after closing at most; what removes it runs hourly. */
+/** The sealed address is deleted at most 7 days after closing; allows 2 hours of delay. */
 const contactKept = 7 * day + day / 12
-/** Open, no clock standing still, and beyond the time that ends first. */
+/** SQL condition: open, not paused, and past the earlier deadline. */
 const isOverdue = (now: string): string =>
   `${owedSql.replaceAll(/\b(closed_at|paused_at|state)\b/g, 'q.$1')} AND ${nextDueSql} < ${now}`
 
-/** Requests of one kind: answered, open, and those whose time is over. */
+/** Counts answered, open and overdue requests of one kind. */
 const answered = (line: Check['line'], kind: Kind): Check => ({
   line,
   name: `requests.${kind}`,
@@ -42,7 +42,7 @@ const answered = (line: Check['line'], kind: Kind): Check => ({
   },
 })
 
-/** What people asked for, and whether it was done in time and no sooner. */
+/** Checks that requests were answered in time, and that no erasure began before the end of its grace period. */
 export const requestsEvidence = (): Check[] => [
   answered('access', 'access'),
   answered('portability', 'portability'),

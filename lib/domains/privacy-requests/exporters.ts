@@ -2,7 +2,7 @@ import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/holder.
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** The requests of a subject, with what was asked, their parts, their timeline without the comments of admins, and when links were sent. */
+/** Exports the requests of a subject: content, parts, timeline without internal comments, and when links were sent. */
 const requestParts = (db: Database, mine: (id: string, reader: ExportReader) => string): PersonExporter[] => [
   {
     part: 'privacy_requests',
@@ -78,7 +78,7 @@ const requestParts = (db: Database, mine: (id: string, reader: ExportReader) => 
         at: 'l.created_at',
         id: "encode(l.hash, 'hex')",
         columns: 'l.hash, l.request_id, l.purpose, l.created_at, l.expires_at, l.used_at',
-        // Never the hash: whoever has it can tell a secret that they guessed.
+        // The hash is omitted, because it could confirm a guessed token.
         record: jsonObject({
           request_id: 'c.request_id',
           purpose: 'c.purpose',
@@ -90,17 +90,20 @@ const requestParts = (db: Database, mine: (id: string, reader: ExportReader) => 
   },
 ]
 
-/** Of requests about the person, and about the participations that they claimed. */
+/** Requests about the person and about participations that the person claimed. */
 export const requestPersonExporters = (db: Database): PersonExporter[] =>
   requestParts(
     db,
     () => '(q.account_id = $1 OR q.participant_id IN (SELECT n.id FROM participations n WHERE n.account_id = $1))',
   )
-/** Of requests about a participant of a project. */
+/** Requests about a participant of a project. */
 export const requestParticipantExporters = (db: Database): PersonExporter[] =>
   requestParts(db, () => 'q.participant_id = $1')
 
-/** Of requests about one agent. Its token is not its owner: it is given what it asked for itself, and nobody else's words. */
+/**
+ * Requests about one agent. The agent's own token exports only requests that it filed, because others may contain its
+ * owner's texts.
+ */
 export const requestExporters = (db: Database): Exporter[] =>
   requestParts(db, (id, reader) =>
     reader.id === id ? "q.agent_id = $1 AND q.channel = 'api' AND q.filed_by = $1" : 'q.agent_id = $1',

@@ -6,17 +6,19 @@ const day = 86_400_000
 
 interface Filings {
   subjectKey: string
-  /** Those that are not joined. */
+  /** The kinds that do not join an open request. */
   kinds: readonly Kind[]
   channel: Channel
-  /** Identity is shown with this very call. */
+  /** Whether this call proves the caller's identity. */
   isProven: boolean
 }
 
 /**
- * So many requests of a kind are filed for one subject on one channel within a day, open ones and closed ones; what joins an open one is
- * none. Counted by channel, and those that show identity by themselves, so that who floods without keeps nobody from asking. The subject is
- * locked (`lockSubject`), so that it is exact. Throws `rate_limited`, which says when the next one is taken.
+ * Limits the number of requests per kind, subject and channel within a day, open and closed. Joining an open request
+ * does not count.
+ * Channels, and requests with verified identity, are counted separately, so that a flood without proof does not block
+ * anybody else. The subject must be locked (`lockSubject`), which makes the limit exact.
+ * @throws Problem `rate_limited` with the seconds until the next request is accepted
  */
 export async function boundFilings(
   tx: Transaction,
@@ -25,7 +27,7 @@ export async function boundFilings(
 ): Promise<void> {
   const since = new Date(now.getTime() - day)
   for (const kind of kinds) {
-    // When it was filed, and not when its mail arrived.
+    // Counts by the time of filing, not by the time when a mailed request was received.
     const filed = await tx.privacyRequestEvent.findMany({
       where: {
         event: 'received',

@@ -16,12 +16,12 @@ export interface Filed {
   row: RequestRow
   isNew: boolean
   joined: { kind: Kind; request_id: string }[]
-  /** Joined, and waiting for somebody to show who they are. Whoever does with this call confirms them with it. */
+  /** Joined requests that wait for a proof of identity. A proof in this call also confirms them. */
   unconfirmed: RequestRow[]
 }
 
 type Asked = Pick<Filing, 'kinds' | 'grace' | 'statement' | 'changes'> & { redact?: boolean | undefined }
-/** What does not fit together is refused before anything is looked up. */
+/** Rejects inconsistent input before any query. */
 export function checkFiling({ kinds, grace, redact, statement, changes }: Asked, isAgent: boolean): void {
   if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is for an erasure')
   if (redact && (isAgent || !kinds.includes('erasure'))) throw invalid(['redact'], 'is for the erasure of a person')
@@ -32,7 +32,7 @@ export function checkFiling({ kinds, grace, redact, statement, changes }: Asked,
     throw invalid(['kinds'], 'asks for a copy beside the erasure: of an agent, fetch GET /v1/export/{agent_id} first')
 }
 
-/** Filing for one subject goes one after the other, so that of two at once the second joins the first. */
+/** Serializes filing for one subject, so that the second of two concurrent requests joins the first. */
 export const lockSubject = (tx: Transaction, subjectKey: string) =>
   tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtextextended(${`privacy:${subjectKey}`}, 0))) AS l`
 
@@ -42,13 +42,13 @@ async function contactFor(
   about: About,
 ): Promise<Contact | undefined> {
   if ('account' in about) return people.contactOf(tx, about.account)
-  // An address that an application reported is nobody's until it is verified: no email goes there.
+  // An address that an application reported is unverified: no email is sent to it.
   if ('participant' in about) return undefined
   const owner = await agents.ownerOf(tx, about.agent)
   return owner ? people.contactOf(tx, owner) : undefined
 }
 
-/** Erasing the last admin would lock everybody out. */
+/** Erasing the last admin would leave the installation without an admin. */
 async function refuseLastAdmin({ people }: PrivacyParts, tx: Transaction, about: About): Promise<void> {
   if (!('account' in about) || (await people.byId(tx, about.account))?.role !== 'admin') return
   if (await people.isLastAdmin(tx, about.account))
@@ -64,8 +64,8 @@ function namedBy(about: About): ['account' | 'agent' | 'participant', string] {
 }
 
 /**
- * Files a request: the kinds that are open for the subject are joined where the caller may ({@link mayJoin}), the others make one new
- * request. The caller then shows identity or sends the link.
+ * Files a request. Kinds that are already open for the subject join the open request where {@link mayJoin} allows it;
+ * the other kinds form one new request. The caller then verifies identity or sends the link.
  */
 export async function file(parts: PrivacyParts, work: Work, filing: Filing): Promise<Filed> {
   const { tx } = work
@@ -94,7 +94,7 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
       if (row && !isClosed(StateName.parse(row.state))) met.push(row)
     }
   met.sort((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime() || (one.id < other.id ? -1 : 1))
-  // A subject has one open erasure: its owner is told of the one that its agent asked for, and not the other way about.
+  // A subject has one open erasure. An owner joins the erasure that the agent asked for, but not the reverse.
   const isTheErasure = (row: RequestRow) =>
     filing.channel !== 'api' && row.state !== 'received' && isOpenIn(row, 'erasure')
   const openFor = (kind: Kind) =>
@@ -157,7 +157,11 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
   return { row, isNew: true, joined, unconfirmed: joinedRows.filter(({ state }) => state === 'received') }
 }
 
-/** The letter with the link that the request waits for. Throws `rate_limited`; `wrong_state` where nobody waits for one. */
+/**
+ * Sends the email with the link that the request waits for.
+ * @throws Problem `rate_limited` after too many emails
+ * @throws Problem `wrong_state` when no address is known
+ */
 export async function askForLink(work: Work, row: RequestRow, purpose: 'verify' | 'address'): Promise<void> {
   if (row.contact === null)
     throw new Problem('wrong_state', 'No address is on file for this agent: an admin has to check who asks.')

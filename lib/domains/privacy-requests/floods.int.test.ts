@@ -16,7 +16,7 @@ afterAll(() => kit.close())
 const hour = 3_600_000
 
 describe('a flood of requests', () => {
-  it('of one token ends after five of a kind a day, exactly; its owner gets no letter of it, and still gets through', async () => {
+  it('requests by one token are limited to five of a kind per day, cause no emails to the owner, and do not block the owner', async () => {
     const owner = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read'], { owner })
     const ask = () => test.fetch('POST', '/api/privacy/requests', { token: agent.token, body: { kinds: ['access'] } })
@@ -38,7 +38,7 @@ describe('a flood of requests', () => {
     expect((await ask()).status).toBe(201)
   })
 
-  it('that shows no identity keeps nobody away who does', async () => {
+  it('requests without proof of identity do not block a request with a password', async () => {
     const person = await personWithPassword(test)
     const kinds = ['restriction']
     const statuses = []
@@ -46,14 +46,14 @@ describe('a flood of requests', () => {
       const made = await kit.file(person.cookie, { kinds })
       statuses.push(made.status)
       if (made.status === 201) await kit.act(person.cookie, made.json.data.id, 'cancel')
-      // Three letters with a link an hour are another bound.
+      // Also limited: three emails with a link per hour.
       test.clock.advance(hour)
     }
     expect(statuses).toEqual([201, 201, 201, 201, 201, 429])
     expect((await kit.file(person.cookie, { kinds, password: person.password })).status).toBe(201)
   })
 
-  it('of copies counts in the day’s quota, and is never refused for it', async () => {
+  it('requests for copies count against the daily export quota, which never rejects a verified request', async () => {
     const person = await signedIn(test)
     const used = async () =>
       (await test.fetch('GET', '/api/privacy/exports', { cookie: person.cookie })).json.quota.used
@@ -75,8 +75,8 @@ describe('a flood of requests', () => {
   })
 })
 
-describe('a copy that could not be made', () => {
-  /** As the queue leaves it that gave the job up. */
+describe('a copy that failed', () => {
+  /** Simulates a job that the queue has given up. */
   async function givenUp(exportId: string): Promise<void> {
     await test.db.pool.query('DELETE FROM graphile_worker._private_jobs WHERE key = $1', [
       `exports.prepare:${exportId}`,
@@ -95,7 +95,7 @@ describe('a copy that could not be made', () => {
     return { person, id }
   }
 
-  it('is told to the administrators and made anew by itself; the erasure begins once it is fetched', async () => {
+  it('is reported to admins and retried, and the erasure begins after the copy is fetched', async () => {
     const admin = await test.db.prisma.account.findUniqueOrThrow({ where: { id: kit.admin.accountId } })
     const { person, id } = await asked()
     await kit.work()
@@ -108,7 +108,7 @@ describe('a copy that could not be made', () => {
     expect([copy.state, copy.outcome.copy]).toEqual(['done', 'ready'])
     const path = `/api/privacy/exports/${copy.outcome.export_id}/file`
     expect((await test.fetch('GET', path, { cookie: person.cookie })).status).toBe(200)
-    // Fetched it is once the server has seen the end of it, a moment after the reader.
+    // The server records the end of a download slightly later than the client.
     await expect
       .poll(
         async () => {
@@ -120,7 +120,7 @@ describe('a copy that could not be made', () => {
       .toBe('completed')
   })
 
-  it('is tried five times, and told to the subject once', async () => {
+  it('is retried until five attempts have failed, with one email to the subject', async () => {
     const { person, id } = await asked()
     for (let n = 1; n < 7; n++) {
       test.clock.advance(hour)
@@ -134,7 +134,7 @@ describe('a copy that could not be made', () => {
     expect(told).toHaveLength(1)
   })
 
-  it('is left behind by who goes on without it, and their request is done', async () => {
+  it('is abandoned when the subject expedites the erasure, and the request completes', async () => {
     const { person, id } = await asked()
     expect((await kit.act(person.cookie, id, 'expedite', { password: person.password })).status).toBe(200)
     await kit.work()
@@ -146,8 +146,8 @@ describe('a copy that could not be made', () => {
   })
 })
 
-describe('what admins do', () => {
-  it('in bulk happens once for one Idempotency-Key', async () => {
+describe('actions of admins', () => {
+  it('a repeated bulk action with the same Idempotency-Key is executed once', async () => {
     const person = await personWithPassword(test)
     const { id } = (await kit.file(person.cookie, { kinds: ['objection'], statement: 'I object.' })).json.data
     const bulk = () =>
@@ -162,7 +162,7 @@ describe('what admins do', () => {
     expect(await test.db.prisma.privacyRequestEvent.count({ where: { requestId: id, event: 'comment' } })).toBe(1)
   })
 
-  it('when they try an erasure again takes the run before the request, as the engine does', async () => {
+  it('retry locks the erasure run before the request, like the erasure engine', async () => {
     const person = await personWithPassword(test)
     const body = { kinds: ['erasure'], grace: 'now', password: person.password }
     const { id } = (await kit.file(person.cookie, body)).json.data
@@ -173,7 +173,7 @@ describe('what admins do', () => {
       await engine.query('SELECT 1 FROM erasure_runs WHERE id = $1 FOR UPDATE', [runId])
       const retried = kit.asAdmin(id, 'retry', {})
       await blockedBy(engine)
-      // The engine goes on to the request, which nobody may have who waits for the run.
+      // The engine locks the request next; a waiting retry must not hold that lock.
       await engine.query('SELECT 1 FROM privacy_requests WHERE id = $1 FOR NO KEY UPDATE NOWAIT', [id])
       await engine.query('COMMIT')
       expect((await retried).json.code).toBe('wrong_state')

@@ -10,7 +10,7 @@ import { isKeptWhole, KindName, lockedRequest, PartStateName, type RequestRow, S
 import { isClosed, stateOfParts, sum } from './rules.ts'
 import { change, note, settle, systemWork, type Work } from './timeline.ts'
 
-/** Holds keep the subject whole: nothing was erased, everything works again, and the erasure waits for their end. */
+/** Holds cover the whole subject: nothing was erased, tokens work again, and the erasure waits until the holds end. */
 async function setAside(
   parts: PrivacyParts,
   work: Work,
@@ -30,7 +30,7 @@ async function setAside(
 async function follow(parts: PrivacyParts, work: Work, given: RequestRow, made: RunChange): Promise<RequestRow> {
   const again = { event: 'running', to: 'running', details: { run_id: made.runId } } as const
   let row = given
-  // A hold ended, or it was tried again.
+  // A hold ended, or the erasure was retried.
   if (
     (row.state === 'partly_completed' && made.state !== 'held') ||
     (row.state === 'failed' && made.state !== 'failed')
@@ -75,9 +75,9 @@ async function follow(parts: PrivacyParts, work: Work, given: RequestRow, made: 
   }
 }
 
-/** How a request follows what others do for it: in the very transaction in which they do it. */
+/** Updates requests when their erasure or copy changes, in the same transaction as the change. */
 export const following = (parts: PrivacyParts) => ({
-  /** The engine's run changed. */
+  /** Called when the state of an erasure run changes. */
   async erasureChanged(tx: Transaction, made: RunChange): Promise<void> {
     const row = made.requestId === null ? undefined : await lockedRequest(tx, made.requestId)
     if (!row) return
@@ -86,7 +86,7 @@ export const following = (parts: PrivacyParts) => ({
     await settle(parts, work)
   },
 
-  /** A copy is ready, was fetched, is gone, or could not be made. An erasure that waited for it begins. */
+  /** Called when a copy is ready, was fetched, was deleted or failed. Begins an erasure that waited for it. */
   async copyChanged(tx: Transaction, made: CopyChange): Promise<void> {
     const row = await lockedRequest(tx, made.requestId)
     const part = row?.parts.find(({ outcome }) => (outcome as Prisma.JsonObject).export_id === made.exportId)
@@ -102,7 +102,7 @@ export const following = (parts: PrivacyParts) => ({
       records: made.records,
       ...(made.state === 'failed' && { tries }),
     })
-    // It is tried anew by itself (the clock's round); an erasure may wait for it meanwhile, so somebody looks.
+    // The clock job retries the copy. Admins are notified, because an erasure may wait for the copy.
     if (made.state === 'failed') await tellAdmins(parts, tx)
     if (!isClosed(StateName.parse(row.state)) || made.state === 'ready')
       await note(work, next, {

@@ -7,7 +7,7 @@ import { settle, systemWork } from './timeline.ts'
 
 const nobody: Subject = { account: null, agents: [] }
 const subjectIn = (scope: Scope): Subject => ('subject' in scope ? scope.subject : nobody)
-/** As the audit log names the person and the agents. */
+/** Returns the actor ids of the person and the agents as in the audit log. */
 const actorsOf = ({ account, agents }: Subject): string[] => [
   ...(account === null ? [] : [`user:${account}`]),
   ...agents,
@@ -22,14 +22,14 @@ const hashesOf = (
   ...participants.map((id) => subjectHash(subjectKey(), 'participant', id)),
 ]
 
-/** Of those that are being carried out by an erasure of their own: their address stays until the last letter. */
+/** SQL condition: the request's own erasure is running, so its address is retained until the last email. */
 const isBeingErased = 'run_id IS NOT NULL AND closed_at IS NULL'
 
 /**
- * Requests are the proof that rights were answered: they stay for some years after closing, pseudonymous once the subject is erased:
- * kinds, states, times and counts, without names and words. What is still open then is moot and closed: who brings a subject back from a
- * backup finds no request that would begin anew. The address of the one that is being carried out stays until its last letter is handed
- * over.
+ * Privacy requests. They prove that rights were answered and are retained for some years after closing. When the
+ * subject is erased they become pseudonymous: kinds, states, times and counts without names and texts.
+ * Open requests of the subject are closed as moot, so that a restored backup cannot start them again. The request that
+ * is being carried out keeps its address until its last email is sent.
  */
 export const requestHolder = (
   parts: Pick<PrivacyParts, 'db' | 'gate' | 'subjectKey' | 'requestsYears'>,
@@ -79,7 +79,7 @@ export const requestHolder = (
     const actors = actorsOf(subject)
     const hashes = hashesOf(parts, subject)
     await tx.$queryRaw`SELECT 1 FROM privacy_requests WHERE id = ANY(${ids}::text[]) ORDER BY id FOR NO KEY UPDATE`
-    // A request of somebody else's, which the subject filed or minded, loses the subject's name alone.
+    // Requests of others that the subject filed or was assigned to only lose the subject's name.
     const own = await tx.$queryRaw<{ id: string; isMoot: boolean }[]>`
       SELECT id, run_id IS NULL AND closed_at IS NULL AS "isMoot" FROM privacy_requests
       WHERE id = ANY(${ids}::text[])
@@ -91,7 +91,7 @@ export const requestHolder = (
       const open = isMoot ? await lockedRequest(tx, id) : undefined
       if (open) await closeAsMoot(work, open)
     }
-    // The letters about the erasure itself say what became of everything.
+    // No emails about the closed requests: the emails about the erasure itself report the outcome.
     work.told.clear()
     await settle(parts, work)
     await tx.$executeRaw`UPDATE privacy_request_events SET note = NULL WHERE request_id = ANY(${ownIds}::text[]) AND note IS NOT NULL`
@@ -108,7 +108,7 @@ export const requestHolder = (
     return ids.length
   },
 
-  /** By the keyed hash of who they were about, and by the words that are left, and not by the columns that erase went by. */
+  /** Searches by the subject's keyed hash and by remaining texts, not by the columns that `erase` uses. */
   async residue(scope, items) {
     const subject = subjectIn(scope)
     const hashes = hashesOf(parts, subject)
@@ -126,7 +126,7 @@ export const requestHolder = (
     return row?.n ?? 0
   },
 
-  /** By the keyed hash alone: nobody's name is left in the request by then. */
+  /** Searches by the keyed hash, because the request no longer names the subject. */
   async whileHeld(subject) {
     const [row] = await parts.db.query<{ n: number }>(
       'requests-held',

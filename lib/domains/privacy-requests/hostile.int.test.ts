@@ -13,8 +13,8 @@ const hour = 3_600_000
 const unknownId = `preq_${'0'.repeat(22)}`
 const statusAndCode = ({ status, json }: { status: number; json: { code?: string } }) => [status, json?.code]
 
-describe('another’s request', () => {
-  it('looks like none, whoever asks for whatever', async () => {
+describe('a request of somebody else', () => {
+  it('returns the same 404 as an unknown request for every operation', async () => {
     const person = await personWithPassword(kit.test)
     const other = await personWithPassword(kit.test)
     const { id } = (await kit.file(person.cookie, { kinds: ['access'] })).json.data
@@ -38,7 +38,7 @@ describe('another’s request', () => {
     expect((await kit.read(person.cookie, id)).state).toBe('received')
   })
 
-  it('about somebody else’s agent, or a member of another organisation, is a 404', async () => {
+  it("filing about another person's agent, or a member of another organisation, returns 404", async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'])
     const manager = await signedIn(kit.test, 'manager')
@@ -49,7 +49,7 @@ describe('another’s request', () => {
       [manager.cookie, { member: person.accountId }],
       [manager.cookie, { member: `usr_${'0'.repeat(22)}` }],
       [manager.cookie, { member: manager.accountId }],
-      // A member is no manager.
+      // A member must not file for a manager.
       [member.cookie, { member: manager.accountId }],
     ] as const)
       expect([body, statusAndCode(await kit.file(cookie, { kinds: ['erasure'], ...body }))]).toEqual([
@@ -60,7 +60,7 @@ describe('another’s request', () => {
     expect((await kit.test.fetch('POST', '/api/privacy/requests', token)).status).toBe(404)
   })
 
-  it('filed by a manager: seen by them without its words, confirmed and cancelled by the member alone', async () => {
+  it('filed by a manager is shown to the manager without its statement, and only the member can cancel it', async () => {
     const manager = await signedIn(kit.test, 'manager')
     const member = await signedIn(kit.test, 'person', manager.organisationId)
     const made = await kit.file(manager.cookie, {
@@ -78,7 +78,7 @@ describe('another’s request', () => {
 })
 
 describe('a token', () => {
-  it('asks for its own agent alone, within its scopes, and never for its owner', async () => {
+  it('files requests only for its own agent, within its scopes, and reads only those that it filed', async () => {
     const owner = await personWithPassword(kit.test)
     const reader = await issuedAgent(kit.test, ['read'], { owner })
     const ask = (token: string, body: object) => kit.test.fetch('POST', '/api/privacy/requests', { token, body })
@@ -96,7 +96,7 @@ describe('a token', () => {
     ])
     expect(access.json.data.parts[0].outcome.export).toBe(`/v1/export/${reader.id}?scope=all`)
     const { data } = (await kit.file(owner.cookie, { kinds: ['access'] })).json
-    // Nor for what the owner asked about the agent.
+    // The token cannot access what the owner filed about the agent either.
     const about = await kit.file(owner.cookie, { kinds: ['objection'], agent_id: reader.id })
     for (const [method, verb] of [
       ['GET', ''],
@@ -109,7 +109,7 @@ describe('a token', () => {
     expect((await kit.test.fetch('GET', `/api/privacy/requests/${data.id}`, { token: reader.token })).status).toBe(404)
   })
 
-  it('that asks for its agent’s erasure stops; what it was given takes the request back, once', async () => {
+  it("stops after filing its agent's erasure, and the cancel_token cancels the request once", async () => {
     const { id, token } = await issuedAgent(kit.test, ['read', 'write'])
     const made = await kit.test.fetch('POST', '/api/privacy/requests', { token, body: { kinds: ['erasure'] } })
     const { cancel_token, ...data } = made.json.data
@@ -121,7 +121,7 @@ describe('a token', () => {
     expect((await kit.test.fetch('GET', '/v1/auth/me', { token })).status).toBe(200)
   })
 
-  it('gives no cancel_token twice: a repetition with the same key shows the request without it', async () => {
+  it('gets no cancel_token in an idempotent repetition', async () => {
     const { token } = await issuedAgent(kit.test, ['read', 'write'])
     const ask = () =>
       kit.test.fetch('POST', '/api/privacy/requests', {
@@ -136,7 +136,7 @@ describe('a token', () => {
 })
 
 describe('a password', () => {
-  it('that is wrong is a 422 of its field, is counted, and leaves nothing', async () => {
+  it('a wrong password returns 422 for its field, then 429, and stores no request', async () => {
     const person = await personWithPassword(kit.test)
     const tries = []
     for (let n = 0; n < 7; n++)
@@ -145,7 +145,7 @@ describe('a password', () => {
     expect(tries.map(({ status }) => status)).toEqual([422, 422, 422, 422, 422, 429, 429])
     expect((await kit.test.fetch('GET', '/api/privacy/requests', { cookie: person.cookie })).json.total).toBe(0)
   })
-  it('is needed to change the account, so that a session alone does not move it to another address', async () => {
+  it('is required to change account data or to add to a verified request', async () => {
     const person = await personWithPassword(kit.test)
     const told = await kit.file(person.cookie, { kinds: ['rectification'], changes: { email: 'thief@example.org' } })
     expect([told.status, told.json.issues[0].path]).toEqual([422, ['password']])
@@ -159,7 +159,7 @@ describe('a password', () => {
   })
 })
 
-describe('what does not fit', () => {
+describe('invalid requests', () => {
   it.each([
     [{ kinds: [] }, ['kinds']],
     [{ kinds: ['access', 'access'] }, ['kinds']],
@@ -170,12 +170,12 @@ describe('what does not fit', () => {
     [{ kinds: ['access'], nonsense: 1 }, ['nonsense']],
     [{ kinds: ['objection'], statement: '<!-- -->' }, ['statement']],
     [{ kinds: ['objection'], statement: 'x'.repeat(4_001) }, ['statement']],
-  ])('%j is a 422 of %j', async (body, path) => {
+  ])('%j returns 422 for %j', async (body, path) => {
     const { cookie } = await signedIn(kit.test, 'person')
     const told = await kit.file(cookie, body)
     expect([told.status, told.json.issues?.[0]?.path]).toEqual([422, path])
   })
-  it('an injection in a statement is refused with its place, and nothing is stored', async () => {
+  it('an injection in a statement is rejected with content_rejected', async () => {
     const { cookie } = await signedIn(kit.test, 'person')
     const told = await kit.file(cookie, {
       kinds: ['objection'],
@@ -183,7 +183,7 @@ describe('what does not fit', () => {
     })
     expect([...statusAndCode(told), told.json.issues[0].path]).toEqual([422, 'content_rejected', ['statement']])
   })
-  it('the last admin’s erasure is refused with the way out; with another admin it is taken, and only one of two', async () => {
+  it('the erasure of the last admin returns 409, and concurrent erasures of two admins leave one admin', async () => {
     const alone = await privacyTest()
     try {
       const told = await alone.file(alone.admin.cookie, { kinds: ['erasure'] })
@@ -193,7 +193,7 @@ describe('what does not fit', () => {
         expect.stringContaining('kp admin account role'),
       ])
       const second = await signedIn(alone.test, 'admin')
-      // Both are confirmed by an admin, so that both graces run.
+      // An admin confirms both, so that both grace periods run.
       const both = [
         await alone.file(alone.admin.cookie, { kinds: ['erasure'] }),
         await alone.file(second.cookie, { kinds: ['erasure'] }),
@@ -208,7 +208,7 @@ describe('what does not fit', () => {
   })
 })
 
-it('nothing personal is in audit entries, job payloads, events or problems', async () => {
+it('audit entries, job payloads and events contain no personal data', async () => {
   const person = await personWithPassword(kit.test, 'Grace Hopper')
   const statement = 'My secret is the colour mauve.'
   const made = await kit.file(person.cookie, {

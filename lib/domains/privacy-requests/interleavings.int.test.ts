@@ -9,7 +9,7 @@ import { trace } from '#lib/testing/units.ts'
 import { mayBecome, type parties, type State } from './rules.ts'
 
 let kit: PrivacyTest
-/** The engine falls over at the so many-th point from now; 0: not at all. */
+/** Crashes the engine at the n-th interruption point; 0: never. */
 let crashIn = 0
 beforeAll(async () => {
   kit = await privacyTest(
@@ -53,18 +53,18 @@ interface Row {
   event: string
 }
 
-/** The queue works on after a fault at that point. */
+/** Drains the queue with a crash at that interruption point. */
 async function crashing(point: number): Promise<void> {
   crashIn = point
   await drain(kit.test, { except: ['privacy.clock'], mayFail: true })
   crashIn = 0
 }
 
-/** What must hold of a request whatever was done to it in whichever order. */
+/** Checks the invariants of a request, which hold after any order of steps. */
 async function checkRequest(id: string): Promise<void> {
   const { timeline, state, receipt_id, erasure } = await kit.adminRead(id)
   const steps: Row[] = timeline.filter(({ to }: Row) => to !== null)
-  // No state outside the machine, and none that was skipped.
+  // Each transition is in the table and starts from the previous state.
   for (const [index, { from, to, by }] of steps.entries()) {
     if (index === 0) expect([from, to]).toEqual([null, 'received'])
     else expect([from, from && to && mayBecome(from, to, by)]).toEqual([steps[index - 1]?.to, true])
@@ -72,9 +72,9 @@ async function checkRequest(id: string): Promise<void> {
   expect(steps.at(-1)?.to).toBe(state)
   const runs = await kit.test.db.prisma.erasureRun.findMany({ where: { requestId: id } })
   expect(runs.length).toBeLessThanOrEqual(1)
-  // No erasure after a cancel or a refusal.
+  // No erasure after a cancellation or a refusal.
   if (state === 'cancelled' || state === 'rejected') expect(runs).toHaveLength(0)
-  // One receipt at most, and a completed request has it, with nothing left anywhere.
+  // At most one receipt; a completed request has it, without residue.
   const receipts = await kit.test.db.prisma.erasure.findMany({
     where: { receiptId: { in: runs.map(({ receiptId }) => receiptId) } },
   })
@@ -85,7 +85,7 @@ async function checkRequest(id: string): Promise<void> {
   }
 }
 
-it('whatever comes in whichever order: no state outside the machine, no erasure under a hold or after a cancel, one receipt', {
+it('any order of steps keeps to the transition table, erases nothing under a hold or after a cancellation, and signs one receipt', {
   timeout: 300_000,
 }, async () => {
   const officer = await issuedAgent(kit.test, ['admin'])
@@ -147,10 +147,10 @@ it('whatever comes in whichever order: no state outside the machine, no erasure 
     }),
     {
       seed: sampleSeed,
-      // The examples below run first and count.
+      // The examples below run first and are counted.
       numRuns: sampledRuns('orders of the steps of one privacy request', 16, 8),
       endOnFailure: true,
-      // The roads that chance takes too seldom.
+      // Orders that random generation rarely produces.
       examples: [
         [['wait', 'wait', 'tick', 'work', 'file']],
         [['hold', 'expedite', 'work', 'file', 'release', 'work']],

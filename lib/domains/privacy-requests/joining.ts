@@ -12,16 +12,16 @@ export interface Filing {
   filedBy: string
   receivedAt: Date
   grace?: Grace | undefined
-  /** Of an erasure: the name goes from what others wrote in graphs, too. */
+  /** For an erasure: also removes the name from texts of others in graphs. */
   redacts?: boolean | undefined
   statement?: string | undefined
   changes?: Changes | undefined
-  /** Identity is shown with this very call. */
+  /** Whether this call proves the caller's identity. */
   isProven: boolean
-  /** Whether the caller's scopes reach all of these; everything does where nothing is said. */
+  /** Whether the caller's scopes allow all of these kinds. If omitted, they allow everything. */
   reaches?: (kinds: readonly Kind[]) => boolean
 }
-/** More is said about what is open already: it is kept beside what was said. */
+/** Adds a statement or changes to an open request, and keeps the earlier ones. */
 export async function addWords(work: Work, row: RequestRow, filing: Filing): Promise<RequestRow> {
   const { statement, changes, isProven } = filing
   if (statement === undefined && !changes) return row
@@ -45,13 +45,16 @@ export async function addWords(work: Work, row: RequestRow, filing: Filing): Pro
   return change(work, row, { event: 'added_to', data: { payload: after }, isSilent: true })
 }
 
-/** A token acts for its agent, and never for the agent's owner: it joins what its agent asked for, and nobody else does. */
+/**
+ * Returns true when request and filing belong to the same side. A token acts for its agent, never for the owner: it
+ * joins only requests that the agent filed, and only it joins these.
+ */
 const isOnSide = (row: RequestRow, { channel, filedBy }: Filing): boolean =>
   channel === 'api' ? row.channel === 'api' && row.filedBy === filedBy : row.channel !== 'api'
 
 /**
- * Showing who one is confirms what one asked for, and nothing that somebody else put beside it: what nobody confirmed yet is joined
- * with a proof only where all of it is asked for.
+ * Returns true when the filing may join the request. A proof of identity must not confirm kinds that somebody else
+ * added: with a proof, an unconfirmed request is joined only when all its kinds are requested.
  */
 export const mayJoin = (row: RequestRow, filing: Filing): boolean =>
   isOnSide(row, filing) &&
@@ -61,7 +64,10 @@ export const mayJoin = (row: RequestRow, filing: Filing): boolean =>
 export const isOpenIn = (row: RequestRow, kind: Kind): boolean =>
   row.parts.some((part) => part.kind === kind && ['pending', 'running', 'partly_done', 'failed'].includes(part.state))
 
-/** What was asked for by somebody who did not show who they are goes over to whoever did; a request with nothing left is closed. */
+/**
+ * Moves kinds of an unconfirmed request to the request of a caller who proved identity. A request without remaining
+ * kinds is closed.
+ */
 async function takeOut(work: Work, row: RequestRow, taken: readonly Kind[], into: string): Promise<void> {
   const left = kindsOf(row).filter((kind) => !taken.includes(kind))
   const details = { kinds: taken.join(','), request_id: into }
@@ -75,7 +81,7 @@ async function takeOut(work: Work, row: RequestRow, taken: readonly Kind[], into
     where: { requestId: row.id },
     data: { state: 'cancelled', finishedAt: work.now },
   })
-  // The letters of the request that takes its place tell the rest.
+  // The emails about the new request report the rest.
   await change(work, row, {
     event: 'cancelled',
     to: 'cancelled',
@@ -86,7 +92,10 @@ async function takeOut(work: Work, row: RequestRow, taken: readonly Kind[], into
   })
 }
 
-/** Takes what is asked for anew out of the requests that it does not join. Gives the time from which the law's month counts. */
+/**
+ * Moves newly requested kinds out of requests that the filing does not join. Returns the time from which the legal
+ * month counts.
+ */
 export async function takeOver(
   work: Work,
   met: readonly RequestRow[],
@@ -104,15 +113,16 @@ export async function takeOver(
       )
     if (taken.length === 0 || row.state !== 'received' || !filing.isProven) continue
     await takeOut(work, row, taken, into)
-    // From when it was asked first; of an erasure that would cut the grace that is chosen now.
+    // Counts from the first request. Not for an erasure, because that could cut the grace period chosen now.
     if (!fresh.includes('erasure') && row.receivedAt < receivedAt) receivedAt = row.receivedAt
   }
   return receivedAt
 }
 
 /**
- * The grace of an erasure that nobody confirmed yet is that of whoever shows who they are; of two who did not, the longer one. Where the
- * law's limit would cut it, it counts from this call, which asks anew. So are others' words: changed where both want it.
+ * Sets the grace period of an unconfirmed erasure: the one chosen by the caller with a proof of identity, otherwise the
+ * longer of the two. If the legal deadline would cut it, the deadline counts from this call.
+ * Redaction of others' texts: as chosen with a proof, otherwise only if both callers asked for it.
  */
 export async function settleGrace(
   work: Work,

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => kit.close())
 
-it('an erasure under a hold on the person: nothing is erased and that is said; everything works until the hold ends', async () => {
+it('an erasure under a hold on the person erases nothing, restores access with an email, and completes after the release', async () => {
   const { test } = kit
   const person = await personWithPassword(test)
   const agent = await issuedAgent(test, ['read'], { owner: person })

@@ -13,8 +13,8 @@ const day = 86_400_000
 const ask = (token: string, body: object) => kit.test.fetch('POST', '/api/privacy/requests', { token, body })
 const works = async (token: string) => (await kit.test.fetch('GET', '/v1/auth/me', { token })).status === 200
 
-describe('a write token in wrong hands', () => {
-  it('gives the owner 24 hours, by letter with the link to take it back; nothing is erased before', async () => {
+describe('a stolen write token', () => {
+  it('cannot erase an owned agent for 24 hours, and the owner can cancel with the emailed link', async () => {
     const owner = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
     const { status, json } = await ask(agent.token, { kinds: ['erasure'], grace: 'now' })
@@ -33,7 +33,7 @@ describe('a write token in wrong hands', () => {
     expect(await works(agent.token)).toBe(true)
   })
 
-  it('is taken back by the owner when signed in, too; a longer grace stays as it was chosen', async () => {
+  it('files an erasure that the signed-in owner can cancel, with a longer grace period as chosen', async () => {
     const owner = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
     const { data } = (await ask(agent.token, { kinds: ['erasure'], grace: '7d' })).json
@@ -45,7 +45,7 @@ describe('a write token in wrong hands', () => {
     expect(await works(agent.token)).toBe(true)
   })
 
-  it('begins nothing while the erasure of its owner waits, and does not take that one back', async () => {
+  it("is rejected while the erasure of the agent's owner waits, and cannot cancel that erasure", async () => {
     const owner = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
     const body = { kinds: ['erasure'], grace: '14d', password: owner.password }
@@ -61,7 +61,7 @@ describe('a write token in wrong hands', () => {
   })
 })
 
-it('an agent that nobody owns is erased as soon as it says; while it waits, it takes it back by its token', async () => {
+it('an agent without an owner is erased without a grace period, and cancels a waiting erasure with its token', async () => {
   const hasty = await issuedAgent(kit.test, ['read', 'write'])
   const { json } = await ask(hasty.token, { kinds: ['erasure'], grace: 'now' })
   expect([json.data.state, json.data.grace]).toEqual(['running', 'now'])

@@ -1,6 +1,6 @@
 import type { Kind, RefusalGround } from './rules.ts'
 
-/** One row of the timeline, as far as a letter says it. */
+/** One timeline entry, as far as an email contains it. */
 export interface Told {
   event: string
   at: Date
@@ -11,40 +11,40 @@ export interface LetterFacts {
   id: string
   kinds: readonly Kind[]
   isAgent: boolean
-  /** The one agent that it is about; null where it is about a person, or pseudonymous. */
+  /** The single agent that the request is about; null for a person and for a pseudonymous request. */
   agentId: string | null
   legalDueAt: Date
   waitingUntil: Date | null
-  /** When its erasure would begin if it were confirmed now; null where none waits for that. */
+  /** When the erasure would begin if it were confirmed now; null when no erasure waits for confirmation. */
   ifConfirmed: { at: Date; isAtOnce: boolean } | null
-  /** An erasure whose grace runs, and that waits for a copy to be fetched or gone. */
+  /** The grace period of an erasure is running, and the erasure waits for a copy. */
   waitsForCopy: boolean
-  /** The name goes from what others wrote in graphs, too. */
+  /** The name is also removed from texts of others in graphs. */
   redacts: boolean
-  /** An erasure of it has begun. */
+  /** The request's erasure has begun. */
   hasBegun: boolean
-  /** What was carried out of a request that is called off, and stays so. */
+  /** Kinds of a cancelled request that were carried out and remain in effect. */
   stays: readonly Kind[]
-  /** Set where the letter carries one; made for this letter alone. */
+  /** Links that this email contains; they are created for this email only. */
   links: { verify?: string; cancel?: string }
   receipt: string | undefined
-  /** Where its person sees what waits; undefined once nobody is left who could sign in. */
+  /** The console page of the request; undefined when nobody remains who could sign in. */
   page: string | undefined
-  /** An admin closed the account of whom it is about, or of its agent's owner: nobody signs in to it. */
+  /** An admin closed the account of the subject or of the agent's owner, so nobody can sign in to it. */
   isClosed: boolean
   tokensStop: boolean
   signInStays: boolean
-  /** Where questions about privacy go; null where the operator names nobody. */
+  /** Contact address for privacy questions; null when the operator names none. */
   privacyEmail: string | null
 }
 
-/** What a letter says of one event. */
+/** Subject and text of the email about one event. */
 export interface Words {
   subject: string | ((facts: LetterFacts) => string)
   text: (told: Told, facts: LetterFacts) => string[]
 }
 const textOf = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
-/** A time that stands in the details of an event. */
+/** Parses a time in the details of an event. */
 export const dateOf = (value: unknown): Date => new Date(textOf(value))
 export const groundOf = (value: unknown): RefusalGround =>
   value === 'unfounded' || value === 'excessive' || value === 'identity' || value === 'legal_obligation'

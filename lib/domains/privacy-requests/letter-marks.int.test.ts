@@ -7,7 +7,7 @@ import { issuedAgent } from '#lib/testing/people.ts'
 import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
 
 let test: TestApp
-/** No mail server: letters are files. */
+/** Without a mail server, emails are stored as files. */
 beforeAll(async () => {
   test = await testApp()
 })
@@ -27,7 +27,7 @@ const file = (person: MadePerson, body: object) =>
 const retainedIn = async (receiptId: string): Promise<string> =>
   JSON.stringify((await test.fetch('GET', `/v1/receipts/${receiptId}`)).json.retained)
 
-it('of an erasure the last letter alone is left, and its receipt names it; one to an address never confirmed goes too', async () => {
+it('a completed erasure keeps only its last email, which the receipt lists, and deletes emails to an unconfirmed address', async () => {
   const person = await personWithPassword(test)
   const neighbour = await personWithPassword(test)
   const fresh = `new-${person.email}`
@@ -48,7 +48,7 @@ it('of an erasure the last letter alone is left, and its receipt names it; one t
   expect(await retainedIn(receipt_id)).toContain('the last letter about the erasure')
 })
 
-it('a letter that was being written while the last one went does not stay', async () => {
+it('an email that is sent concurrently with the last one is deleted', async () => {
   const person = await personWithPassword(test)
   const { id, receipt_id } = (await file(person, { kinds: ['erasure'], grace: 'now' })).json.data
   await drain(test, { except: [...except, 'privacy.notify'] })
@@ -72,7 +72,7 @@ it('a letter that was being written while the last one went does not stay', asyn
   expect(left[0]).toContain(`/receipts/${receipt_id}`)
 })
 
-it('while a hold keeps something, the receipt names the letters that may come', async () => {
+it('the receipt of a held erasure lists the emails that may follow', async () => {
   const person = await personWithPassword(test)
   const agent = await issuedAgent(test, ['admin'])
   const kept = await issuedAgent(test, ['read'], { owner: person })

@@ -3,13 +3,13 @@ import type { Agents } from './ports.ts'
 import type { RequestRow } from './requests.ts'
 
 /**
- * By what letters about a request are found again where they lie in a folder: by the account, so that they go with it. Those about the
- * erasure of the person itself are written while it is carried out, and after: they are found by the request, which removes them with its
- * last letter. That one has a mark of its own, for it stays.
+ * Marks by which emails about a request are found in the mail folder: by account, so that they are deleted with it.
+ * Emails about the erasure of the person are marked by the request, which deletes them before its last email. The last
+ * email has its own mark, because it stays.
  */
 export interface Mark {
   about: string | undefined
-  /** The request removes them itself. */
+  /** The request itself deletes these emails. */
   isOwn: boolean
 }
 

@@ -26,7 +26,7 @@ const cancelling = ({ links, isAgent }: LetterFacts): string[] =>
       ]
 const remedies = '您有权向数据保护监管机构投诉，也有权寻求司法救济（GDPR 第 12 条第 4 款、第 77 条、第 79 条）。'
 
-/** Whose data it is: the subject's, or that of one agent, which is named where it still can be. */
+/** Names the agent of an agent's request if its id is still stored. */
 const agentOf = ({ agentId }: LetterFacts): string => (agentId === null ? '该智能体' : `智能体 ${agentId} `)
 const others = ({ redacts }: Pick<LetterFacts, 'redacts'>): string[] =>
   redacts ? ['届时还会从您各项目的知识图谱里他人所写的内容中去除您的姓名和电子邮件地址。'] : []
@@ -39,7 +39,7 @@ const stayNames: Partial<Record<Kind, string>> = {
 }
 const lifted = '因反对处理而施加的限制已解除：智能体可以重新写入，除非另有限制处理的请求。'
 
-/** By event; an event that is not here is told in no letter. */
+/** Texts by event; other events are not emailed. */
 export const chinese: Record<string, Words> = {
   received: {
     subject: '我们收到了您的隐私请求',
@@ -153,7 +153,7 @@ export const chinese: Record<string, Words> = {
   expired: { subject: '您的隐私请求已过期', text: () => ['一个月内无人确认，我们已将其关闭。您可以随时重新提出。'] },
   rejected: {
     subject: '我们拒绝了您的隐私请求',
-    // After the last part was refused the letter has said why.
+    // When the last part was refused, the email about that part already states the reason.
     text: ({ details, note }, facts) =>
       details.ground === undefined
         ? questions(facts)

@@ -27,7 +27,7 @@ const cancelling = ({ links, isAgent }: LetterFacts): string[] =>
 const remedies =
   'You have the right to lodge a complaint with your data protection authority, and to a judicial remedy (GDPR art. 12(4), 77, 79).'
 
-/** Whose data it is: the subject's, or that of one agent, which is named where it still can be. */
+/** Names the agent of an agent's request if its id is still stored. */
 const agentOf = ({ agentId }: LetterFacts): string => (agentId === null ? 'the agent' : `the agent ${agentId}`)
 const others = ({ redacts }: Pick<LetterFacts, 'redacts'>): string[] =>
   redacts
@@ -45,7 +45,7 @@ const stayNames: Partial<Record<Kind, string>> = {
 const lifted =
   'The restriction that came with the objection is lifted: agents write again, unless it was asked for too.'
 
-/** By event; an event that is not here is told in no letter. */
+/** Texts by event; other events are not emailed. */
 export const english: Record<string, Words> = {
   received: {
     subject: 'We received your privacy request',
@@ -182,7 +182,7 @@ export const english: Record<string, Words> = {
   },
   rejected: {
     subject: 'We refused your privacy request',
-    // After the last part was refused the letter has said why.
+    // When the last part was refused, the email about that part already states the reason.
     text: ({ details, note }, facts) =>
       details.ground === undefined
         ? questions(facts)

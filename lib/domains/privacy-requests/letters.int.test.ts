@@ -14,19 +14,19 @@ const filed = async (person: MadePerson, body: object): Promise<string> => {
   expect(made.status).toBe(201)
   return made.json.data.id
 }
-/** The letters about one request, oldest first. */
+/** Returns the emails about one request, oldest first. */
 const lettersAbout = (person: MadePerson, id: string): string[] =>
   kit.lettersTo(person.email).flatMap(({ subject, text }) => (text.includes(id) ? [`${subject}\n${text}`] : []))
 
-it('the first names where questions go', async () => {
+it('the first email contains the contact address for questions', async () => {
   const person = await personWithPassword(kit.test)
   await filed(person, { kinds: ['restriction'] })
   await kit.work()
   expect(kit.lettersTo(person.email)[0]?.text).toContain('privacy@kp.example')
 })
 
-describe('of an erasure that is called off', () => {
-  it('tell what was carried out besides and stays, and so does the answer', async () => {
+describe('emails about a cancelled erasure', () => {
+  it('list the kinds that were carried out and remain in effect, as does the response', async () => {
     const person = await personWithPassword(kit.test)
     const id = await filed(person, { kinds: ['erasure', 'restriction', 'rectification'], changes: { name: 'Another' } })
     const told = await kit.act(person.cookie, id, 'cancel')
@@ -39,7 +39,7 @@ describe('of an erasure that is called off', () => {
     const account = await kit.test.fetch('GET', '/api/account', { cookie: person.cookie })
     expect(account.json.data.name).toBe('Another')
   })
-  it('because a larger one has begun never say that nothing was erased; of one agent they name it', async () => {
+  it('name the agent and a larger erasure that replaces the request, and do not report that nothing was erased', async () => {
     const owner = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
     const one = await filed(owner, { kinds: ['erasure'], agent_id: agent.id, grace: '14d' })
@@ -58,20 +58,20 @@ describe('of an erasure that is called off', () => {
   })
 })
 
-describe('of an erasure that waits for a copy', () => {
+describe('emails about an erasure that waits for a copy', () => {
   const waiting = async (): Promise<{ person: MadePerson; id: string }> => {
     const person = await personWithPassword(kit.test)
     const id = await filed(person, { kinds: ['erasure', 'access'], grace: '7d' })
     await kit.work()
     return { person, id }
   }
-  it('say so at its grace, and with the copy', async () => {
+  it('mention the copy when the grace period begins and when the copy is ready', async () => {
     const { person, id } = await waiting()
     const said = lettersAbout(person, id)
     expect(said.find((text) => text.includes('The erasure begins at'))).toContain('until you have fetched it')
     expect(said.find((text) => text.includes('Your copy is ready'))).toMatch(/begins once you have fetched it/)
   })
-  it('an admin ends the grace, and the copy is waited for', async () => {
+  it('report that the erasure still waits for the copy after an admin ends the grace period', async () => {
     const { person, id } = await waiting()
     const told = await kit.asAdmin(id, 'expedite', { reason: 'Asked by telephone.' })
     expect([told.status, told.json.data.state]).toEqual([200, 'waiting'])
@@ -83,7 +83,7 @@ describe('of an erasure that waits for a copy', () => {
       cookie: person.cookie,
     })
     expect(copy.status).toBe(200)
-    // Fetched it is once the server has seen the end of it, a moment after the reader.
+    // The server records the end of a download slightly later than the client.
     await expect
       .poll(
         async () => {
@@ -94,7 +94,7 @@ describe('of an erasure that waits for a copy', () => {
       )
       .toBe('completed')
   })
-  it('an admin who drops the copy says so, and the subject who ends the grace drops it too', async () => {
+  it('report that the copy is dropped when an admin drops it or the subject ends the grace period', async () => {
     for (const end of [
       (_: MadePerson, id: string) => kit.asAdmin(id, 'expedite', { reason: 'Asked by telephone.', drop_copies: true }),
       ({ cookie, password }: MadePerson, id: string) => kit.act(cookie, id, 'expedite', { password }),
@@ -110,7 +110,7 @@ describe('of an erasure that waits for a copy', () => {
   })
 })
 
-it('of a refused objection tell that agents write again, and the reason once', async () => {
+it('an email about a refused objection reports that agents can write again, and the reason once', async () => {
   const person = await personWithPassword(kit.test)
   const id = await filed(person, { kinds: ['objection'], statement: 'I object to being scored.' })
   await kit.asAdmin(id, 'refuse', { ground: 'unfounded', reason: 'Scores are about units.' })

@@ -35,14 +35,14 @@ const told = (event: string): Told => ({
 const languages = ['en', 'zh'] as const
 const events = Object.keys(english)
 
-describe('letters', () => {
-  it('tell of the same events in both languages, and of every state', () => {
+describe('emails', () => {
+  it('exist for the same events in both languages and for every state', () => {
     expect(Object.keys(chinese).sort()).toEqual(events.toSorted())
     for (const state of states) expect(events).toContain(state)
   })
 
   test.each(languages.flatMap((locale) => events.map((event) => ({ locale, event }))))(
-    '$locale, $event: the same words as text and as HTML, markup as text',
+    '$locale, $event: text and HTML contain the same words, and markup is escaped',
     ({ locale, event }) => {
       const content = requestLetter(locale, [told(event)], facts)
       const words = content?.html
@@ -57,12 +57,15 @@ describe('letters', () => {
     },
   )
 
-  it.each(languages)('in %s say everything that happened at once, under the last of it', (locale) => {
-    const content = requestLetter(locale, [told('received'), told('verified'), told('waiting')], { ...facts, kinds })
-    expect(content?.subject).toBe({ en: 'Your data will be erased', zh: '您的数据将被删除' }[locale])
-    expect(content?.text).toContain('2026-01-31 12:34 UTC')
-    expect(content?.text).toContain('https://kp.example/c')
-  })
+  it.each(languages)(
+    'emails in %s contain all events of a transaction under the subject line of the last event',
+    (locale) => {
+      const content = requestLetter(locale, [told('received'), told('verified'), told('waiting')], { ...facts, kinds })
+      expect(content?.subject).toBe({ en: 'Your data will be erased', zh: '您的数据将被删除' }[locale])
+      expect(content?.text).toContain('2026-01-31 12:34 UTC')
+      expect(content?.text).toContain('https://kp.example/c')
+    },
+  )
 
   const textOf = (locale: 'en' | 'zh', events: readonly Told[], more: Partial<LetterFacts> = {}) => {
     const content = requestLetter(locale, events, { ...facts, ...more })
@@ -71,22 +74,25 @@ describe('letters', () => {
   const by = (event: string, details: Told['details']): Told => ({ ...told(event), note: null, details })
   const says = (locale: 'en' | 'zh', en: RegExp, zh: RegExp) => (locale === 'en' ? en : zh)
 
-  it.each(languages)('in %s: a request that a larger erasure takes is not told that nothing was erased', (locale) => {
-    const moot = textOf(locale, [by('cancelled', { by: 'erasure' })])
-    expect(moot).toMatch(says(locale, /part of your larger erasure/, /并入您范围更大的删除/))
-    expect(moot).not.toMatch(says(locale, /othing was erased|called off/, /没有删除任何数据|已撤回；/))
-    const settled = textOf(locale, [by('completed', { by: 'erasure' })], { kinds: ['objection'], receipt: undefined })
-    expect(settled).toMatch(says(locale, /settled by your larger erasure/, /范围更大的删除一并处理/))
-    expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
-  })
-  it.each(languages)('in %s: what was carried out before an erasure is called off stays, and is named', (locale) => {
+  it.each(languages)(
+    'emails in %s do not report that nothing was erased when a larger erasure replaces the request',
+    (locale) => {
+      const moot = textOf(locale, [by('cancelled', { by: 'erasure' })])
+      expect(moot).toMatch(says(locale, /part of your larger erasure/, /并入您范围更大的删除/))
+      expect(moot).not.toMatch(says(locale, /othing was erased|called off/, /没有删除任何数据|已撤回；/))
+      const settled = textOf(locale, [by('completed', { by: 'erasure' })], { kinds: ['objection'], receipt: undefined })
+      expect(settled).toMatch(says(locale, /settled by your larger erasure/, /范围更大的删除一并处理/))
+      expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
+    },
+  )
+  it.each(languages)('emails in %s list what remains in effect when an erasure is cancelled', (locale) => {
     const text = textOf(locale, [told('cancelled')], { kinds, stays: ['rectification', 'restriction'] })
     expect(text).toMatch(says(locale, /called off.*nothing was erased/, /已撤回.*没有删除任何数据/))
     expect(text).toMatch(says(locale, /stays: what was corrected; the restriction/, /仍然有效：已更正的内容；限制处理/))
     expect(text).not.toMatch(says(locale, /as before/, /照旧/))
     expect(textOf(locale, [told('cancelled')])).not.toMatch(says(locale, /stays/, /仍然有效/))
   })
-  it.each(languages)('in %s: who cannot sign in is told whom to ask for the copy', (locale) => {
+  it.each(languages)('emails in %s name a contact for the copy when the account is closed', (locale) => {
     const text = (privacyEmail: string | null, isClosed: boolean) =>
       textOf(locale, [told('copy_ready')], { privacyEmail, isClosed })
     const signIn = says(locale, /when you are signed in/, /登录后可以取得/)
@@ -95,7 +101,7 @@ describe('letters', () => {
     expect(text(null, true)).not.toMatch(signIn)
     expect(text('privacy@kp.example', false)).toMatch(signIn)
   })
-  it.each(languages)('in %s: an erasure that waits for a copy says so, and so does the copy', (locale) => {
+  it.each(languages)('emails in %s mention the copy that an erasure waits for', (locale) => {
     for (const event of ['waiting', 'copy_ready', 'copy_failed']) {
       const condition = says(locale, /fetched it|erasure waits for it/, /取得|等待副本/)
       expect(
@@ -108,60 +114,72 @@ describe('letters', () => {
     const alone = textOf(locale, ['waiting', 'copy_ready', 'copy_failed'].map(told))
     expect(alone).not.toMatch(says(locale, /until you have fetched|once you have fetched|waits for it/, /您取得|等待/))
   })
-  it.each(languages)('in %s: the erasure of one agent names the agent, and is not said to be of all', (locale) => {
+  it.each(languages)('emails in %s name the agent when only one agent is erased', (locale) => {
     for (const event of ['waiting', 'reminded', 'verifying']) {
       const text = textOf(locale, [told(event)], { isAgent: true, agentId: 'agent-7' })
       expect(text).toContain('agent-7')
       expect(text).not.toMatch(says(locale, /your data (is|will be) erased/i, /^您的数据/))
     }
   })
-  it.each(languages)('in %s: a grace that is over already is not announced beside the beginning', (locale) => {
+  it.each(languages)('emails in %s omit the grace period when the erasure begins immediately', (locale) => {
     const text = textOf(locale, [told('verified'), told('waiting'), by('running', { run_id: 'run_1' })])
     expect(text).toMatch(says(locale, /cannot be taken back/, /无法撤回/))
     expect(text).not.toMatch(says(locale, /Until then/, /在此之前/))
   })
-  it.each(languages)('in %s: a failure says what is lost, that admins are told, and nothing twice', (locale) => {
-    const begun = textOf(locale, [told('failed')], { hasBegun: true })
-    expect(begun).toMatch(says(locale, /What is erased stays erased/, /已删除的不会恢复/))
-    expect(begun).not.toMatch(says(locale, /Nothing is lost/, /没有丢失/))
-    const told_ = says(locale, /administrators (are told|know)/g, /(通知|获知)/g)
-    expect(textOf(locale, [told('copy_failed'), told('failed')]).match(told_)).toHaveLength(1)
-  })
-  it.each(languages)('in %s: an ended grace says whether copies are waited for, or go', (locale) => {
-    const wait = textOf(locale, [by('expedited', { copies: 'wait' })])
-    expect(wait).toMatch(says(locale, /once the copy.*fetched or gone/, /副本被取得或消失之后/))
-    expect(wait).not.toMatch(says(locale, /begins now/, /现在开始/))
-    expect(textOf(locale, [by('expedited', { copies: 'dropped' })])).toMatch(
-      says(locale, /goes with the rest/, /一并删除/),
-    )
-  })
-  it.each(languages)('in %s: a refused objection says that agents write again, and its reason once', (locale) => {
-    const text = textOf(locale, [by('part_refused', { ground: 'unfounded', lifted: true }), by('rejected', {})])
-    expect(text).toMatch(says(locale, /agents write again/, /可以重新写入/))
-    expect(text.match(says(locale, /lodge a complaint/g, /监管机构投诉/g))).toHaveLength(1)
-    expect(textOf(locale, [by('part_refused', { ground: 'unfounded' })])).not.toMatch(
-      says(locale, /write again/, /重新写入/),
-    )
-  })
-  it.each(languages)('in %s: receipt and refusal name where questions go, where somebody answers them', (locale) => {
-    for (const event of ['received', 'rejected']) {
-      expect(textOf(locale, [told(event)], { privacyEmail: 'privacy@kp.example' })).toContain('privacy@kp.example')
-      expect(textOf(locale, [told(event)])).not.toMatch(says(locale, /Questions/, /如有疑问/))
-    }
-  })
+  it.each(languages)(
+    'emails in %s report a failure once, with its effect on data, and that admins are notified',
+    (locale) => {
+      const begun = textOf(locale, [told('failed')], { hasBegun: true })
+      expect(begun).toMatch(says(locale, /What is erased stays erased/, /已删除的不会恢复/))
+      expect(begun).not.toMatch(says(locale, /Nothing is lost/, /没有丢失/))
+      const told_ = says(locale, /administrators (are told|know)/g, /(通知|获知)/g)
+      expect(textOf(locale, [told('copy_failed'), told('failed')]).match(told_)).toHaveLength(1)
+    },
+  )
+  it.each(languages)(
+    'emails in %s report whether the erasure waits for copies or drops them when the grace period is ended',
+    (locale) => {
+      const wait = textOf(locale, [by('expedited', { copies: 'wait' })])
+      expect(wait).toMatch(says(locale, /once the copy.*fetched or gone/, /副本被取得或消失之后/))
+      expect(wait).not.toMatch(says(locale, /begins now/, /现在开始/))
+      expect(textOf(locale, [by('expedited', { copies: 'dropped' })])).toMatch(
+        says(locale, /goes with the rest/, /一并删除/),
+      )
+    },
+  )
+  it.each(languages)(
+    'emails in %s about a refused objection report that agents can write again, and the reason once',
+    (locale) => {
+      const text = textOf(locale, [by('part_refused', { ground: 'unfounded', lifted: true }), by('rejected', {})])
+      expect(text).toMatch(says(locale, /agents write again/, /可以重新写入/))
+      expect(text.match(says(locale, /lodge a complaint/g, /监管机构投诉/g))).toHaveLength(1)
+      expect(textOf(locale, [by('part_refused', { ground: 'unfounded' })])).not.toMatch(
+        says(locale, /write again/, /重新写入/),
+      )
+    },
+  )
+  it.each(languages)(
+    'emails in %s about receipt and refusal contain the contact address for questions, if one is configured',
+    (locale) => {
+      for (const event of ['received', 'rejected']) {
+        expect(textOf(locale, [told(event)], { privacyEmail: 'privacy@kp.example' })).toContain('privacy@kp.example')
+        expect(textOf(locale, [told(event)])).not.toMatch(says(locale, /Questions/, /如有疑问/))
+      }
+    },
+  )
 
-  it('about nothing that is told are no letters', () => {
+  it('requestLetter returns undefined for events without an email', () => {
     expect(requestLetter('en', [told('comment'), told('overdue')], facts)).toBeUndefined()
   })
 
-  it.each(languages)('in %s: a refusal and an extension name the authority and the court', (locale) => {
+  it.each(languages)('emails in %s about a refusal or extension name the authority and the court', (locale) => {
     for (const event of ['rejected', 'part_refused', 'extended'])
       expect(requestLetter(locale, [told(event)], facts)?.text).toMatch(
         locale === 'en' ? /complaint.*judicial/s : /投诉.*司法/s,
       )
   })
 
-  it.each(languages)('in %s to a new address and to admins carry the link and counts alone', (locale) => {
+  it.each(languages)('emails in %s contain only the link for a new address, and only counts for admins', (locale) => {
     expect(addressLetter(locale, 'https://kp.example/a').text).toContain('https://kp.example/a')
     const due = dueLetter(locale, { near: 2, overdue: 31, failed: 0, page: 'https://kp.example/q' })
     expect(due.text).toMatch(/2.*31.*0/s)

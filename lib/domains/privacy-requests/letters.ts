@@ -6,12 +6,18 @@ import type { Locale } from './ports.ts'
 
 const words: Record<Locale, Record<string, Words>> = { en: english, zh: chinese }
 
-/** What another event of the same letter says better: a grace that is over already, a failure whose part is named. */
+/**
+ * Events that are omitted when another event of the same email replaces them: a grace period that is already over, or a
+ * failure with a more specific event.
+ */
 const overtaken: Partial<Record<string, string>> = { waiting: 'running', failed: 'copy_failed' }
 const isOvertaken = ({ event }: Told, events: readonly Told[]): boolean =>
   events.some((other) => other.event === overtaken[event])
 
-/** One letter about everything that happened to a request in one transaction: the last change is its subject. Undefined when none is told. */
+/**
+ * Builds one email about all events of a request in one transaction. The last event determines the subject line.
+ * Undefined when no event has a text.
+ */
 export function requestLetter(locale: Locale, events: readonly Told[], facts: LetterFacts): LetterContent | undefined {
   const known = events.flatMap((told) => {
     const said = words[locale][told.event]
@@ -27,7 +33,7 @@ export function requestLetter(locale: Locale, events: readonly Told[], facts: Le
   ])
 }
 
-/** To the new address itself: whoever reads it there confirms it. */
+/** Builds the email that asks the reader of the new address to confirm it. */
 export const addressLetter = (locale: Locale, link: string): LetterContent =>
   locale === 'zh'
     ? letter(locale, '请确认这个邮箱地址', [
@@ -47,7 +53,7 @@ export interface Standing {
   failed: number
   page: string
 }
-/** To an admin: how many requests have little time left, or none, or need another try. Counts alone. */
+/** Builds the email that tells an admin how many requests are nearly due, overdue or failed. It contains only counts. */
 export function dueLetter(locale: Locale, { near, overdue, failed, page }: Standing): LetterContent {
   const which = overdue > 0 ? 'overdue' : failed > 0 ? 'failed' : 'near'
   const subjects = {

@@ -9,7 +9,10 @@ import { StateName } from './requests.ts'
 import { tell, workOf } from './timeline.ts'
 import { verify } from './verifying.ts'
 
-/** What the links of letters do. Whoever holds the secret is who the letter went to; nothing else about them is asked or told. */
+/**
+ * Uses a link from an email. The token proves that the caller can read the email; nothing else about the caller is
+ * checked or disclosed.
+ */
 export const linkUse = (parts: PrivacyParts) => ({
   useLink: mutation(useLink, async (ctx, { body: { token, purpose } }) => {
     await parts.countTry(ctx.ip, ctx.now)

@@ -18,7 +18,7 @@ describe('links', () => {
     await kit.work()
     return { person, id, token: kit.linkTo(person.email, 'verify') }
   }
-  it('work once; of eight at the same time one does', async () => {
+  it('work once, also when used eight times concurrently', async () => {
     const { token } = await filed(['restriction'])
     const told = await Promise.all(Array.from({ length: 8 }, () => kit.use(token, 'verify')))
     expect(told.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -26,7 +26,7 @@ describe('links', () => {
       new Set(['link_spent']),
     )
   })
-  it('expire after ten minutes, and a newer one takes the place of an older', async () => {
+  it('expire after ten minutes, and a newer link replaces an older one', async () => {
     const { person, id, token } = await filed()
     expect((await kit.act(person.cookie, id, 'link')).status).toBe(200)
     await kit.work()
@@ -37,7 +37,7 @@ describe('links', () => {
     expect((await kit.use(newer, 'verify')).json.code).toBe('link_spent')
     expect((await kit.read(person.cookie, id)).state).toBe('received')
   })
-  it('answer alike: unknown, used, expired, of another purpose, of a closed request', async () => {
+  it('return the same error when unknown, used, expired, for another purpose, or of a closed request', async () => {
     const { person, id, token } = await filed()
     await kit.act(person.cookie, id, 'cancel')
     const answers = []
@@ -53,13 +53,13 @@ describe('links', () => {
     expect(new Set(answers).size).toBe(1)
     expect(answers[0]).toContain('link_spent')
   })
-  it('of one request do nothing for another', async () => {
+  it('verify only their own request', async () => {
     const [one, other] = [await filed(['restriction']), await filed(['restriction'])]
     expect((await kit.use(one.token, 'verify')).status).toBe(200)
     expect((await kit.read(one.person.cookie, one.id)).state).toBe('completed')
     expect((await kit.read(other.person.cookie, other.id)).state).toBe('received')
   })
-  it('cannot flood a mailbox: three letters an hour, over all requests of one subject', async () => {
+  it('are limited to three emails per hour for all requests of a subject', async () => {
     const person = await personWithPassword(kit.test)
     const { id } = (await kit.file(person.cookie, { kinds: ['access'] })).json.data
     expect((await kit.act(person.cookie, id, 'link')).status).toBe(200)
@@ -73,7 +73,7 @@ describe('links', () => {
     kit.test.clock.advance(hour + 1)
     expect((await kit.file(person.cookie, { kinds: ['restriction'] })).status).toBe(201)
   })
-  it('cannot be guessed at: tries of a network are counted, right ones too', async () => {
+  it('are limited by attempts per network, including valid links', async () => {
     const { person, id, token } = await filed()
     const tries = await Promise.all(
       Array.from({ length: 40 }, (_, n) => kit.use(String(n).padStart(43, '0'), 'verify')),

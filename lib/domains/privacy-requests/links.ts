@@ -9,8 +9,8 @@ import { linkLettersPerHour, linkLives } from './rules.ts'
 export type LinkPurpose = 'verify' | 'cancel' | 'address'
 
 /**
- * A new link of a request: 32 random bytes, of which the database has the hash. One that verifies or confirms takes the place of the
- * one before; those that cancel live as long as the grace, and a day.
+ * Creates a link of a request from 32 random bytes; the database stores only the hash. A link to verify or confirm an
+ * address replaces the previous one. A link to cancel is valid until a while after the grace period.
  */
 export async function makeLink(
   tx: Transaction,
@@ -21,7 +21,7 @@ export async function makeLink(
   const token = base62(randomBytes(32), 43)
   const expiresAt =
     purpose === 'cancel'
-      ? // Whoever comes too late is told what has gone already.
+      ? // A late cancellation thus gets a response that lists the erased data.
         new Date((row.waitingUntil ?? now).getTime() + linkLives.cancelledLate)
       : new Date(now.getTime() + linkLives[purpose])
   if (purpose !== 'cancel') await tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose } })
@@ -29,12 +29,15 @@ export async function makeLink(
   return token
 }
 
-/** Takes the link and locks its request. Unknown, used, expired and of another purpose are one refusal: `link_spent`. */
+/**
+ * Uses a link and locks its request.
+ * @throws Problem `link_spent` for an unknown, used or expired link, or one of another purpose
+ */
 export async function takeLink(tx: Transaction, token: string, purpose: LinkPurpose, now: Date): Promise<RequestRow> {
   const spent = () =>
     new Problem('link_spent', 'It was used, has expired, or never was one. Nothing was changed; ask for a new one.')
   const found = await tx.privacyLink.findUnique({ where: { hash: hashOf(token) }, select: { requestId: true } })
-  // The request first, as everywhere: two that change it wait for each other in one order.
+  // The request is locked first, as everywhere, which avoids deadlocks.
   const row = found && (await lockedRequest(tx, found.requestId))
   const { count } = await tx.privacyLink.updateMany({
     where: { hash: hashOf(token), purpose, usedAt: null, expiresAt: { gt: now } },
@@ -44,7 +47,10 @@ export async function takeLink(tx: Transaction, token: string, purpose: LinkPurp
   return row
 }
 
-/** At most so many letters with a link go to one subject within an hour, whoever asks. Throws `rate_limited`. */
+/**
+ * Limits the emails with a link to one subject within an hour, regardless of the caller.
+ * @throws Problem `rate_limited`
+ */
 export async function boundLinkLetters(tx: Transaction, subjectKey: string, now: Date): Promise<void> {
   const hourAgo = new Date(now.getTime() - 3_600_000)
   const sent = await tx.privacyRequestEvent.findMany({

@@ -16,15 +16,15 @@ const hour = 3_600_000
 const statesOf = (detail: { timeline: { to: string | null }[] }) =>
   detail.timeline.map(({ to }) => to).filter((to) => to !== null)
 
-describe('every kind, from the first call to the last row of the timeline', () => {
-  it('erasure: password, grace, reminder, run, verification, receipt, last letter, forgotten address', async () => {
+describe('the lifecycle of each kind of request', () => {
+  it('erasure: password, grace period, reminder, run, verification, receipt, last email, deleted address', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: '7d', password: person.password })
     expect([made.status, made.json.data.state, made.json.data.can_cancel]).toEqual([201, 'waiting', true])
     const { id } = made.json.data
-    // Tokens stop at once, signing in stays.
+    // Tokens stop immediately; sign-in still works.
     expect((await test.fetch('GET', '/v1/knowledge', { token: agent.token })).json.code).toBe('token_suspended')
     await kit.work()
     expect(kit.lettersTo(person.email).at(-1)?.text).toContain('/privacy/confirm#cancel.')
@@ -53,7 +53,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
     expect((await test.fetch('GET', '/api/privacy/requests', { cookie: person.cookie })).status).toBe(401)
   })
 
-  it('access: verified by the link of the letter, prepared, ready, completed', async () => {
+  it('access: verified by the emailed link, prepared, ready, completed', async () => {
     const person = await personWithPassword(test)
     const made = await kit.file(person.cookie, { kinds: ['access', 'portability'] })
     expect([made.status, made.json.data.state]).toEqual([201, 'received'])
@@ -70,7 +70,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
     expect(kit.lettersTo(person.email).at(-1)?.subject).toBe('Your privacy request is done')
   })
 
-  it('access together with erasure: the erasure waits until the copy is fetched', async () => {
+  it('access with erasure: the erasure waits until the copy is fetched', async () => {
     const person = await personWithPassword(test)
     const made = await kit.file(person.cookie, {
       kinds: ['erasure', 'access'],
@@ -87,7 +87,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
       cookie: person.cookie,
     })
     expect(file_.status).toBe(200)
-    // Fetched it is once the server has seen the end of it, a moment after the reader.
+    // The server records the end of a download slightly later than the client.
     await expect
       .poll(
         async () => {
@@ -99,7 +99,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
       .toBe('completed')
   })
 
-  it('rectification: name at once, the address once its own mailbox confirms it, words by an admin', async () => {
+  it('rectification: name immediately, address after its confirmation, statement by an admin', async () => {
     const person = await personWithPassword(test)
     const fresh = `new-${person.email}`
     const made = await kit.file(person.cookie, {
@@ -138,7 +138,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
     ])
   })
 
-  it('restriction: at once', async () => {
+  it('restriction: takes effect immediately', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     const made = await kit.file(person.cookie, { kinds: ['restriction'], password: person.password })
@@ -181,7 +181,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
     if (state === 'rejected') expect(last).toMatch(/not about you[\s\S]*complaint[\s\S]*judicial remedy/)
   })
 
-  it('under a legal hold: everything else goes, the rest by itself when the hold is released; one receipt', async () => {
+  it('erasure under a legal hold: erases other records first, held ones after the release, with one receipt', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     const units: string[] = []
@@ -221,7 +221,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
     expect(await test.db.prisma.account.count({ where: { id: person.accountId } })).toBe(0)
   })
 
-  it('a cancel while the erasure runs is told what is gone already, by store', async () => {
+  it('cancelling a running erasure returns 409 with the counts of erased items by store', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     for (let n = 0; n < 3; n++) await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -230,7 +230,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
     const link = kit.linkTo(person.email, 'cancel')
     test.clock.advance(24 * hour + 1)
     await kit.clockJob()
-    // The worker, step by step, as far as the units.
+    // Executes the worker's steps up to the units.
     const { runId } = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
     const work = (name: string, payload: object) =>
       test.app.jobs.find((job) => job.name === name)?.execute(test.app.gate, payload)

@@ -8,14 +8,14 @@ interface Row {
   overdue: number
   near: number
 }
-/** The clocks of `dueNow`, as SQL: only open requests are looked at, by the index that has no others. */
+/** The clocks of `dueNow` in SQL. Reads only open requests, through their partial index. */
 const standing = `
 SELECT (SELECT json_object_agg(state, requests) FROM (SELECT state, count(*) AS requests FROM privacy_requests GROUP BY state) AS s) AS by_state,
        count(*) FILTER (WHERE is_over)::int AS overdue,
        count(*) FILTER (WHERE NOT is_over AND is_near)::int AS near
 FROM (SELECT ${nextDueSql} < $1 AS is_over, ${nearSql} < $1 AS is_near FROM privacy_requests WHERE ${owedSql}) AS clocks`
 
-/** Requests by state, and those whose time is nearly or already over. */
+/** Metrics: requests by state, and the numbers of overdue and nearly due requests. */
 export const requestMeasures = (db: Database): Measuring => ({
   name: 'privacy_requests',
   async measure(now) {

@@ -21,7 +21,7 @@ const requested = async (person: MadePerson, body: object): Promise<string> => {
   if (status !== 201) throw new Error(text)
   return json.data.id
 }
-/** Erases as a replay from the ledger does: without a request. */
+/** Erases without a request, like a replay of the ledger. */
 async function erasedWithoutRequest(person: MadePerson, agents: string[]): Promise<void> {
   const run = await test.db.transaction((tx) =>
     test.app.subjectErasures.begin(tx, {
@@ -35,8 +35,8 @@ async function erasedWithoutRequest(person: MadePerson, agents: string[]): Promi
   expect(await test.app.subjectErasures.complete(run.runId)).toBe('done')
 }
 
-describe('requests whose subject another erasure takes', () => {
-  it('are closed when it comes to them, and no clock begins them anew about nobody', async () => {
+describe('requests of a subject that another erasure deletes', () => {
+  it('are closed by that erasure, and the clock job does not start them again', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read'], { owner: person })
     const waiting = await requested(person, { kinds: ['erasure'], grace: '14d' })
@@ -70,7 +70,7 @@ describe('requests whose subject another erasure takes', () => {
     expect(await test.db.prisma.erasure.count({ where: { deletedId: 'nobody' } })).toBe(0)
   })
 
-  it('that lost their subject otherwise are closed by the clock, and nothing is erased or signed', async () => {
+  it('are closed by the clock job when they have no subject any more, without an erasure', async () => {
     const person = await personWithPassword(test)
     const id = await requested(person, { kinds: ['erasure'], grace: '24h' })
     await test.db.prisma.privacyRequest.update({ where: { id }, data: { accountId: null } })
@@ -81,7 +81,7 @@ describe('requests whose subject another erasure takes', () => {
     expect(await test.db.prisma.erasure.count({ where: { deletedId: 'nobody' } })).toBe(0)
   })
 
-  it('do not keep the erasure from beginning where one of them failed', async () => {
+  it('do not block the erasure when one of them failed', async () => {
     const person = await personWithPassword(test)
     const failed = await requested(person, { kinds: ['access'] })
     await test.db.prisma.privacyRequestPart.updateMany({ where: { requestId: failed }, data: { state: 'failed' } })
@@ -92,16 +92,15 @@ describe('requests whose subject another erasure takes', () => {
   })
 })
 
-describe('cancelling a person’s erasure', () => {
+describe("cancelling a person's erasure", () => {
   it.each([
     ['before its fence', ['erasure.start']],
     ['behind its fence', ['erasure.step']],
-  ])('revives no token of an agent that is being erased, %s', async (_, until) => {
+  ])('keeps the tokens of an agent stopped whose erasure runs, %s', async (_, until) => {
     const person = await personWithPassword(test)
     const going = await issuedAgent(test, ['read'], { owner: person })
     const staying = await issuedAgent(test, ['read'], { owner: person })
     const erasure = await requested(person, { kinds: ['erasure'], grace: 'now', agent_id: going.id })
-    // An installation may let an agent wait first.
     test.clock.advance(day + 1)
     await kit.clockJob()
     await kit.work(until)
@@ -118,8 +117,8 @@ describe('cancelling a person’s erasure', () => {
   })
 })
 
-describe('while a legal hold keeps an erasure open', () => {
-  it('the receipt names the address that stays for its letters; other requests keep none; nobody writes words into it', async () => {
+describe('an erasure that a legal hold keeps open', () => {
+  it('retains only its own address, lists it on the receipt, and accepts no comments', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     const unit = (await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })).json.data.id
@@ -142,7 +141,7 @@ describe('while a legal hold keeps an erasure open', () => {
     expect(statusAndCode(await kit.asAdmin(id, 'comment', note))).toEqual([409, 'wrong_state'])
     expect((await kit.asAdmin(id, 'assign', { account_id: kit.admin.accountId })).status).toBe(200)
 
-    // What a former version, or a letter that was never handed over, left.
+    // Simulates an address that an old version, or an unsent email, left.
     await test.db.prisma.privacyRequest.update({ where: { id: other }, data: { contact: held.contact } })
     await test.fetch('POST', `/v1/holds/${hold.json.data.id}/release`, { token: officer.token })
     await kit.work()

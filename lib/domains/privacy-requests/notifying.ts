@@ -35,17 +35,17 @@ interface Prepared {
 }
 
 /**
- * Letters go by jobs that know ids alone: words, links and addresses come together when the letter is handed over. A link is made for
- * its letter, so that its minutes count from then.
+ * Jobs that send emails. A job contains only ids: text, links and addresses are loaded when the email is sent. A link
+ * is created with its email, so that its lifetime starts then.
  */
 export function notifying(parts: PrivacyParts, mail: MailPort) {
   const { db, origin } = parts
   const pageOf = (purpose: LinkPurpose, token: string) => `${origin}/privacy/confirm#${purpose}.${token}`
-  /** An erasure that began ended the account's sessions, and its grace may have. */
+  /** Returns false when the account's sessions were ended by a running erasure, or by a grace period in which sign-in stops. */
   const canSignIn = ({ accountId, agentId, runId, state }: RequestRow): boolean =>
     accountId === null ? agentId !== null : runId === null && (state !== 'waiting' || parts.graceSignIn === 'keep')
 
-  /** Whose request it is, or the owner of the agent that it is about. */
+  /** Returns the account of the person, or of the owner of the agent, that the request is about. */
   const personOf = async (tx: Transaction, { accountId, agentId }: RequestRow): Promise<string | undefined> =>
     (agentId === null ? accountId : await parts.agents.ownerOf(tx, agentId)) ?? undefined
 
@@ -56,7 +56,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
     now: Date,
   ): Promise<Prepared | undefined> {
     const row = await lockedRequest(tx, requestId)
-    // Nobody is left to tell, or nobody ever was.
+    // No recipient exists, or the address was already deleted.
     if (!row || row.contact === null) return undefined
     const events = await tx.privacyRequestEvent.findMany({
       where: { requestId, id: { in: eventIds } },
@@ -65,7 +65,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
     const has = (event: string) => events.some((one) => one.event === event)
     const link = async (purpose: LinkPurpose) => pageOf(purpose, await makeLink(tx, row, purpose, now))
     const personId = await personOf(tx, row)
-    // Where they are reached today, as long as the account is there; what was sealed tells of the day on which it was filed.
+    // Prefers the current address of the account over the sealed address from the time of filing.
     const today = personId === undefined ? undefined : await parts.people.contactOf(tx, personId)
     const isShut = personId !== undefined && (await parts.people.isClosed(tx, personId))
     const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
@@ -111,7 +111,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
         const ready = await ctx.gate.transaction((tx) => prepare(tx, requestId, events.split(','), ctx.now))
         if (!ready) return
         const { contact, mark, isLast } = ready
-        // From before an attempt that failed half way, too.
+        // Includes emails of an earlier attempt that failed.
         if (isLast && mark.isOwn)
           for (const one of [requestId, lastMark(requestId)]) await mail.folder.removeMarked(one)
         const about = isLast && mark.isOwn ? lastMark(requestId) : mark.about
@@ -121,10 +121,10 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
           ready.facts,
         )
         if (content) await mail.send({ to: contact.email, ...(about !== undefined && { about }), ...content })
-        // The last letter has gone: so goes the address.
+        // The address is deleted after the last email.
         if (ready.isLast)
           await db.prisma.privacyRequest.updateMany({ where: { id: requestId }, data: { contact: null } })
-        // Whichever of two letters at once comes second, the one that was not the last is removed.
+        // Deletes emails that a concurrent job has added since.
         if (mark.isOwn && (isLast || (await isForgotten(requestId)))) await mail.folder.removeMarked(requestId)
       },
     }),
@@ -142,7 +142,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
         })
         if (!ready) return
         const { email, locale, link, mark } = ready
-        // The new address may never be the account's.
+        // The new address is unverified and may belong to somebody else.
         await mail.send({
           to: email,
           ...(mark.about !== undefined && { about: mark.about }),
@@ -164,7 +164,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
   ]
 }
 
-/** The receipt's id is reserved long before there is a receipt. */
+/** Returns true when the receipt exists. Its id is reserved long before. */
 const isSigned = (row: RequestRow): boolean =>
   row.receiptId !== null && ['done', 'partly_done'].includes(partOf(row, 'erasure')?.state ?? '')
 
@@ -174,10 +174,13 @@ function ifConfirmed(row: RequestRow, now: Date): LetterFacts['ifConfirmed'] {
   return { at, isAtOnce: at <= now }
 }
 
-/** What a request that is called off has changed already. A copy that it made is gone in four hours anyway. */
+/**
+ * Returns the kinds of a cancelled request that were carried out and remain in effect. Copies are omitted, because they
+ * expire after four hours.
+ */
 async function carriedOut(tx: Transaction, row: RequestRow): Promise<Kind[]> {
   const done = row.parts.filter(({ state }) => state === 'done').map(({ kind }) => kind)
-  // Name and language are corrected before the rest of a rectification is.
+  // Name and language are corrected before the other parts of a rectification.
   const isCorrected = await tx.privacyRequestEvent.count({ where: { requestId: row.id, event: 'rectified' } })
   return kindsOf(row).filter((kind) =>
     kind === 'rectification' ? isCorrected > 0 || done.includes(kind) : stayingKinds.has(kind) && done.includes(kind),
@@ -185,7 +188,7 @@ async function carriedOut(tx: Transaction, row: RequestRow): Promise<Kind[]> {
 }
 const stayingKinds: ReadonlySet<Kind> = new Set<Kind>(['restriction', 'objection'])
 
-/** How many open requests are nearly due, overdue, and have a part that failed: an erasure may wait for it. */
+/** Counts the open requests that are nearly due, overdue, or have a failed part, for which an erasure may wait. */
 async function standingCounts(db: Database, now: Date): Promise<{ near: number; overdue: number; failed: number }> {
   const [row] = await db.query<{ near: number; overdue: number; failed: number }>(
     'privacy-standing',

@@ -1,11 +1,11 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** Whether any request about the person is on file, open or closed. */
+/** Returns true when a request about the person is stored, open or closed. */
 export const isOnFile = async (tx: Transaction, accountId: string): Promise<boolean> =>
   (await tx.privacyRequest.count({ where: { accountId } })) > 0
 
-/** How many requests about the person, or about an agent of theirs, are open. */
+/** Counts the open requests about the person or one of their agents. */
 export const openRequestsOf =
   (db: Database) =>
   async (accountId: string): Promise<number> => {

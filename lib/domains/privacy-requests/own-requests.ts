@@ -40,7 +40,7 @@ import { type Proof, verify } from './verifying.ts'
 import { eventView, filerView, requestView, runView, statementOf } from './views.ts'
 import { wordsFor } from './words.ts'
 
-/** A token asks for its own agent alone, and only for what its scopes reach. */
+/** Rejects a token whose scopes do not allow the kinds. */
 function refuseScopes(actor: Actor, kinds: readonly Kind[]): void {
   const missing = missingScope(actor, kinds)
   if (missing) throw new Problem('scope_too_small', `It needs the scope "${missing}".`)
@@ -50,17 +50,20 @@ const missingScope = ({ kind, scopes }: Actor, kinds: readonly Kind[]): string |
     ? undefined
     : kinds.map(scopeFor).find((scope) => !scopes.includes(scope))
 
-/** Of a token: to take back and to send letters is no reading. */
+/** Rejects a read-only token: cancelling a request and sending emails need a write scope. */
 function refuseReaders({ kind, scopes }: Actor): void {
   if (kind === 'agent' && !scopes.some((scope) => scope === 'write' || scope === 'admin'))
     throw new Problem('scope_too_small', 'It needs the scope "write".')
 }
 
-/** What the subject's own operations do; each change commits with its timeline row, its audit entry and its letter. */
+/** Use cases for the subject's own requests. Each change commits together with its timeline entry, audit entry and email job. */
 export function ownRequests(parts: PrivacyParts) {
   const { db, people } = parts
 
-  /** Whom it is about: oneself, one of one's agents, a member. Another's agent or member looks like none. */
+  /**
+   * Returns the subject of a new request: the actor, one of their agents, or a member. For an agent or member of
+   * somebody else, the error is the same as for an unknown one.
+   */
   async function aboutOf(
     ctx: MutationContext,
     body: { agent_id?: string | undefined; member?: string | undefined },
@@ -103,7 +106,10 @@ export function ownRequests(parts: PrivacyParts) {
   }
   const viewed = async (ctx: Context & { tx?: MutationContext['tx'] }, row: RequestRow) =>
     shown(ctx, row, await pauseReasons(ctx.tx ?? db.prisma, [row]))
-  /** Confirms them all, an erasure last: it may begin at once, and make the others moot. Gives the one of that id as it is then. */
+  /**
+   * Verifies the requests, erasures last, because an erasure may begin immediately and make the others moot. Returns
+   * the current row of the request `of`.
+   */
   async function confirmed(work: Work, actor: Actor, rows: readonly RequestRow[], proof: Proof, of: RequestRow) {
     let shownRow = of
     for (const { id } of rows.toSorted((one, other) => Number(!!one.grace) - Number(!!other.grace))) {
@@ -120,7 +126,7 @@ export function ownRequests(parts: PrivacyParts) {
     return {
       body: { data: await viewed(ctx, row), message: wordsFor(parts, row) },
       resourceId: row.id,
-      // What only joined, or came again, changed nothing: the gate's own entry says that it was asked.
+      // Without changes, the pipeline's default audit entry records the call.
       ...(work.entries.length > 0 && { entries: work.entries }),
     }
   }
@@ -220,7 +226,7 @@ export function ownRequests(parts: PrivacyParts) {
       })
       if (!row) throw noRequest()
       const { events, run } = await storyOf(parts, row)
-      // Who filed it for a member sees how it stands, and neither the words nor what comes of it.
+      // A manager who filed the request for a member sees its state, but no texts and no result.
       const isOwn = isOwnOf(ctx, row)
       return {
         body: {
@@ -260,7 +266,7 @@ export function ownRequests(parts: PrivacyParts) {
       })
       if (!found) throw noRequest()
       refuseReaders(ctx.actor)
-      // Letters to one subject are counted one after the other, whichever request they are about.
+      // The lock of the subject serializes the emails to it, across requests, so that their limit is exact.
       await lockSubject(tx, found.subjectKey)
       const row = await lockedRequest(tx, id)
       if (!row) throw noRequest()

@@ -14,7 +14,7 @@ import { verify } from './verifying.ts'
 import { filerView, requestView } from './views.ts'
 import { wordsFor } from './words.ts'
 
-/** Requests that the controller of a project files for its participants, who may have no account. */
+/** Use cases for requests that the controller of a project files for its participants, who may have no account. */
 export function participantRequests(parts: PrivacyParts) {
   const { db } = parts
   const aboutOf = ({ id, accountId }: KnownParticipant): About =>
@@ -22,7 +22,7 @@ export function participantRequests(parts: PrivacyParts) {
 
   const viewed = async (ctx: Context & { tx?: MutationContext['tx'] }, row: RequestRow) => {
     const view = requestView(row, ctx.now, await pauseReasons(ctx.tx ?? db.prisma, [row]))
-    // What becomes of an account is its person's to see.
+    // Only the person sees the result of a request about their account.
     return row.participantId === null ? filerView(view) : view
   }
   const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {

@@ -4,10 +4,10 @@ import { isClosed, type Kind, type PartState, stateOfParts } from './rules.ts'
 import { change, type Work } from './timeline.ts'
 
 export type Outcome = Record<string, string | number | boolean | null>
-/** Nothing more is done for it, unless it failed and is tried again. */
+/** Returns true when the part needs no more work. A failed part can be retried. */
 export const isOver = (state: PartState): boolean => state !== 'pending' && state !== 'running'
 
-/** Sets a part's state; gives the request with it. What its outcome held before stays beside. */
+/** Sets the state of a part, and merges the outcome into the earlier one. Returns the updated request. */
 export async function setPart(
   work: Work,
   row: RequestRow,
@@ -29,7 +29,10 @@ export async function setPart(
   return { ...row, parts: row.parts.map((part) => (part.kind === kind ? after : part)) }
 }
 
-/** The request as far as its parts are, once its work has begun. One that is closed stays so, whatever becomes of its copies. */
+/**
+ * Sets the state of a request from the states of its parts, once its work has begun. A closed request stays closed,
+ * whatever happens to its copies.
+ */
 export async function conclude(work: Work, row: RequestRow, details: Outcome = {}): Promise<RequestRow> {
   const from = StateName.parse(row.state)
   if (from === 'waiting' || from === 'verified' || from === 'received' || isClosed(from)) return row

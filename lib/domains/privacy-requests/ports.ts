@@ -16,56 +16,72 @@ export interface Changes {
   email?: string | undefined
   locale?: Locale | undefined
 }
-/** What is asked of whoever keeps accounts. */
+/** What privacy requests need from accounts. */
 export interface People {
   contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined>
   byId(tx: Transaction, accountId: string): Promise<(KnownAccount & { role: string }) | undefined>
-  /** An admin closed it: nobody signs in to it. */
+  /** Returns true when an admin closed the account: nobody can sign in to it. */
   isClosed(tx: Transaction, accountId: string): Promise<boolean>
-  /** Of those of the accounts that there are. */
+  /** Returns names by account id, without unknown accounts. */
   namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>>
   byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
-  /** Two that ask at once wait for each other: ask in the transaction that then suspends the account. */
+  /**
+   * Concurrent calls are serialized until the end of the transaction, so call it in the transaction that suspends the
+   * account.
+   */
   isLastAdmin(tx: Transaction, accountId: string): Promise<boolean>
-  /** Whether the first manages the organization of the second, or owns a project in which the second is a member. Nobody acts for themselves. */
+  /**
+   * Returns true when the filer manages the member's organization, or owns a project that the member belongs to. Always
+   * false for oneself.
+   */
   mayFileFor(tx: Transaction, filerId: string, memberId: string): Promise<boolean>
-  /** Those who may sign in. */
+  /** Returns the admins who can sign in. */
   adminContacts(tx: Transaction): Promise<(KnownAccount & Contact & { name: string })[]>
-  /** Counted, and as slow for a wrong one. Throws `rate_limited`, and `invalid` with the path `password`. */
+  /**
+   * Attempts are counted, and a wrong password takes as long as a right one.
+   * @throws Problem `rate_limited`
+   * @throws Problem `invalid` at `password` for a wrong password
+   */
   checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void>
-  /** Gives the names of what changed. Throws `conflict` where the address is another account's. */
+  /**
+   * Returns the names of the changed fields.
+   * @throws Problem `conflict` when another account uses the address
+   */
   rectify(tx: Transaction, accountId: string, changes: Changes, now: Date): Promise<string[]>
 }
-/** What is asked of whoever keeps agents: of one, and of a subject with its agents. */
+/** What privacy requests need from agents. */
 export interface Agents {
-  /** Null: nobody owns it; undefined: there is none. */
+  /** Null: the agent has no owner; undefined: no such agent exists. */
   ownerOf(tx: Transaction, agentId: string): Promise<string | null | undefined>
-  /** Of those of the agents that have one. */
+  /** Returns names by agent id, without agents that have no name. */
   namesOf(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>>
   agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]>
-  /** From now on no token of the subject's agents works, as the installation has it; until `unsuspend`. */
+  /** Stops the tokens of the subject's agents until `unsuspend`, as configured. */
   suspend(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
-  /** Of agents for which another erasure waits, `suspend` is asked again. */
+  /** For agents for which another erasure waits, the caller calls `suspend` again. */
   unsuspend(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
-  /** GDPR art. 18; by an objection, 18(1)(d). */
+  /** GDPR art. 18; after an objection, art. 18(1)(d). */
   restrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
   unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
 }
-/** A participant of a project, and as what the caller acts for it. */
+/** A participant of a project, and the role in which the caller acts for it. */
 export interface KnownParticipant {
   id: string
-  /** The account that claimed the participation. */
+  /** The account that claimed the participation, if any. */
   accountId: string | null
   actsAs: 'owner' | 'manager' | 'admin'
 }
-/** What is asked of the projects. */
+/** What privacy requests need from projects. */
 export interface Participants {
-  /** Throws `not_found`; `forbidden` for those who do not act for the participants of the project. */
+  /**
+   * @throws Problem `not_found`
+   * @throws Problem `forbidden` for callers who must not act for participants of the project
+   */
   find(
     ctx: Pick<Context, 'actor'> & { tx?: Transaction },
     which: { projectId: string; participantId: string },
   ): Promise<KnownParticipant>
-  /** GDPR art. 18; by an objection, 18(1)(d). */
+  /** GDPR art. 18; after an objection, art. 18(1)(d). */
   restrict(
     tx: Transaction,
     participantIds: readonly string[],
@@ -73,32 +89,32 @@ export interface Participants {
     now: Date,
   ): Promise<unknown>
   unrestrict(tx: Transaction, participantIds: readonly string[], reason: 'request' | 'objection'): Promise<unknown>
-  /** Gives the names of what changed; none where the participant is erased or claimed by now. */
+  /** Returns the names of the changed fields; empty when the participant is erased or claimed by now. */
   rectify(
     tx: Transaction,
     participantId: string,
     changes: Pick<Changes, 'name' | 'email'>,
     now: Date,
   ): Promise<string[]>
-  /** Undefined once the participant is erased. */
+  /** Undefined when the participant is erased. */
   projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
 }
-/** What is asked of the engine. */
+/** What privacy requests need from the erasure engine. */
 export type Erasures = Pick<
   SubjectErasures,
   'dryRun' | 'begin' | 'run' | 'byAudit' | 'runs' | 'open' | 'lock' | 'retry'
 >
-/** What is asked of whoever prepares copies. */
+/** What privacy requests need from exports. */
 export interface Copies {
-  /** Gives the id of the prepared export. */
+  /** Returns the id of the prepared export. */
   prepare(tx: Transaction, copy: { accountId: string; requestId: string; basis: Basis; now: Date }): Promise<string>
 }
-/** What became of a copy, told in the transaction in which it becomes that. */
+/** A change of a copy's state, reported in the transaction that changes it. */
 export interface CopyChange {
   exportId: string
   requestId: string
   basis: Basis
-  /** fetched: its owner has it whole. gone: expired, deleted, or something in it was erased. */
+  /** fetched: the owner downloaded it completely. gone: it expired, was deleted, or contained data that was erased. */
   state: 'ready' | 'fetched' | 'gone' | 'failed'
   records: number
   now: Date
@@ -111,28 +127,31 @@ export interface PrivacyParts {
   agents: Agents
   participants: Participants
   erasures: Erasures
-  /** Whether they own its project, manage the organisation, or wrote it. */
+  /** Returns true when the caller owns the part's project, manages the organization, or wrote the part. */
   answersForPart(ctx: Context, part: Part): Promise<boolean>
   copies: Copies
-  /** Ids of the legal holds in force on a subject. */
+  /** Ids of the current legal holds on a subject. */
   holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<string[]>
-  /** Counts tries from a network (throws `rate_limited`). */
+  /**
+   * Counts attempts by network address.
+   * @throws Problem `rate_limited`
+   */
   countTry(network: string, now: Date): Promise<void>
-  /** Keys the hash of a subject, by which duplicates are found. */
+  /** Key for the hash of a subject, by which its requests are found. */
   subjectKey: () => Uint8Array
-  /** Seals addresses. */
+  /** Key that seals addresses. */
   contactKey: () => Uint8Array
-  /** What an erasure leaves, on which ground and how long; as receipts name it. */
+  /** Data that an erasure retains, with ground and end, in the words of receipts. */
   retained(now: Date): { what: string; ground: string; until: string | null }[]
-  /** Where this installation is reached. */
+  /** Base URL of this installation. */
   origin: string
-  /** Of the subject's plain words; throws `content_rejected`, `invalid`. */
+  /** Whether texts of subjects are checked strictly; violations throw `content_rejected` or `invalid`. */
   strict: boolean
-  /** What stops during a grace. */
+  /** Whether tokens and sign-in stop during a grace period. */
   graceTokens: 'stop' | 'keep'
   graceSignIn: 'stop' | 'keep'
-  /** Where questions about privacy go, as letters name it. */
+  /** Contact address for privacy questions in emails. */
   privacyEmail: string | null
-  /** For how many years closed requests are kept. */
+  /** Years for which closed requests are retained. */
   requestsYears: number
 }

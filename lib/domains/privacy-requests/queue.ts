@@ -51,7 +51,7 @@ interface Found {
   id: string
   at: Date
 }
-/** A page of the queue and one row more, as the filters and the clocks have it: what is due first, or came last. {@link dueNow} says the same of one. */
+/** Returns one page of the queue and one more row, by due date or newest first. The conditions must match {@link dueNow}. */
 async function matching(
   { db }: PrivacyParts,
   query: Filters,
@@ -91,12 +91,12 @@ async function matching(
   return { found, total: counted?.n ?? 0 }
 }
 
-/** What admins do with requests. */
+/** Use cases of admins for privacy requests. */
 export function requestQueue(parts: PrivacyParts) {
   const { db, people } = parts
   const words = (text: string, field: string) => plainWords(text, field, parts.strict)
 
-  /** The answer to a POST is kept for who repeats it, longer than an erasure may take: it names nobody. */
+  /** The response to a POST is stored for idempotent repetition, longer than an erasure may take, so it contains no names. */
   const viewed = async (ctx: MutationContext, row: RequestRow) =>
     adminView(row, ctx.now, { reasons: await pauseReasons(ctx.tx, [row]), people: new Map(), agents: new Map() })
   const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
@@ -107,12 +107,12 @@ export function requestQueue(parts: PrivacyParts) {
       ...(work.entries.length > 0 && { entries: work.entries }),
     }
   }
-  /** Who writes on paper is answered there: an admin compares the address with the one on file. */
+  /** Returns the subject's stored address, with which an admin compares the sender of a mailed request. */
   async function emailOf({ accountId, agentId }: RequestRow): Promise<string | null> {
     const owner = agentId === null ? accountId : await parts.agents.ownerOf(db.prisma, agentId)
     return owner ? ((await people.contactOf(db.prisma, owner))?.email ?? null) : null
   }
-  /** One thing that an admin does with a locked request. */
+  /** Executes one action of an admin on a locked request. */
   const acting = async (
     ctx: MutationContext,
     id: string,

@@ -5,10 +5,10 @@ import type { PrivacyParts } from './ports.ts'
 import type { RequestRow } from './requests.ts'
 import type { Beside } from './views.ts'
 
-/** Lists stop counting here. */
+/** Lists count up to this number. */
 export const countedTo = 1_001
 
-/** Why the clocks of those that stand still do, by request. */
+/** Returns the reasons of paused requests by request id. */
 export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[]): Promise<Map<string, string>> {
   const paused = rows.filter(({ pausedAt }) => pausedAt !== null).map(({ id }) => id)
   if (paused.length === 0) return new Map()
@@ -19,7 +19,7 @@ export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[])
   return new Map(events.map(({ requestId, note }) => [requestId, note ?? '']))
 }
 
-/** What an admin sees beside the rows. */
+/** Loads the data that admins see with the rows: pause reasons and names. */
 export async function besideOf(
   { people, agents }: Pick<PrivacyParts, 'people' | 'agents'>,
   tx: Transaction,
@@ -37,7 +37,7 @@ export interface Story {
   events: PrivacyRequestEvent[]
   run: RunView | undefined
 }
-/** The timeline, oldest first, and the erasure as far as it is. */
+/** Returns the timeline, oldest first, and the current state of the erasure. */
 export async function storyOf({ db, erasures }: PrivacyParts, row: RequestRow): Promise<Story> {
   const [events, run] = await Promise.all([
     db.prisma.privacyRequestEvent.findMany({ where: { requestId: row.id }, orderBy: [{ at: 'asc' }, { id: 'asc' }] }),

@@ -11,8 +11,8 @@ beforeAll(async () => {
 })
 afterAll(() => kit.close())
 
-describe('one’s name in what others wrote', () => {
-  it('is taken out where the request says so, and the erasure knows it', async () => {
+describe('redaction of a name in texts of others', () => {
+  it('is stored with the request and its erasure run', async () => {
     const person = await personWithPassword(test)
     const { password } = person
     const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: '24h', redact: true, password })
@@ -25,7 +25,7 @@ describe('one’s name in what others wrote', () => {
     expect([run.state, run.redacts]).toEqual(['done', true])
   })
 
-  it('stays unless it is asked for, and is no choice of an agent’s erasure or of another kind', async () => {
+  it('is off by default, and rejected for agents and other kinds', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     const { password } = person
@@ -40,7 +40,7 @@ describe('one’s name in what others wrote', () => {
     expect([made.status, made.json.data.redact]).toEqual([201, false])
   })
 
-  it('is settled by whoever shows who they are', async () => {
+  it('follows the caller who proves their identity', async () => {
     const person = await personWithPassword(test)
     const { password } = person
     const somebody = await kit.file(person.cookie, { kinds: ['erasure'], redact: true })

@@ -11,7 +11,10 @@ export const withParts = { parts: true } as const
 export type RequestRow = Prisma.PrivacyRequestGetPayload<{ include: typeof withParts }>
 export type PartRow = RequestRow['parts'][number]
 
-/** What the subject wrote and what is to be corrected: content, kept in the row alone and gone on closing. */
+/**
+ * The subject's statements and requested changes. This content is stored only in the request's row and deleted when the
+ * request is closed.
+ */
 export const Payload = z.strictObject({
   statements: z.array(z.string()).optional(),
   changes: z
@@ -36,18 +39,18 @@ export const kindsOf = (row: Pick<RequestRow, 'kinds'>): Kind[] => row.kinds.map
 export const clocksOf = (row: RequestRow): Clocks => row
 export const partOf = (row: RequestRow, kind: Kind): PartRow | undefined => row.parts.find((part) => part.kind === kind)
 
-/** Who a request is about, by the keyed hash that stays when the request is pseudonymous. */
+/** Keyed hash of the subject, which remains when the request is pseudonymous. */
 export const subjectHash = (key: Uint8Array, kind: 'account' | 'agent' | 'participant', id: string): string =>
   createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
 
-/** The subject as it is now: which agents go with a person is settled when the fence is raised. */
+/** Returns the current subject. The agents of a person are fixed only when the fence is raised. */
 export async function subjectOf(tx: Transaction, row: RequestRow, agents: Agents): Promise<Subject> {
   if (row.accountId !== null) return { account: row.accountId, agents: await agents.agentsOfAccount(tx, row.accountId) }
   if (row.participantId !== null) return { account: null, agents: [], participants: [row.participantId] }
   return { account: null, agents: row.agentId === null ? [] : [row.agentId] }
 }
 
-/** Whom it was about is erased: kinds, states, times and counts are left of it. */
+/** Returns true when the subject is erased: only kinds, states, times and counts remain. */
 export const isPseudonymous = ({
   accountId,
   agentId,
@@ -55,27 +58,30 @@ export const isPseudonymous = ({
 }: Pick<RequestRow, 'accountId' | 'agentId' | 'participantId'>): boolean =>
   accountId === null && agentId === null && participantId === null
 
-/** A rectification waits until its new address is confirmed. */
+/** Returns true while a rectification waits until its new address is confirmed. */
 export const waitsForAddress = (row: RequestRow): boolean => {
   const part = partOf(row, 'rectification')
   return part?.state === 'running' && (part.outcome as Prisma.JsonObject).waits_for === 'address'
 }
 
-/** Its erasure waits for the end of holds that keep everything: nothing was erased, and nobody is kept out. */
+/** Returns true when the erasure waits because holds cover everything: nothing was erased, and sign-in and tokens work. */
 export const isKeptWhole = (row: RequestRow): boolean =>
   row.state === 'partly_completed' &&
   (partOf(row, 'erasure')?.outcome as Prisma.JsonObject | undefined)?.nothing_erased === true
 
-/** Another's request looks like none. */
+/** The error for an unknown request and for a request of somebody else. */
 export const noRequest = () => new Problem('not_found', 'There is no such request, or it is not yours.')
 
-/** Whether it is about the actor, or one of their agents. */
+/** Returns true when the request is about the actor or one of their agents. */
 export const isOwnOf = ({ actor }: Pick<Context, 'actor'>, row: RequestRow): boolean =>
   row.accountId !== null
     ? row.accountId === actor.accountId
     : row.agentId !== null && actor.agents.includes(row.agentId)
 
-/** Those about the actor and their agents; and those that they filed as a manager for these members ({@link filedFor}). */
+/**
+ * Filter: requests about the actor and their agents, and those that they filed as a manager for these members ({@link
+ * filedFor}).
+ */
 export function ownedBy(
   { actor }: Pick<Context, 'actor'>,
   members: readonly string[] = [],
@@ -83,17 +89,14 @@ export function ownedBy(
   return {
     OR: [
       ...(actor.accountId === undefined ? [] : [{ accountId: actor.accountId }]),
-      // A token answers for what its agent asked, and not for what its owner did, or somebody for them.
+      // A token accesses only the requests that its agent filed, not those of its owner or of somebody else.
       { agentId: { in: [...actor.agents] }, ...(actor.kind === 'agent' && { channel: 'api', filedBy: actor.id }) },
       ...(members.length > 0 ? [{ filedBy: actor.id, channel: 'manager', accountId: { in: [...members] } }] : []),
     ],
   }
 }
 
-/**
- * The members for whom the actor filed requests, or the one that it names, and whom they manage still: who manages nobody any more, or
- * not this member, has no more to do with it.
- */
+/** Returns the members for whom the actor filed requests, or a request with this id, and whom the actor still manages. */
 export async function filedFor(
   people: Pick<People, 'mayFileFor'>,
   tx: Transaction,
@@ -114,8 +117,8 @@ export async function filedFor(
 }
 
 /**
- * The request, its row locked until the transaction ends: every change of its state goes through here, so that of two at once exactly
- * one finds it as it was. Undefined when there is none, or `where` leaves it out.
+ * Loads a request and locks its row until the transaction ends. Every change of its state locks it here, so that
+ * concurrent changes are serialized. Undefined when the request is unknown or does not match `where`.
  */
 export async function lockedRequest(
   tx: Transaction,

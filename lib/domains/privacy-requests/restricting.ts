@@ -4,7 +4,7 @@ import type { Work } from './timeline.ts'
 
 type Reason = 'request' | 'objection'
 
-/** Restricts whom the request is about: an account with its agents, an agent, or a participant of a project. */
+/** Restricts the subject of the request: an account with its agents, an agent, or a participant of a project. */
 export async function restrictSubject(
   { agents, participants }: PrivacyParts,
   { tx, now }: Work,
@@ -15,7 +15,7 @@ export async function restrictSubject(
   await agents.restrict(tx, subject, reason, now)
   await participants.restrict(tx, subject.participants ?? [], reason, now)
 }
-/** The opposite; who is restricted for another reason stays so. */
+/** Lifts a restriction with this reason; restrictions for other reasons stay. */
 export async function unrestrictSubject(
   { agents, participants }: PrivacyParts,
   { tx, now }: Work,

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => kit.close())
 
 const day = 86_400_000
-/** A request of a person to erase an agent of theirs, whose first step is stuck. */
+/** Files a person's request to erase one of their agents, with a stuck first step. */
 async function stuckErasure() {
   const person = await personWithPassword(kit.test)
   const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
@@ -36,7 +36,7 @@ describe('POST /api/privacy/requests/{id}/retry', () => {
     expect((await retry(id, person)).status).toBe(200)
     await kit.work()
     expect((await kit.adminRead(id)).state).toBe('completed')
-    // The erased agent is no longer recorded, so the request is nobody's.
+    // The request no longer names the erased agent, so the person cannot access it.
     expect((await retry(id, person)).status).toBe(404)
   })
 
@@ -54,7 +54,7 @@ describe('POST /api/privacy/requests/{id}/retry', () => {
     )
   })
 
-  it('has one effect when it is sent twice at once or replayed', async () => {
+  it('retries once when it is sent twice concurrently or replayed', async () => {
     const { person, id } = await stuckErasure()
     const twice = await Promise.all([retry(id, person), retry(id, person)])
     expect(twice.map(({ status }) => status).sort()).toEqual([200, 409])

@@ -41,7 +41,7 @@ const clocks = (more: Partial<Clocks> & { receivedAt: Date }): Clocks => ({
   ...more,
 })
 
-describe('the legal month (GDPR art. 12(3))', () => {
+describe('legalDueAt (GDPR art. 12(3))', () => {
   test.each([
     ['2026-01-31', '2026-02-28'],
     ['2028-01-31', '2028-02-29'],
@@ -52,11 +52,11 @@ describe('the legal month (GDPR art. 12(3))', () => {
     ['2028-02-29', '2028-03-29'],
     ['2026-12-31', '2027-01-31'],
     ['2026-11-15', '2026-12-15'],
-  ])('received %s, due %s, at the same time of day', (received, due) => {
+  ])('returns the same time of day one month later: received %s, due %s', (received, due) => {
     expect(legalDueAt(at(received))).toEqual(at(due))
   })
 
-  it('is the next calendar month, the same day or the month’s last, for every day', () => {
+  it('addMonths returns the same day of the month, or the last day of a shorter month', () => {
     fc.assert(
       fc.property(times, fc.integer({ min: 1, max: 36 }), (received, months) => {
         const due = addMonths(received, months)
@@ -73,28 +73,28 @@ describe('the legal month (GDPR art. 12(3))', () => {
   })
 })
 
-describe('an extension', () => {
+describe('extended', () => {
   const received = at('2026-12-31')
   test.each([
     [59, at('2027-03-31')],
     [60, 'beyond_law'],
     [1, at('2027-02-01')],
-  ])('of %i days from 31 January gives %s', (days, limit) => {
+  ])('an extension by %i days from 31 January returns %s', (days, limit) => {
     expect(extended(clocks({ receivedAt: received }), days, at('2027-01-10'))).toEqual(limit)
   })
   test.each([
     ['within the first month alone', { receivedAt: received }, at('2027-01-31T09:30:00.001Z'), 'first_month_over'],
     ['once', { receivedAt: received, extendedAt: at('2027-01-05') }, at('2027-01-10'), 'extended_already'],
     ['while something is owed', { receivedAt: received, state: 'completed' as const }, at('2027-01-10'), 'settled'],
-  ])('%s', (_, given, now, fault) => {
+  ])('rejects an extension unless: %s', (_, given, now, fault) => {
     expect(extended(clocks(given), 10, now)).toBe(fault)
   })
-  it('is allowed on the month’s last moment, and as late as a pause made it', () => {
+  it('accepts an extension at the last moment of the first month, which a pause moves', () => {
     expect(extended(clocks({ receivedAt: received }), 10, at('2027-01-31'))).toBeInstanceOf(Date)
     const paused = clocks({ receivedAt: received, pausedAt: at('2027-01-20') })
     expect(extended(paused, 10, at('2027-02-20'))).toBeInstanceOf(Date)
   })
-  it('never goes beyond three calendar months from receipt and the time that the clock stood still', () => {
+  it('never exceeds three calendar months from receipt plus the pauses', () => {
     fc.assert(
       fc.property(
         times,
@@ -115,8 +115,8 @@ describe('an extension', () => {
   })
 })
 
-describe('a pause', () => {
-  it('moves both clocks by itself, whenever it is looked at', () => {
+describe('a running pause', () => {
+  it('moves both deadlines and keeps the remaining time', () => {
     fc.assert(
       fc.property(times, fc.nat(day * 20), fc.nat(day * 20), (receivedAt, until, length) => {
         const pausedAt = new Date(receivedAt.getTime() + until)
@@ -125,7 +125,7 @@ describe('a pause', () => {
         const { legalDueAt: legal, dueAt } = standing(given, now)
         expect(legal.getTime() - given.legalDueAt.getTime()).toBe(length)
         expect((dueAt?.getTime() ?? 0) - (given.dueAt?.getTime() ?? 0)).toBe(length)
-        // What is left is what was left when it stopped.
+        // The remaining time is that of the start of the pause.
         expect(dueNow(given, now)).toEqual({
           tag: 'paused',
           secondsLeft: dueNow({ ...given, pausedAt: null }, pausedAt).secondsLeft,
@@ -135,7 +135,7 @@ describe('a pause', () => {
   })
 })
 
-describe('the grace', () => {
+describe('graceEnd', () => {
   const received = at('2026-11-01')
   test.each<[Grace, string, string, boolean]>([
     ['now', '2026-11-02', '2026-11-02', false],
@@ -146,10 +146,10 @@ describe('the grace', () => {
     ['24h', '2026-11-27', '2026-11-28', false],
     ['24h', '2026-11-29', '2026-11-29', true],
     ['7d', '2026-12-10', '2026-12-10', true],
-  ])('%s from %s ends %s, shortened: %s', (grace, now, end, isShortened) => {
+  ])('a grace period of %s from %s ends %s, shortened: %s', (grace, now, end, isShortened) => {
     expect(graceEnd(grace, legalDueAt(received), at(now))).toEqual({ at: at(end), isShortened })
   })
-  it('touches the legal limit never, lies in the past never, and is longer than chosen never', () => {
+  it('is never in the past, never later than chosen, and never within the margin before the legal deadline', () => {
     fc.assert(
       fc.property(times, fc.constantFrom(...graces), fc.nat(day * 60), (receivedAt, grace, later) => {
         const now = new Date(receivedAt.getTime() + later)
@@ -159,14 +159,14 @@ describe('the grace', () => {
         expect(end.getTime()).toBeGreaterThanOrEqual(now.getTime())
         expect(end.getTime()).toBeLessThanOrEqual(Math.max(now.getTime(), limit.getTime() - graceMargin))
         expect(isShortened).toBe(end < chosen)
-        // Ours always fits before the law's, unless that is over already.
+        // Our own deadline is never after the legal one.
         expect(dueAfter(end, limit).getTime()).toBeLessThanOrEqual(limit.getTime())
       }),
     )
   })
 })
 
-describe('how the clocks stand', () => {
+describe('dueNow', () => {
   const receivedAt = at('2026-11-01')
   const verifiedAt = at('2026-11-05')
   const dueAt = new Date(verifiedAt.getTime() + ourTerm)
@@ -184,10 +184,10 @@ describe('how the clocks stand', () => {
     ['completed', { dueAt, state: 'completed' }, new Date(dueAt.getTime() + day), 'stopped'],
     ['kept by a hold', { dueAt, state: 'partly_completed' }, new Date(dueAt.getTime() + day), 'stopped'],
     ['paused', { dueAt, state: 'waiting', pausedAt: verifiedAt }, new Date(dueAt.getTime() + day), 'paused'],
-  ])('%s: %s', (_, given, now, tag) => {
+  ])('returns for "%s": %s', (_, given, now, tag) => {
     expect(dueNow(clocks({ receivedAt, ...given }), now).tag).toBe(tag)
   })
-  it('near begins before the end, and never before the beginning', () => {
+  it('nearAt is between receipt and deadline', () => {
     fc.assert(
       fc.property(times, (received) => {
         const given = clocks({ receivedAt: received })
@@ -198,8 +198,8 @@ describe('how the clocks stand', () => {
   })
 })
 
-describe('the machine', () => {
-  it('has every state, and each is reached; what is closed goes nowhere', () => {
+describe('the transition table', () => {
+  it('reaches every state, and closed states have no transitions', () => {
     const reached = new Set<State>(['received'])
     for (let size = 0; size < reached.size; ) {
       size = reached.size
@@ -209,7 +209,7 @@ describe('the machine', () => {
     for (const { from } of transitions) expect(isClosed(from)).toBe(false)
     for (const state of states) if (!isClosed(state)) expect(transitions.some(({ from }) => from === state)).toBe(true)
   })
-  it('cancels before the work begins and never after; only an admin refuses; the system never verifies', () => {
+  it('allows cancelling only before the work begins, refusing only by admins, and verifying never by the system', () => {
     expect(
       transitions
         .filter(({ to }) => to === 'cancelled')
@@ -220,11 +220,11 @@ describe('the machine', () => {
       if (to === 'rejected') expect(by).toEqual(['admin'])
       if (to === 'verified') expect(by).not.toContain('system')
     }
-    // Nothing is erased for whom nobody verified.
+    // An unverified request never leads to an erasure.
     expect(mayBecome('received', 'running', 'system')).toBe(false)
     expect(mayBecome('received', 'waiting', 'system')).toBe(false)
   })
-  it('lets nobody take a step that the table has not', () => {
+  it('mayBecome allows only transitions of the table, and none after a closed state', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom(...states), fc.constantFrom(...parties)), { maxLength: 40 }),
@@ -251,10 +251,10 @@ describe('the machine', () => {
     [['refused'], 'rejected'],
     [['refused', 'done'], 'completed'],
     [['failed', 'running'], 'failed'],
-  ])('parts %j make it %s', (parts, state) => {
+  ])('stateOfParts returns for %j: %s', (parts, state) => {
     expect(stateOfParts(parts)).toBe(state)
   })
-  it('is complete only when its slowest part is', () => {
+  it('stateOfParts returns completed only when no part is open', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...partStates), { minLength: 1, maxLength: kinds.length }), (parts) => {
         if (stateOfParts(parts) === 'completed')
@@ -264,7 +264,7 @@ describe('the machine', () => {
   })
 })
 
-it('docs/privacy-requests.md shows the machine and the clocks as they are', () => {
+it('docs/privacy-requests.md contains the transition table of the code', () => {
   const text = readFileSync(new URL('../../../docs/privacy-requests.md', import.meta.url), 'utf8')
   const rows = transitions.map(({ from, to, by, when }) => `| ${from} | ${to} | ${by.join(', ')} | ${when} |`)
   const shown = text.split('\n').filter((line) => states.some((state) => line.startsWith(`| ${state} |`)))

@@ -1,7 +1,7 @@
-/** What a subject may ask for, in the order in which it is carried out: erasure after everything that needs the data. */
+/** The rights that a subject can exercise, in the order of execution: erasure after everything that needs the data. */
 export const kinds = ['access', 'portability', 'rectification', 'restriction', 'objection', 'erasure'] as const
 export type Kind = (typeof kinds)[number]
-/** Whom a request can be about. */
+/** The kinds of subjects of a request. */
 export const requestSubjects = ['person', 'agent', 'participant'] as const
 export const channels = ['console', 'api', 'mail', 'manager'] as const
 export type Channel = (typeof channels)[number]
@@ -33,7 +33,7 @@ export interface Transition {
   by: readonly Party[]
   when: string
 }
-/** Every step that a request can take; there is no other. docs/privacy-requests.md shows it, and a test compares the two. */
+/** All allowed state transitions. docs/privacy-requests.md contains the same table; a test compares them. */
 export const transitions: readonly Transition[] = [
   {
     from: 'received',
@@ -82,39 +82,45 @@ export const transitions: readonly Transition[] = [
   { from: 'partly_completed', to: 'running', by: ['system'], when: 'the hold is released or ends' },
   { from: 'failed', to: 'running', by: ['admin', 'system'], when: 'it is tried again' },
 ]
-/** Whether the table has such a step, and for this party. */
+/** Returns true when the table has this transition for this party. */
 export const mayBecome = (from: State, to: State, by: Party): boolean =>
   transitions.some((step) => step.from === from && step.to === to && step.by.includes(by))
 
 export const closedStates = ['completed', 'cancelled', 'rejected'] as const satisfies readonly State[]
 export const isClosed = (state: State): boolean => closedStates.some((closed) => closed === state)
-/** Until the work begins the subject can take it back. */
+/** States in which the subject can cancel, before the work begins. */
 export const cancellableStates = ['received', 'verified', 'waiting'] as const satisfies readonly State[]
 export const isCancellable = (state: State): boolean => cancellableStates.some((open) => open === state)
-/** In these nobody is owed anything: closed, or all that is left is kept by law. */
+/** Returns true when no answer is due: the request is closed, or only records under a legal hold remain. */
 const isSettled = (state: State): boolean => isClosed(state) || state === 'partly_completed'
 
 const hour = 3_600_000
 const day = 24 * hour
-/** Done and verified this long after verification, or after the end of the grace; milliseconds. */
+/** Our own deadline in milliseconds: erased and verified this long after verification or the end of the grace period. */
 export const ourTerm = 72 * hour
 const graceLengths: Record<Grace, number> = { now: 0, '24h': day, '7d': 7 * day, '14d': 14 * day }
-/** A grace ends this long before the legal limit at least; milliseconds. */
+/** Minimum milliseconds between the end of a grace period and the legal deadline. */
 export const graceMargin = 3 * day
-/** How long links live, in milliseconds: identity ten minutes, a new address a day; one that cancels, a day longer than the grace. */
+/**
+ * Lifetimes of links in milliseconds: 10 minutes to verify identity, a day to confirm an address; a link to cancel
+ * expires a day after the grace period.
+ */
 export const linkLives = { verify: 600_000, address: day, cancelledLate: day } as const
-/** Letters with a link to one subject within an hour. */
+/** Maximum number of emails with a link to one subject within an hour. */
 export const linkLettersPerHour = 3
-/** Requests of one kind that are filed for one subject on one channel within 24 hours; those that join an open one do not count. */
+/**
+ * Maximum number of requests of one kind for one subject on one channel within 24 hours. Joining an open request does
+ * not count.
+ */
 export const filingsPerDay = 5
-/** How often a copy that could not be made is tried anew by itself, and how long after it failed; milliseconds. */
+/** Maximum number of automatic retries of a failed copy, and the milliseconds before each. */
 export const copyTries = { most: 5, after: hour } as const
-/** Tries of links from one network within a minute. */
+/** Maximum number of attempts to use links from one network within a minute. */
 export const linkTriesPerMinute = 20
-/** How long the address is kept when the last letter cannot be handed over; milliseconds. */
+/** Milliseconds for which the address is retained when the last email cannot be sent. */
 export const contactKept = 7 * day
 
-/** Calendar months later in UTC, at the same time of day; clamped to the month's last day. */
+/** Adds calendar months in UTC at the same time of day, clamped to the last day of the month. */
 export function addMonths(from: Date, months: number): Date {
   const to = new Date(from)
   to.setUTCDate(1)
@@ -126,9 +132,9 @@ export function addMonths(from: Date, months: number): Date {
 const plus = (at: Date, milliseconds: number): Date => new Date(at.getTime() + milliseconds)
 const earlier = (one: Date, other: Date): Date => (one < other ? one : other)
 
-/** GDPR art. 12(3): one month from receipt, clamped to the month's last day. */
+/** GDPR art. 12(3): one month from receipt, clamped to the last day of the month. */
 export const legalDueAt = (receivedAt: Date): Date => addMonths(receivedAt, 1)
-/** Requests and their evidence are kept so many years from closing. */
+/** Requests and their evidence are retained for this many years after closing. */
 export const keptUntil = (closedAt: Date, years: number): Date => addMonths(closedAt, 12 * years)
 
 export interface Clocks {
@@ -142,8 +148,8 @@ export interface Clocks {
 
 export type ExtensionFault = 'extended_already' | 'first_month_over' | 'beyond_law' | 'settled'
 /**
- * GDPR art. 12(3): by two further months at most, told within the first. Time that the clock stood still counts in neither. Gives the
- * new limit, or why there is none.
+ * Returns the extended legal deadline, or the reason why it cannot be extended. GDPR art. 12(3): at most two further
+ * months, announced within the first month. Pauses do not count.
  */
 export function extended(clocks: Clocks, days: number, now: Date): Date | ExtensionFault {
   if (isSettled(clocks.state)) return 'settled'
@@ -154,24 +160,30 @@ export function extended(clocks: Clocks, days: number, now: Date): Date | Extens
   return next > plus(addMonths(clocks.receivedAt, 3), stoodStill) ? 'beyond_law' : next
 }
 
-/** The clocks as they stand: each moment of a pause moves both by itself. */
+/** Returns the current deadlines: a running pause moves both. */
 export function standing(clocks: Clocks, now: Date): Pick<Clocks, 'legalDueAt' | 'dueAt'> {
   const still = clocks.pausedAt ? Math.max(0, now.getTime() - clocks.pausedAt.getTime()) : 0
   return { legalDueAt: plus(clocks.legalDueAt, still), dueAt: clocks.dueAt && plus(clocks.dueAt, still) }
 }
 
-/** Whichever leaves more time. */
+/** Returns the longer of two grace periods. */
 export const longerGrace = (one: Grace, other: Grace): Grace => (graceLengths[one] < graceLengths[other] ? other : one)
 
-/** A token may be in wrong hands: an agent's owner has this long to hear of the erasure that it asked for, and to take it back. */
+/**
+ * Minimum grace period when a token asks for the erasure of an owned agent: the token may be stolen, so the owner needs
+ * time to cancel.
+ */
 export const leastGraceOfOwned: Grace = '24h'
 
 export interface GraceEnd {
   at: Date
-  /** The legal limit left less than was chosen. */
+  /** The legal deadline left less time than was chosen. */
   isShortened: boolean
 }
-/** When the grace ends that begins now: three days before the legal limit at the latest, and never in the past. */
+/**
+ * Returns the end of a grace period that begins now: at the latest three days before the legal deadline, but never in
+ * the past.
+ */
 export function graceEnd(grace: Grace, legalLimit: Date, now: Date): GraceEnd {
   const chosen = plus(now, graceLengths[grace])
   const latest = plus(legalLimit, -graceMargin)
@@ -180,21 +192,24 @@ export function graceEnd(grace: Grace, legalLimit: Date, now: Date): GraceEnd {
   return { at, isShortened: at < chosen }
 }
 
-/** Ours: 72 hours from verification or the end of the grace, and never later than the law's. */
+/** Our own deadline: 72 hours after verification or the end of the grace period, but never after the legal deadline. */
 export const dueAfter = (start: Date, legalLimit: Date): Date => earlier(plus(start, ourTerm), legalLimit)
 
 export const dueTags = ['ok', 'near', 'overdue', 'paused', 'stopped'] as const
 export type DueTag = (typeof dueTags)[number]
-/** When less than a quarter of its time is left, each clock is nearly due. */
+/** Returns when the first of the two clocks is nearly due: less than a quarter of its time remains. */
 export const nearAt = (clocks: Clocks): Date => {
   const legal = plus(clocks.legalDueAt, -(clocks.legalDueAt.getTime() - clocks.receivedAt.getTime()) / 4)
   return clocks.dueAt ? earlier(legal, plus(clocks.dueAt, -ourTerm / 4)) : legal
 }
-/** The clock that ends first. */
+/** Returns the earlier deadline. */
 export const nextDue = ({ dueAt, legalDueAt: legal }: Pick<Clocks, 'dueAt' | 'legalDueAt'>): Date =>
   dueAt ? earlier(dueAt, legal) : legal
 
-/** How the clocks stand: `stopped` where nothing is owed any more. Seconds are left until the next limit; negative when it is over. */
+/**
+ * Returns the status of the clocks: `stopped` when no answer is due. `secondsLeft` counts until the earlier deadline,
+ * and is negative after it.
+ */
 export function dueNow(clocks: Clocks, now: Date): { tag: DueTag; secondsLeft: number | null } {
   if (isSettled(clocks.state)) return { tag: 'stopped', secondsLeft: null }
   const at = clocks.pausedAt ?? now
@@ -204,7 +219,7 @@ export function dueNow(clocks: Clocks, now: Date): { tag: DueTag; secondsLeft: n
   return { tag: now > nearAt(clocks) ? 'near' : 'ok', secondsLeft }
 }
 
-/** What the parts of a request make of the whole, once the work began: as far as its slowest part. */
+/** Returns the state of a request from the states of its parts, once its work has begun. */
 export function stateOfParts(parts: readonly PartState[]): State {
   if (parts.includes('failed')) return 'failed'
   if (parts.some((part) => part === 'pending' || part === 'running')) return 'running'
@@ -212,33 +227,36 @@ export function stateOfParts(parts: readonly PartState[]): State {
   return parts.includes('done') ? 'completed' : 'rejected'
 }
 
-/** What an agent's token needs for a kind: what only shows, scope read; what changes anything, scope write. */
+/** Returns the token scope for a kind: `read` for kinds that only return data, `write` for kinds that change data. */
 export const scopeFor = (kind: Kind): 'read' | 'write' =>
   kind === 'access' || kind === 'portability' ? 'read' : 'write'
 export const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
-/** Kinds without doubles, in our order. */
+/** Removes duplicates and sorts the kinds in the order of `kinds`. */
 export const inOrder = (asked: readonly Kind[]): Kind[] => kinds.filter((kind) => asked.includes(kind))
-/** How long before now a request that came by mail may have been received; milliseconds. */
+/** Maximum age in milliseconds of a mailed request when it is filed. */
 export const receivedAtMost = 60 * day
 
-/** An erasure that a person should know of wherever they are: it waits for the end of its grace, or is under way. */
+/** An erasure that the console announces on every page: its grace period is running, or the erasure itself. */
 export interface ErasureAhead {
   requestId: string
-  /** The one agent that it takes; null where it takes the person with everything of theirs. */
+  /** The single agent that it erases; null when it erases the person with all agents. */
   agent: string | null
-  /** paused: the clocks stand still; blocked: the last admin's, who has to make somebody else one first; running: too late to take back. */
+  /**
+   * paused: the clocks are stopped; blocked: the last admin must appoint another one first; running: can no longer be
+   * cancelled.
+   */
   state: 'waiting' | 'paused' | 'blocked' | 'running'
-  /** The grace, as ISO times in UTC; null until it has begun. */
+  /** Start and end of the grace period as ISO times in UTC; null before it begins. */
   grace: { from: string; until: string } | null
-  /** A copy was asked for with it, and is neither fetched nor gone: the erasure waits for it too. */
+  /** The erasure also waits for a copy that was requested with it and is neither fetched nor deleted. */
   waitsForCopy: boolean
-  /** More was asked for than the erasure; taking it back takes back all of it. */
+  /** The request contains more kinds than the erasure; cancelling it cancels all of them. */
   isMixed: boolean
-  /** Tokens of the agents do not work meanwhile. */
+  /** The tokens of the agents do not work during the grace period. */
   areTokensStopped: boolean
 }
 export interface ErasuresAhead {
-  /** The person's own first, then the soonest; three at most. */
+  /** The person's own erasure first, then the soonest; three at most. */
   shown: ErasureAhead[]
   total: number
 }

@@ -12,7 +12,7 @@ import { participantRequests } from './participant-requests.ts'
 import type { PrivacyParts } from './ports.ts'
 import { requestQueue } from './queue.ts'
 
-/** What a subject asks for under the GDPR, from the first call to the last row of the timeline. */
+/** The use cases of privacy requests under the GDPR. */
 export const privacyRequestsService = (parts: PrivacyParts) => ({
   ...ownRequests(parts),
   ...participantRequests(parts),

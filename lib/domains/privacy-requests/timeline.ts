@@ -9,21 +9,21 @@ import { type RequestRow, StateName, withParts } from './requests.ts'
 import { isClosed, mayBecome, type Party, type State } from './rules.ts'
 
 export const notifyJob = 'privacy.notify'
-/** A letter to the new address of a rectification. */
+/** Sends the email to the new address of a rectification. */
 export const addressJob = 'privacy.confirm-address'
-/** A letter to an admin, in counts. */
+/** Sends an admin the number of requests. */
 export const tellAdminJob = 'privacy.tell-admin'
 
-/** One transaction's work on requests: what it notes is in the timeline, in the audit log, and in one letter, or nowhere. */
+/** The changes to requests in one transaction. Timeline, audit log and emails are written together with them or not at all. */
 export interface Work {
   tx: Transaction
   now: Date
   by: Party
-  /** As the audit log names who acts. */
+  /** The acting party as named in the audit log. */
   actorId: string
-  /** The audit entries, for the gate. */
+  /** The audit entries, which the pipeline writes. */
   entries: Entry[]
-  /** Ids of timeline rows that the subject is told of, by request. */
+  /** Ids of the timeline entries to email to the subject, by request id. */
   told: Map<string, string[]>
 }
 export const workOf = ({ tx, now, actor }: Pick<MutationContext, 'tx' | 'now' | 'actor'>, by: Party): Work => ({
@@ -46,21 +46,21 @@ export const systemWork = (tx: Transaction, now: Date, job: string): Work => ({
 export interface Change {
   event: string
   to?: State
-  /** What else of the row changes with it. */
+  /** Further changes of the request's row. */
   data?: Prisma.PrivacyRequestUpdateInput
-  /** Ids, codes, counts, times. */
+  /** Ids, codes, counts and times. */
   details?: Record<string, string | number | boolean | null>
-  /** Words that the subject reads, or admins alone. */
+  /** Text that the subject can read, or only admins if `isInternal`. */
   note?: string
   isInternal?: boolean
-  /** No letter of its own. */
+  /** Sends no email about this change. */
   isSilent?: boolean
   by?: Party
 }
 
 /**
- * Changes a locked request: its row, a row of the timeline, an audit entry, and a letter when the transaction ends. Throws
- * `wrong_state` for a step that the table of transitions does not have.
+ * Changes a locked request: its row, a timeline entry, an audit entry, and an email after the transaction.
+ * @throws Problem `wrong_state` for a transition that the table does not allow
  */
 export async function change(work: Work, row: RequestRow, made: Change): Promise<RequestRow> {
   const { tx, now } = work
@@ -86,7 +86,7 @@ export async function change(work: Work, row: RequestRow, made: Change): Promise
   return next
 }
 
-/** A row of the timeline and an audit entry, for what changed beside the request's own row. */
+/** Adds a timeline entry and an audit entry, for changes outside the request's row. */
 export async function note(work: Work, row: RequestRow, made: Change, from?: State): Promise<void> {
   const { tx, now } = work
   const id = newUuid()
@@ -112,14 +112,14 @@ export async function note(work: Work, row: RequestRow, made: Change, from?: Sta
   if (!made.isInternal && !made.isSilent) work.told.set(row.id, [...(work.told.get(row.id) ?? []), id])
 }
 
-/** Puts the letters of this work into the queue: one for each request, about everything that happened to it. */
+/** Enqueues the emails of this work: one per request, about all its events. */
 export async function tell(work: Work): Promise<void> {
   for (const [requestId, events] of work.told)
     await enqueue(work.tx, notifyJob, { requestId, events: events.join(',') }, { maxAttempts: 25 })
   work.told.clear()
 }
 
-/** Work of a job or of another domain's transaction: what the gate does for operations. */
+/** Writes emails and audit entries for a job or for another domain's transaction. For use cases, the pipeline does this. */
 export async function settle(parts: Pick<PrivacyParts, 'gate'>, work: Work, ip = ''): Promise<void> {
   await tell(work)
   await parts.gate.auditWithin(

@@ -4,19 +4,19 @@ import type { PrivacyParts } from './ports.ts'
 import { type RequestRow, StateName } from './requests.ts'
 import { change, type Work } from './timeline.ts'
 
-/** manager: an owner of a project, or a manager, confirmed who the participant is. */
+/** manager: the owner of a project or a manager confirmed the participant's identity. */
 export type Proof = 'password' | 'token' | 'link' | 'admin' | 'manager'
 
 /**
- * Identity was shown: what was asked for begins, or its grace. A request that came further already stays as it is when the same is
- * shown again; one that is closed is refused (`wrong_state`).
+ * Records the proof of identity and starts the request or its grace period.
+ * @throws Problem `wrong_state` when the request is already verified or closed
  */
 export async function verify(parts: PrivacyParts, work: Work, row: RequestRow, proof: Proof): Promise<RequestRow> {
   const state = StateName.parse(row.state)
   if (state !== 'received')
     throw new Problem('wrong_state', `The request is ${state.replace('_', ' ')}: who asked for it is settled.`)
   await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: 'verify', usedAt: null } })
-  // Doubts about identity are what clocks stood still for, and they are over.
+  // A pause because of doubts about identity ends here.
   const paused = row.pausedAt ? work.now.getTime() - row.pausedAt.getTime() : 0
   const verified = await change(work, row, {
     event: 'verified',

@@ -22,7 +22,7 @@ import { dueNow, isCancellable, kinds, parties, standing } from './rules.ts'
 const text = (at: Date | null): string | null => at?.toISOString() ?? null
 const factsOf = (json: Prisma.JsonValue) => Facts.parse(json ?? {})
 
-/** Why the clocks stand still, as the last row of the timeline about it says. */
+/** Returns the start of the current pause and its reason from the timeline. */
 const pausedFor = (row: RequestRow, reasons: ReadonlyMap<string, string>) =>
   row.pausedAt ? { since: row.pausedAt.toISOString(), reason: reasons.get(row.id) ?? '' } : null
 
@@ -61,14 +61,17 @@ export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<str
     extended: row.extendedAt !== null,
     paused: pausedFor(row, reasons),
     closed_at: text(row.closedAt),
-    // Reserved when an erasure is asked for; of one that is called off there is none.
+    // The id is reserved when an erasure is requested; a cancelled or rejected request gets no receipt.
     receipt_id: state === 'cancelled' || state === 'rejected' ? null : row.receiptId,
     can_cancel: isCancellable(state),
     for_member: false,
   }
 }
 
-/** For who filed it for somebody else: how it stands. Knowing a receipt's id is the right to read it, so it has none. */
+/**
+ * The view for a manager who filed the request for somebody else: only its state. A receipt's id grants read access, so
+ * it is omitted.
+ */
 export const filerView = (view: RequestView): RequestView => ({
   ...view,
   parts: view.parts.map((part) => ({ ...part, outcome: {} })),
@@ -77,7 +80,7 @@ export const filerView = (view: RequestView): RequestView => ({
   for_member: true,
 })
 
-/** What an admin sees beside the row: why its clocks stand still, and the names of whom it is about and who minds it. */
+/** Additional data that admins see: pause reasons, and the names of the subject and the assigned admin. */
 export interface Beside {
   reasons: ReadonlyMap<string, string>
   people: ReadonlyMap<string, string>
@@ -107,7 +110,7 @@ export const statementOf = (row: RequestRow): string | null => payloadOf(row).st
 export const heldView = (held: readonly { hold: string; count: number }[]) =>
   held.map(({ hold, count }) => ({ hold_id: hold, count }))
 
-/** Of a held run that has no fence nothing was erased, and no receipt signed. */
+/** A held run without a fence erased nothing, so it has no receipt. */
 export const signedReceipt = ({ state, fencedAt, receiptId }: RunView): string | null =>
   state === 'done' || (state === 'held' && fencedAt !== null) ? receiptId : null
 

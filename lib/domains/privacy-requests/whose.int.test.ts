@@ -18,7 +18,7 @@ const ask = (token: string, body: object) => test.fetch('POST', '/api/privacy/re
 const act = (token: string, id: string, verb: string) =>
   test.fetch('POST', `/api/privacy/requests/${id}/${verb}`, { token })
 
-describe('whoever proves who they are confirms what they asked for', () => {
+describe('a proof of identity', () => {
   const planted = async (kinds: string[], grace = 'now') => {
     const manager = await signedIn(test, 'manager')
     const person = await personWithPassword(test)
@@ -31,7 +31,7 @@ describe('whoever proves who they are confirms what they asked for', () => {
     return { manager, person, id: made.json.data.id as string }
   }
 
-  it('and nothing that somebody put beside it', async () => {
+  it('confirms only the requested kinds, and leaves other kinds of the open request unconfirmed', async () => {
     const { person, id } = await planted(['access', 'restriction', 'erasure'])
     const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
     const told = await kit.file(person.cookie, { kinds: ['access'], password: person.password })
@@ -50,7 +50,7 @@ describe('whoever proves who they are confirms what they asked for', () => {
     await kit.work()
   })
 
-  it('with the grace that they chose, whatever stood there, and though the law’s month is nearly over', async () => {
+  it('applies the chosen grace period, even when the legal month of the open request is nearly over', async () => {
     const { person, id } = await planted(['erasure'])
     test.clock.advance(27 * day)
     const told = await kit.file(person.cookie, { kinds: ['erasure'], grace: '14d', password: person.password })
@@ -63,14 +63,14 @@ describe('whoever proves who they are confirms what they asked for', () => {
     expect(new Date(told.json.data.waiting_until).getTime() - test.clock.now().getTime()).toBe(14 * day)
   })
 
-  it('of two who do not, the longer grace stands', async () => {
+  it('is required to shorten the grace period: otherwise the longer one applies', async () => {
     const { person, id } = await planted(['erasure'])
     const told = await kit.file(person.cookie, { kinds: ['erasure'], grace: '7d' })
     expect([told.status, told.json.data.id, told.json.data.grace]).toEqual([200, id, '7d'])
     expect((await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now' })).json.data.grace).toBe('7d')
   })
 
-  it('all of what they asked for, in however many requests it waits', async () => {
+  it('confirms the requested kinds in several open requests', async () => {
     const person = await personWithPassword(test)
     const ids = []
     for (const kind of ['restriction', 'erasure'])
@@ -83,18 +83,18 @@ describe('whoever proves who they are confirms what they asked for', () => {
     ])
   })
 
-  it('and is told what else a joined request asks for, when they prove nothing', async () => {
+  it('is not given: the response lists all kinds of the joined request', async () => {
     const { person } = await planted(['access', 'erasure'])
     const told = await kit.file(person.cookie, { kinds: ['access'] })
     expect([told.status, told.json.message]).toEqual([200, expect.stringContaining('access, erasure')])
   })
 })
 
-describe('the letter that asks for a confirmation', () => {
+describe('the email that asks for a confirmation', () => {
   it.each([
     ['14d', /access, erasure.*[\s\S]*begins at \d{4}-/],
     ['now', /access, erasure.*[\s\S]*as soon as you confirm/],
-  ])('says what is confirmed, and when an erasure would begin (%s)', async (grace, words) => {
+  ])('lists the kinds and when the erasure would begin (grace %s)', async (grace, words) => {
     const person = await personWithPassword(test)
     const { id } = (await kit.file(person.cookie, { kinds: ['access', 'erasure'], grace })).json.data
     await kit.work()
@@ -107,7 +107,7 @@ describe('the letter that asks for a confirmation', () => {
   })
 })
 
-describe('a new address', () => {
+describe('a changed address', () => {
   const moved = async (person: MadePerson) => {
     const fresh = `new-${person.email}`
     await kit.file(person.cookie, { kinds: ['rectification'], password: person.password, changes: { email: fresh } })
@@ -117,7 +117,7 @@ describe('a new address', () => {
     return fresh
   }
 
-  it('takes what is open with it: the former mailbox confirms nothing, and is written to no more', async () => {
+  it('receives all further emails, and links sent to the former address stop working', async () => {
     const person = await personWithPassword(test)
     const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now' })).json.data
     await kit.work()
@@ -132,12 +132,12 @@ describe('a new address', () => {
     expect(kit.lettersTo(person.email)).toHaveLength(sent)
     expect((await kit.use(kit.linkTo(fresh, 'verify'), 'verify')).json.data.state).toBe('running')
     await kit.work()
-    // The account is gone, and the receipt comes to where its person was reached last.
+    // The account is deleted; the receipt is sent to the latest address.
     expect(kit.lettersTo(fresh).at(-1)?.text).toContain('/receipts/rcpt_')
     expect(kit.lettersTo(person.email)).toHaveLength(sent)
   })
 
-  it('brings a link that cancels with it; the one before works no more', async () => {
+  it('receives a new link to cancel, and the former link stops working', async () => {
     const person = await personWithPassword(test)
     await kit.file(person.cookie, { kinds: ['erasure'], grace: '14d', password: person.password })
     await kit.work()
@@ -149,7 +149,7 @@ describe('a new address', () => {
 })
 
 describe('a token', () => {
-  it('has nothing to do with what its owner asked, nor with what was asked for them by mail', async () => {
+  it('returns 404 for requests that the owner or an admin filed about its agent', async () => {
     const owner = await personWithPassword(test)
     const reader = await issuedAgent(test, ['read'], { owner })
     const writer = await issuedAgent(test, ['read', 'write'], { owner })
@@ -168,7 +168,7 @@ describe('a token', () => {
     }
   })
 
-  it('that only reads takes nothing back', async () => {
+  it('a token with only the read scope cannot cancel a request or send its link', async () => {
     const { id, token } = await issuedAgent(test, ['read', 'write'])
     const reader = await test.app.db.transaction((tx) =>
       test.app.tokens.issue(tx, { agentId: id, scopes: ['read'], name: null, expiresAt: null, now: test.clock.now() }),
@@ -181,7 +181,7 @@ describe('a token', () => {
     expect((await act(token, made.id, 'cancel')).json.data.state).toBe('cancelled')
   })
 
-  it('confirms nothing of its owner’s, adds no words to it, and is shown nothing of it', async () => {
+  it("neither joins nor sees the owner's request about its agent", async () => {
     const owner = await personWithPassword(test)
     const reader = await issuedAgent(test, ['read'], { owner })
     const kinds = ['access', 'restriction', 'objection']
@@ -193,14 +193,14 @@ describe('a token', () => {
     expect([after.state, after.kinds, after.statement]).toEqual(['received', kinds, 'Mine.'])
   })
 
-  it('that writes takes its agent’s erasure over where nobody confirmed it, and is refused where its owner did', async () => {
+  it('a write token takes over an unconfirmed erasure of its agent, and is rejected for a confirmed one', async () => {
     const owner = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner })
     const theirs = (await kit.file(owner.cookie, { kinds: ['erasure'], agent_id: agent.id })).json.data
     const told = await ask(agent.token, { kinds: ['erasure'] })
     expect([told.status, told.json.data.channel, told.json.data.state]).toEqual([201, 'api', 'waiting'])
     expect((await kit.read(owner.cookie, theirs.id)).state).toBe('cancelled')
-    // Their owner finds it and takes it back, with a password and without.
+    // The owner joins the agent's request and can cancel it.
     const joined = await kit.file(owner.cookie, { kinds: ['erasure'], agent_id: agent.id, password: owner.password })
     expect([joined.status, joined.json.data.id]).toEqual([200, told.json.data.id])
     expect((await kit.act(owner.cookie, told.json.data.id, 'cancel')).status).toBe(200)
@@ -208,7 +208,7 @@ describe('a token', () => {
     expect((await ask(agent.token, { kinds: ['erasure'] })).status).toBeGreaterThanOrEqual(400)
   })
 
-  it('exports what its agent asked, and neither its owner’s words nor an admin’s to them; its owner has both', async () => {
+  it('exports only the requests that its agent filed; the owner exports all of them', async () => {
     const owner = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner })
     const body = { kinds: ['objection'], agent_id: agent.id, password: owner.password, statement: 'My own words.' }
@@ -225,8 +225,8 @@ describe('a token', () => {
   })
 })
 
-describe('a manager who filed for a member', () => {
-  it('sees how it stands, and neither the receipt nor the erasure, as long as they manage the member', async () => {
+describe('a manager who filed a request for a member', () => {
+  it('sees its state without receipt and erasure, while they manage the member', async () => {
     const manager = await signedIn(test, 'manager')
     const member = await signedIn(test, 'person', manager.organisationId)
     const made = await kit.file(manager.cookie, { kinds: ['erasure'], grace: 'now', member: member.accountId })
@@ -253,7 +253,7 @@ describe('a manager who filed for a member', () => {
   })
 })
 
-it('open ones are told apart from closed ones, page by page', async () => {
+it('GET /api/privacy/requests filters by open and pages through the results', async () => {
   const person = await personWithPassword(test)
   const file = async (kind: string) =>
     (await kit.file(person.cookie, { kinds: [kind], password: person.password, statement: 'As it stands.' })).json.data
@@ -277,7 +277,7 @@ it('open ones are told apart from closed ones, page by page', async () => {
 })
 
 describe('the receipt of an erasure', () => {
-  it('has its id from the start: an agent that nobody owns reads it when its tokens are gone', async () => {
+  it('has a reserved id, by which an agent without an owner reads it after the erasure', async () => {
     const agent = await issuedAgent(test, ['read', 'write'])
     const { id, receipt_id } = (await ask(agent.token, { kinds: ['erasure'], grace: 'now' })).json.data
     expect(receipt_id).toMatch(/^rcpt_[0-9A-Za-z]{22}$/)
@@ -290,7 +290,7 @@ describe('the receipt of an erasure', () => {
     expect((await kit.adminRead(id)).receipt_id).toBe(receipt_id)
   })
 
-  it('is not there for what was called off, and no letter links it before it is signed', async () => {
+  it('is absent for a cancelled request and not linked in emails before it is signed', async () => {
     const person = await personWithPassword(test)
     const made = await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
     await kit.work()

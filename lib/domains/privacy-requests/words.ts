@@ -3,7 +3,7 @@ import { hasCopiesToFetch } from './erasure-start.ts'
 import type { PrivacyParts } from './ports.ts'
 import { isKeptWhole, type RequestRow, StateName } from './requests.ts'
 
-/** What the answer to an operation says about the request, in the words of the API. */
+/** Returns the message about the request's state in API responses. */
 export function wordsFor(
   { graceTokens, graceSignIn }: Pick<PrivacyParts, 'graceTokens' | 'graceSignIn'>,
   row: RequestRow,

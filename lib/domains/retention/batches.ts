@@ -8,7 +8,7 @@ import { batchBounds, nextPace } from './pace.ts'
 import type { Visibility } from './rules.ts'
 import type { Deleted } from './sweeps.ts'
 
-/** Where the values stand that the deletion log needs. */
+/** SQL expressions for the values that the deletion log needs. */
 export interface DeletionPlaces {
   uuids: string
   at: string
@@ -17,24 +17,27 @@ export interface DeletionPlaces {
   scope: string
   results: string
 }
-/** A member of a WITH list that writes one deletion entry for each row of another, which has the column `id`. */
+/** Returns SQL of a WITH query that writes one deletion entry for each row of the query `of`, which must have a column `id`. */
 export type DeletionRows = (of: string, at: DeletionPlaces) => string
 
-/** What all batches of a sweep have in common. */
+/** The state that all batches of a sweep share. */
 export interface Sweeping {
   id: string
   requestedBy: string
   ip: string
-  /** The present, asked for each batch. */
+  /** The current time, read for each batch. */
   now(): Date
   deletionRows: DeletionRows
-  /** Ends it between two batches. */
+  /** Ends the sweep between two batches. */
   signal: AbortSignal | undefined
-  /** What went so far; each batch adds to it. */
+  /** Numbers of deleted records so far; each batch adds to them. */
   deleted: Deleted
 }
 
-/** deadlock_detected, serialization_failure, lock_not_available, query_canceled: the batch is whole or was never there. */
+/**
+ * deadlock_detected, serialization_failure, lock_not_available, query_canceled: the batch was rolled back and can be
+ * repeated.
+ */
 const worthRepeating = new Set(['40P01', '40001', '55P03', '57014'])
 const mostRepeats = 5
 
@@ -49,7 +52,7 @@ interface Done {
   removed: number
 }
 
-/** One batch with its audit entries, its deletion entries and the sweep's count: all of it, or nothing. */
+/** Deletes one batch with its audit entries, its deletion entries and the sweep's counts in one transaction. */
 async function batch(
   client: pg.ClientBase,
   statement: string,
@@ -59,7 +62,7 @@ async function batch(
 ): Promise<Done> {
   await client.query('BEGIN')
   try {
-    // A hold that is being set is waited for, and one that was set covers what is left.
+    // Waits for a hold that is being set. Records under a hold are not deleted.
     await client.query("SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))")
     const { rows } = await client.query<Done>({ text: statement, values: [...values] })
     const done = rows[0] ?? { seen: 0, upto: null, removed: 0 }
@@ -70,13 +73,16 @@ async function batch(
     sweeping.deleted = deleted
     return done
   } catch (error) {
-    // A connection that is gone has rolled back by itself.
+    // A closed connection has already rolled back.
     await client.query('ROLLBACK').catch(() => undefined)
     throw error
   }
 }
 
-/** How many transactions others make per second, as the database counts them: a second late, which is soon enough. */
+/**
+ * Returns a function that measures the transactions per second of other connections. The database updates its count
+ * about once a second.
+ */
 function othersAtWork(client: pg.ClientBase) {
   let before: { transactions: number; at: number } | undefined
   let rate = 0
@@ -93,7 +99,7 @@ function othersAtWork(client: pg.ClientBase) {
   }
 }
 
-/** Removes what was stored until `before`, oldest first, until none is left. False when it was asked to end. */
+/** Deletes the records that were stored until `before`, oldest first. Returns false when the signal ended it early. */
 export async function removeAll(
   client: pg.ClientBase,
   expiring: Expiring,

@@ -8,7 +8,7 @@ const when = z.iso.datetime()
 const Days = z.number().int().min(1).max(longestPeriod).nullable()
 const GivenDays = z.number(takes).int(takes).min(1, takes).max(longestPeriod, takes).nullable()
 
-/** Periods as they are asked for. Those that are not named stay as they are. */
+/** A change of periods. Omitted periods stay as they are. */
 const PeriodChange = z
   .strictObject({
     preset: z

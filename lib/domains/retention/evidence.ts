@@ -2,7 +2,7 @@ import { type Check, failsIf } from '#lib/kernel/evidence.ts'
 import type { Counts, Expiring, Periods } from '#lib/kernel/holder.ts'
 
 const hour = 3_600_000
-/** The sweep is hourly; what is due for longer was missed. */
+/** Tolerance in milliseconds: the sweep is hourly, so records that are due for longer were missed. */
 const slack = 2 * hour
 const longestSilence = 24 * hour
 
@@ -11,7 +11,7 @@ export interface RetentionEvidenceParts {
   periods(): Promise<Periods>
 }
 
-/** Storage limitation (GDPR art. 5(1)(e)) of what has a period that an admin sets. */
+/** Checks the storage limitation (GDPR art. 5(1)(e)) of records whose retention period an admin can set. */
 export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceParts): Check[] => [
   {
     line: 'storage_limitation',
@@ -27,7 +27,7 @@ export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceParts)
       const expired = sum.network + sum.org + sum.private
       return {
         state: failsIf(expired > 0),
-        // -1: for ever.
+        // -1: unlimited.
         numbers: {
           expired,
           held: sum.held,

@@ -2,7 +2,7 @@ import type { Kept } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 
-/** Who set a period, and who asked for a sweep. */
+/** Retained records: who set a retention period and who requested a sweep. */
 export const retentionKept = (db: Database): Kept[] => [
   officeActs(db, {
     name: 'retention.periods',

@@ -17,7 +17,7 @@ SELECT (SELECT max(finished_at) FROM (SELECT finished_at FROM retention_sweeps W
        coalesce((array_agg(held ORDER BY started_at DESC))[1], 0) AS held
 FROM retention_sweeps WHERE started_at > $1`
 
-/** Retention: when the last sweep ended, and what those of the last day did. */
+/** Metrics: when the last sweep ended, and totals of the sweeps of the last day. */
 export const retentionMeasures = (db: Database): Measuring => ({
   name: 'retention',
   async measure(now) {

@@ -1,14 +1,17 @@
-/** How a sweep keeps out of others' way. Pure; times in milliseconds. */
+/** Paces the batches of a sweep so that it does not slow down other work. Pure functions; times in milliseconds. */
 
-/** Rows of a batch at least and at most. */
+/** Minimum and maximum number of rows in a batch. */
 export const batchBounds = { least: 250, most: 5_000 }
-/** What a batch may take: about so long a commit of others may wait for a disk or a processor that it has. */
+/** Target duration of a batch. Commits of others may wait about this long for the disk or processor. */
 const batchTime = { alone: 500, amongOthers: 60 }
-/** Transactions of others per second from which on they count as at work. */
+/** Transactions per second of others from which the database counts as busy. */
 const busyFrom = 50
-/** The pause after a batch among others, as a share of what the batch took; more by the square of how much longer its rows took. */
+/**
+ * Pause after a batch while the database is busy, as a share of the batch's duration; grows with the square of the
+ * slowdown per row.
+ */
 const pauseShare = { least: 0.35, slowed: 0.4 }
-/** Rows that take three times what they could are as slow as counts. */
+/** Maximum slowdown that counts: rows that take three times the best time. */
 const slowest = 2
 
 export interface Batch {
@@ -16,19 +19,19 @@ export interface Batch {
   took: number
 }
 export interface Pace {
-  /** Rows of the next batch. */
+  /** Number of rows in the next batch. */
   rows: number
-  /** How long to wait before it. */
+  /** Milliseconds to wait before it. */
   pause: number
 }
 
-/** After a batch, while others made so many transactions per second. `best` is the least time that a row took so far. */
+/** Returns the next batch size and pause. `best` is the least time per row so far. */
 export function nextPace({ rows, took }: Batch, best: number, othersPerSecond: number): Pace {
   const isBusy = othersPerSecond >= busyFrom
   const aim = isBusy ? batchTime.amongOthers : batchTime.alone
-  // Half at least, twice at most: one slow commit says little.
+  // At least half and at most twice as many rows, because a single slow commit says little.
   const scale = Math.min(2, Math.max(0.5, aim / Math.max(took, 1)))
-  // Rows that take longer than they could are waiting for what others want too.
+  // Rows that take longer than the best time compete with other work.
   const slowness = Math.min(slowest, Math.max(0, took / rows / Math.max(best, 0.001) - 1))
   const share = pauseShare.least + pauseShare.slowed * slowness ** 2
   return {

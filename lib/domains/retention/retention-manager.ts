@@ -9,16 +9,16 @@ import { type DeletionRows, removeAll, type Sweeping } from './batches.ts'
 import { checkedPeriods, dueBefore, startGrace, visibilities } from './rules.ts'
 import { deletedOf, type SweepRow, sweepColumns, totalOf } from './sweeps.ts'
 
-/** What a sweep works on: `app.stores`. */
+/** What a sweep needs: `app.stores`. */
 export interface RetentionStores {
   db: Database
   clock: Clock
-  /** What has a period, of every domain. */
+  /** The records of all domains that have a retention period. */
   expiring: readonly Expiring[]
   deletionRows: DeletionRows
   audit: GatePorts['auditWithin']
 }
-/** Days from when we stored it; null: for ever. */
+/** Days since we stored the record; null: unlimited. */
 export interface RetentionPeriods {
   networkDays: number | null
   orgDays: number | null
@@ -26,7 +26,7 @@ export interface RetentionPeriods {
 }
 export interface SweepOrder {
   trigger: SweepRow['trigger']
-  /** As the audit log names who asks. */
+  /** The requester as named in the audit log. */
   requestedBy: string
   now: Date
 }
@@ -45,10 +45,12 @@ const underWay = (id: string | undefined): Problem =>
   })
 
 /**
- * Removes what expired. `new RetentionManager(app.stores, { networkDays: null, orgDays: 730, privateDays: 365 }).runSweep()` returns
- * how many units and skills it deleted: all that expired when it began and that no legal hold covers, in batches, each one transaction
- * with its audit entries, its deletion audit entries (reason `retention`) and the sweep's count. One sweep runs at a time, on however
- * many machines. Throws RangeError for a period that is none.
+ * Deletes expired units and skills. `new RetentionManager(app.stores, { networkDays: null, orgDays: 730, privateDays:
+ * 365 }).runSweep()` returns the number of deleted units and skills: those that had expired when the sweep began and
+ * are not under a legal hold.
+ * Each batch is one transaction with its audit entries, deletion entries (reason `retention`) and the sweep's counts.
+ * Only one sweep runs at a time, across machines.
+ * @throws RangeError for an invalid period
  */
 export class RetentionManager {
   readonly #stores: RetentionStores
@@ -59,7 +61,10 @@ export class RetentionManager {
     this.#periods = checkedPeriods({ network: networkDays, org: orgDays, private: privateDays })
   }
 
-  /** Throws `conflict`, with the sweep's id, while another runs. */
+  /**
+   * Runs a whole sweep and returns the number of deleted records.
+   * @throws Problem `conflict` with the sweep's id while another one runs
+   */
   async runSweep(
     order: Omit<SweepOrder, 'now'> = { trigger: 'code', requestedBy: 'system:retention.sweep' },
     signal?: AbortSignal,
@@ -83,18 +88,21 @@ export class RetentionManager {
     return swept ? totalOf(deletedOf(swept)) : 0
   }
 
-  /** Writes a sweep down as begun, and closes one whose process is gone. Throws `conflict` while another runs. */
+  /**
+   * Stores the start of a sweep, and closes one whose process has died.
+   * @throws Problem `conflict` while another one runs
+   */
   async begin(tx: Transaction, { trigger, requestedBy, now }: SweepOrder): Promise<string> {
     await tx.$executeRawUnsafe(`SELECT pg_advisory_xact_lock(${startLock})`)
     const [open] = await tx.$queryRaw<{ id: string; started_at: Date }[]>`
       SELECT id, started_at FROM retention_sweeps WHERE finished_at IS NULL ORDER BY started_at DESC LIMIT 1`
-    // Just begun: whoever began it is about to lock it, and must find the lock free.
+    // The process that started it has not locked it yet, and must find the lock free.
     if (open && open.started_at.getTime() > now.getTime() - startGrace) throw underWay(open.id)
     const [lockedNow] = await tx.$queryRawUnsafe<{ free: boolean }[]>(
       `SELECT pg_try_advisory_xact_lock(${lock}) AS free`,
     )
     if (lockedNow?.free !== true) throw underWay(open?.id)
-    // What is still open has no process any more.
+    // Without a lock, an open sweep has no process any more.
     await tx.$executeRaw`UPDATE retention_sweeps SET finished_at = ${now}, interrupted = true WHERE finished_at IS NULL`
     const id = newId('swp')
     await tx.$executeRaw`INSERT INTO retention_sweeps (id, trigger, requested_by, policy, started_at)
@@ -103,15 +111,15 @@ export class RetentionManager {
   }
 
   /**
-   * Does the work of a sweep that was begun, or what a process that is gone left of it; undefined when another process is at it, or it is
-   * finished. Asked to end by the signal, it ends after the batch under way, and is open for another process to go on.
+   * Executes a started sweep, or the rest of a sweep whose process has died. Returns undefined when another process
+   * executes it or it is finished. The signal ends it after the current batch; another process can then continue it.
    */
   async carryOut(
     id: string,
     { ip = '', signal }: { ip?: string; signal?: AbortSignal } = {},
   ): Promise<SweepRow | undefined> {
     const client = await this.#stores.db.pool.connect()
-    // The lock is the session's: it is gone when the connection is, and so is the batch under way.
+    // The lock belongs to the session: it ends with the connection, and so does the current batch.
     let isIntact = false
     try {
       const { rows } = await client.query<{ free: boolean }>(`SELECT pg_try_advisory_lock(${lock}) AS free`)
@@ -164,7 +172,7 @@ export class RetentionManager {
     return row
   }
 
-  /** A sweep that failed is over; when the database cannot be told, the next sweep closes it. */
+  /** Closes a failed sweep. If the database does not answer, the next sweep closes it. */
   async #close(id: string): Promise<void> {
     const { db, clock } = this.#stores
     await db

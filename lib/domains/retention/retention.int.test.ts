@@ -13,7 +13,7 @@ type Visibility = 'network' | 'org' | 'private'
 
 let test: TestApp
 let admin: Issued
-/** What the ids of {@link keepMany} begin with, in this test. */
+/** Prefix of the ids that {@link keepMany} creates in this test. */
 let name: string
 beforeAll(async () => {
   test = await testApp()
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 beforeEach(async () => {
-  test.clock.advance(1_000) // so that sweeps have an order
+  test.clock.advance(1_000) // gives sweeps distinct times
   await test.db.pool.query('DELETE FROM units')
   await test.db.pool.query('DELETE FROM skills')
   await test.db.pool.query('DELETE FROM retention_overrides')
@@ -47,7 +47,7 @@ interface Kept {
   agent?: string
   attributedTo?: string
 }
-/** A unit as old as it says, by our clock. */
+/** Stores a unit of the given age, by the test clock. */
 async function keep({ visibility, age, agent = admin.id, attributedTo }: Kept): Promise<string> {
   const id = `kp:trace:${newId('t').slice(2)}`
   await test.db.pool.query(
@@ -57,7 +57,7 @@ async function keep({ visibility, age, agent = admin.id, attributedTo }: Kept): 
   )
   return id
 }
-/** So many expired private units, a second apart. */
+/** Stores n expired private units, a second apart. */
 const keepMany = (n: number) =>
   test.db.pool.query(
     `INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, quality_score, created_at, updated_at, domain)
@@ -94,7 +94,7 @@ const rowsAbout = async (ids: string[]) => {
 }
 const lastSweep = async () => (await ask('GET', '/retention/sweeps?limit=1')).json.data[0]
 
-/** Stops whoever deletes this unit, until it is let go: a sweep stands before it. */
+/** Locks this unit, so that a sweep waits before it until the lock is released. */
 async function standBefore(unitId: string) {
   const owner = new pg.Client({ connectionString: test.ownerUrl })
   await owner.connect()
@@ -117,7 +117,7 @@ async function standBefore(unitId: string) {
 }
 
 describe('a sweep', () => {
-  it('deletes exactly what expired, to the millisecond, and returns how many', async () => {
+  it('deletes exactly the expired records, to the millisecond, and returns their number', async () => {
     const kept = [
       await keep({ visibility: 'network', age: 36_500 * day }),
       await keep({ visibility: 'org', age: 730 * day - 1 }),
@@ -132,7 +132,7 @@ describe('a sweep', () => {
     expect(await sweepNow()).toBe(0)
   })
 
-  it('takes what somebody votes on while it waits for it, and not what is attributed to somebody under a hold meanwhile', async () => {
+  it('deletes a unit that got a vote meanwhile, and keeps one that was attributed to a held agent meanwhile', async () => {
     await keepMany(20)
     const client = new pg.Client({ connectionString: test.ownerUrl })
     await client.connect()
@@ -151,7 +151,7 @@ describe('a sweep', () => {
     expect(await left()).toEqual([`${name}00000011`])
   })
 
-  it('takes skills with their files as it takes units', async () => {
+  it('deletes skills with their files like units', async () => {
     const old = await keepSkill('private', 365 * day)
     const young = await keepSkill('private', 364 * day)
     const everybodys = await keepSkill('network', 9_000 * day)
@@ -165,7 +165,7 @@ describe('a sweep', () => {
     ])
   })
 
-  it('takes what hangs on a unit with it: votes, reports, versions', async () => {
+  it('deletes votes, reports and versions with their unit', async () => {
     const id = await keep({ visibility: 'private', age: 400 * day })
     await test.db.pool.query("INSERT INTO unit_votes VALUES ($1, $2, 'o', true, 1, null, now())", [id, admin.id])
     await test.db.pool.query("INSERT INTO unit_reports VALUES ($1, $2, 'o', 'x', null, now())", [id, admin.id])
@@ -175,7 +175,7 @@ describe('a sweep', () => {
       expect((await test.db.pool.query(`SELECT FROM ${table} WHERE unit_id = $1`, [id])).rowCount, table).toBe(0)
   })
 
-  it('leaves nothing of an SOP in stored answers, however late these were given', async () => {
+  it('deletes an SOP from stored idempotent responses, also from later ones', async () => {
     const { token } = await issuedAgent(test, ['read', 'write', 'admin'])
     const name = 'Handle zanzibar'
     const body = sop({ name }, { visibility: 'private' })
@@ -192,7 +192,7 @@ describe('a sweep', () => {
     expect(JSON.stringify(await test.db.prisma.idempotencyRecord.findMany())).not.toContain('zanzibar')
   })
 
-  it('counts the age from when we stored it, whatever its contributor states, and by our clock, not the database’s', async () => {
+  it("counts the age from the storage time by the application's clock, regardless of the stated creation time", async () => {
     const { id, token } = await issuedAgent(test, ['read', 'write'])
     const sent = trace({}, { visibility: 'private', created_at: '2001-01-01T00:00:00Z' })
     const stored = await test.fetch('POST', '/v1/knowledge', { token, body: sent })
@@ -210,23 +210,23 @@ describe('a sweep', () => {
     [{ networkDays: 1, orgDays: null, privateDays: null }, 1],
     [{ networkDays: 1, orgDays: 1, privateDays: 1 }, 3],
     [{ networkDays: 11, orgDays: 10, privateDays: 9 }, 2],
-  ])('with the periods %j it deletes %i of three units of ten days', async (periods, n) => {
+  ])('a sweep with the periods %j deletes %i of three units of ten days', async (periods, n) => {
     for (const visibility of ['network', 'org', 'private'] as const) await keep({ visibility, age: 10 * day })
     expect(await sweepNow(periods)).toBe(n)
   })
 
-  it('takes what a restricted agent stored as it takes others’: restriction keeps nothing longer', async () => {
+  it('deletes expired records of a restricted agent', async () => {
     const restricted = await issuedAgent(test, ['read', 'write'])
     await keep({ visibility: 'private', age: 400 * day, agent: restricted.id })
     expect((await test.fetch('DELETE', '/v1/auth/consent', { token: restricted.token })).status).toBe(200)
     expect(await sweepNow()).toBe(1)
   })
 
-  it.each([0, -1, 1e9, 1.5])('refuses %d days by name', (days) => {
+  it.each([0, -1, 1e9, 1.5])('rejects a period of %d days and names the field', (days) => {
     expect(() => new RetentionManager(test.app.stores, { ...asDocumented, orgDays: days })).toThrow(/^orgDays takes/)
   })
 
-  it('writes one audit entry and one deletion entry for each, with its id, and nothing of its content', async () => {
+  it('writes one audit entry and one deletion entry per record, with its id and without content', async () => {
     const ids = [
       await keep({ visibility: 'private', age: 400 * day }),
       await keep({ visibility: 'org', age: 800 * day }),
@@ -257,7 +257,7 @@ describe('a sweep', () => {
     expect(new Set(entryIds).size).toBe(4)
   })
 
-  it('works in bounded batches, each whole, until 25,000 are gone', async () => {
+  it('deletes 25,000 units in bounded transactions', async () => {
     await keepMany(25_000)
     expect(await sweepNow()).toBe(25_000)
     expect(await left()).toEqual([])
@@ -278,8 +278,8 @@ describe('a sweep', () => {
   })
 })
 
-describe('what a legal hold covers', () => {
-  it('stays: a unit, a skill, all of an agent’s, what is or was attributed to it; the rest goes, and the sweep counts both', async () => {
+describe('records under a legal hold', () => {
+  it('are kept for units, skills, agents and attributed units, while the others are deleted, and both are counted', async () => {
     const held = await issuedAgent(test, ['read', 'write'])
     const stays = [
       await keep({ visibility: 'private', age: 400 * day }),
@@ -288,7 +288,7 @@ describe('what a legal hold covers', () => {
       await keep({ visibility: 'private', age: 402 * day, attributedTo: held.id }),
       await keep({ visibility: 'private', age: 402 * day }),
     ]
-    // A former wording names it as its expert.
+    // A former version names the agent as its expert.
     await test.db.query(
       undefined,
       `INSERT INTO sop_versions (unit_id, version, document, created_by, created_at) VALUES ($1, 1, $2, $3, now())`,
@@ -307,7 +307,7 @@ describe('what a legal hold covers', () => {
     expect(await lastSweep()).toMatchObject({ deleted: { network: 0, org: 0, private: 4, total: 4 }, held: 6 })
   })
 
-  it('goes with the next sweep once the hold is released, or ended by itself', async () => {
+  it('are deleted by the next sweep after the hold is released or has expired', async () => {
     const ids = [
       await keep({ visibility: 'private', age: 400 * day }),
       await keep({ visibility: 'private', age: 400 * day }),
@@ -323,7 +323,7 @@ describe('what a legal hold covers', () => {
     expect(await at(soon).runSweep()).toBe(1)
   })
 
-  it('many held rows keep a sweep neither from its end nor from what lies behind them', async () => {
+  it('do not prevent a sweep from deleting the records after them', async () => {
     const held = await issuedAgent(test, ['read', 'write'])
     await keepMany(6_000)
     await test.db.pool.query(
@@ -336,7 +336,7 @@ describe('what a legal hold covers', () => {
     expect(await lastSweep()).toMatchObject({ held: 5_500 })
   })
 
-  it('is covered from the moment the hold is answered, a sweep under way notwithstanding', async () => {
+  it('a hold is rejected when a running sweep has already deleted its target', async () => {
     await keepMany(20)
     const guard = await standBefore(`${name}00000010`)
     const swept = sweepNow()
@@ -351,14 +351,14 @@ describe('what a legal hold covers', () => {
     })
     await guard.letGo()
     expect(await swept).toBe(20)
-    // The batch that was under way had it: the hold was refused, not granted over nothing.
+    // The running batch deleted the unit first, so the hold is rejected instead of covering nothing.
     expect(await holding).toBe(false)
     expect(isHeld).toBe(false)
   })
 })
 
-describe('one at a time', () => {
-  it('a second one on another replica is refused with the first one’s id, and starts once that is done', async () => {
+describe('concurrent sweeps', () => {
+  it('a second sweep on another replica returns conflict with the id of the first, and starts after its end', async () => {
     await keepMany(10)
     const other = await testApp(
       { DATABASE_URL: test.app.env.DATABASE_URL ?? '' },
@@ -381,7 +381,7 @@ describe('one at a time', () => {
       await expect(new RetentionManager(other.app.stores, asDocumented).runSweep()).rejects.toMatchObject({
         code: 'conflict',
       })
-      // The hourly job finds it under way and has nothing to say.
+      // The hourly job finds a running sweep and does nothing.
       await other.app.retention.sweepByClock()
       await guard.letGo()
       expect(await first).toMatchObject({ status: 200, json: { data: { state: 'finished', deleted: { total: 10 } } } })
@@ -392,7 +392,7 @@ describe('one at a time', () => {
     }
   })
 
-  it('of ten asked for at once nine are refused, and nothing is counted twice', async () => {
+  it('ten concurrent requests return 200 or conflict, and delete each record once', async () => {
     await keepMany(200)
     const told = await Promise.all(Array.from({ length: 10 }, () => ask('POST', '/retention/sweep')))
     const done = told.filter(({ status }) => status === 200)
@@ -402,8 +402,8 @@ describe('one at a time', () => {
   })
 })
 
-describe('a crash', () => {
-  it('in a batch leaves whole batches alone, is closed as interrupted, and the next sweep takes the rest', async () => {
+describe('a crash during a sweep', () => {
+  it('keeps whole batches, sets the sweep to interrupted, and the next sweep deletes the rest', async () => {
     await keepMany(7_000)
     const guard = await standBefore(`${name}00006000`)
     const crashed = sweepNow()
@@ -425,7 +425,7 @@ describe('a crash', () => {
     expect(await left()).toEqual([])
   })
 
-  it('of the whole process leaves a row that the next sweep closes', async () => {
+  it('a crash of the whole process leaves an open row that the next sweep closes', async () => {
     const now = test.clock.now()
     const begun = await test.db.transaction((tx) =>
       new RetentionManager(test.app.stores, asDocumented).begin(tx, { trigger: 'cron', requestedBy: 'x', now }),
@@ -436,7 +436,7 @@ describe('a crash', () => {
     expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({ state: 'interrupted' })
   })
 
-  it('of the process that answered: the worker goes on with the same sweep', async () => {
+  it('the worker continues the same sweep after a crash of the responding process', async () => {
     await keepMany(30)
     const now = test.clock.now()
     const begun = await test.db.transaction((tx) =>
@@ -450,12 +450,12 @@ describe('a crash', () => {
       requested_by: admin.id,
       deleted: { total: 30 },
     })
-    // Once more changes nothing.
+    // A repetition changes nothing.
     await resume?.execute(test.app.gate, { sweepId: begun })
     expect((await rowsAbout([`${name}00000030`])).deletions[0]).toMatchObject({ requested_by: admin.id })
   })
 
-  it('while it is told to end, it ends between batches and is open to go on', async () => {
+  it('an aborted sweep ends between batches and can be continued', async () => {
     await keepMany(12_000)
     const guard = await standBefore(`${name}00000001`)
     const ending = new AbortController()
@@ -478,8 +478,8 @@ describe('a crash', () => {
   })
 })
 
-describe('the policy', () => {
-  it('is the environment’s until an admin sets another, which says who and when, and goes back', async () => {
+describe('the retention policy', () => {
+  it("is the environment's until an admin overrides it, which records who and when, and can be reset", async () => {
     const fresh = await ask('GET', '/retention')
     expect(fresh.json.data).toEqual({
       policy: {
@@ -509,7 +509,7 @@ describe('the policy', () => {
     expect(changes[1]?.details).toMatchObject({ set: { network: null, org: 365, private: 180 } })
   })
 
-  it('comes from the environment', async () => {
+  it("reads the environment's periods", async () => {
     const other = await testApp({
       KP_RETENTION_NETWORK_DAYS: '10',
       KP_RETENTION_ORG_DAYS: '-1',
@@ -524,7 +524,7 @@ describe('the policy', () => {
     }
   })
 
-  it('that was changed is the next sweep’s, on demand and by the clock', async () => {
+  it('applies a change to the next sweep, on demand and by the hourly job', async () => {
     await keep({ visibility: 'network', age: 10 * day })
     await keep({ visibility: 'private', age: 10 * day })
     const sweep = async () => (await ask('POST', '/retention/sweep')).json.data.deleted.total
@@ -545,7 +545,7 @@ describe('the policy', () => {
   })
 
   it.each([[0], [-1], [1e9], [36_501], [1.5], ['soon'], ['30'], [true], [[30]], [{}]])(
-    'a period of %j is a 422 that names it, set or tried',
+    'rejects a period of %j with 422 naming the field, in PATCH and in a dry run',
     async (days) => {
       for (const field of ['network_days', 'org_days', 'private_days'])
         for (const [method, path] of [
@@ -562,13 +562,13 @@ describe('the policy', () => {
     },
   )
   it.each([[{ preset: 'lax' }], [{ preset: 'strict', org_days: 3 }], [{ surprise: 1 }], [[]], [7]])(
-    '%j is a 422',
+    'rejects %j with 422',
     async (body) => expect((await ask('PATCH', '/retention', body)).status).toBe(422),
   )
 })
 
 describe('a dry run', () => {
-  it('says what would go now and by when, saves and deletes nothing, and the sweep then takes just that', async () => {
+  it('returns what is due now and later, changes nothing, and the sweep deletes exactly that', async () => {
     await keep({ visibility: 'private', age: 31 * day })
     await keep({ visibility: 'private', age: 24 * day })
     await keep({ visibility: 'private', age: 2 * day })
@@ -598,12 +598,12 @@ describe('a dry run', () => {
   })
 })
 
-describe('a dry run and the sweep at the same moment', () => {
+describe('a dry run and a sweep at the same time', () => {
   it.each([
     ['in force', {}],
     ['stricter', { preset: 'strict' }],
     ['of an admin’s own', { network_days: 500, org_days: 1, private_days: null }],
-  ])('agree by visibility, and on what holds keep, under periods %s', async (_, change) => {
+  ])('agree by visibility and in held records under periods %s', async (_, change) => {
     const held = await issuedAgent(test, ['read', 'write'])
     const visibilities = ['network', 'org', 'private'] as const
     for (const visibility of visibilities)
@@ -634,7 +634,7 @@ describe('a dry run and the sweep at the same moment', () => {
 })
 
 describe('sweeps through the API', () => {
-  it('answer with what went, in whose name, are audited, and are found again', async () => {
+  it('return the result and the requester, are audited, and can be read again', async () => {
     const id = await keep({ visibility: 'private', age: 400 * day })
     const { cookie, accountId } = await signedIn(test, 'admin')
     const told = await test.fetch('POST', '/v1/retention/sweep', { cookie })
@@ -659,7 +659,7 @@ describe('sweeps through the API', () => {
     expect((await ask('GET', `/retention/sweeps/${newId('swp')}`)).status).toBe(404)
   })
 
-  it('that take longer than ten seconds are answered with where to look, and go on', async () => {
+  it('return 202 with the Location after ten seconds, and continue', async () => {
     await keepMany(10)
     const guard = await standBefore(`${name}00000005`)
     const told = await ask('POST', '/retention/sweep')
@@ -671,7 +671,7 @@ describe('sweeps through the API', () => {
       .toMatchObject({ state: 'finished', deleted: { total: 10 } })
   })
 
-  it('under the same Idempotency-Key are one', async () => {
+  it('sweeps with the same Idempotency-Key run once', async () => {
     const headers = { 'Idempotency-Key': newId('key') }
     const asked = () => test.fetch('POST', '/v1/retention/sweep', { token: admin.token, headers })
     const first = await asked()
@@ -680,7 +680,7 @@ describe('sweeps through the API', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true')
   })
 
-  it('are listed newest first, page by page, each once', async () => {
+  it('are listed newest first and in pages, each once', async () => {
     for (let n = 0; n < 5; n++) {
       await ask('POST', '/retention/sweep')
       test.clock.advance(1_000)
@@ -697,7 +697,7 @@ describe('sweeps through the API', () => {
     expect((await ask('GET', '/retention/sweeps?cursor=altered')).status).toBe(422)
   })
 
-  it('are an admin’s to start; an auditor reads policy and history', async () => {
+  it('can be started only by admins, while auditors can read policy and history', async () => {
     const agent = await issuedAgent(test, ['read', 'write'])
     const auditor = await signedIn(test, 'auditor')
     const person = await signedIn(test)

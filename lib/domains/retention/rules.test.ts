@@ -6,8 +6,8 @@ import { changesOf, checkedPeriods, dueBefore, isDue, periodsOf, policyOf, prese
 const environment = { network: null, org: 730, private: 365 }
 const setAt = new Date('2026-05-01T12:00:00Z')
 
-describe('the policy in force', () => {
-  it('is the environment’s where no admin set another', () => {
+describe('the current policy', () => {
+  it('equals the environment without overrides', () => {
     expect(policyOf(environment, [])).toEqual({
       network: { days: null, source: 'environment' },
       org: { days: 730, source: 'environment' },
@@ -15,7 +15,7 @@ describe('the policy in force', () => {
     })
   })
 
-  it('is what an admin set, for ever included, and says who and when', () => {
+  it('contains the overrides, including unlimited ones, with who and when', () => {
     const policy = policyOf(environment, [
       { visibility: 'private', days: null, setBy: 'user:a', setAt },
       { visibility: 'network', days: 90, setBy: 'user:b', setAt },
@@ -29,7 +29,7 @@ describe('the policy in force', () => {
     expect(periodsOf(policy)).toEqual({ network: 90, org: 730, private: null })
   })
 
-  it('knows two presets', () => {
+  it('presets contains default and strict', () => {
     expect(presets).toEqual({
       default: { network: null, org: 730, private: 365 },
       strict: { network: null, org: 365, private: 180 },
@@ -45,9 +45,9 @@ test.each([
     { org: 30, private: 1 },
   ],
   [{ preset: 'strict' as const }, presets.strict],
-])('the change %j sets %j', (change, set) => expect(changesOf(change)).toEqual(set))
+])('changesOf %j returns %j', (change, set) => expect(changesOf(change)).toEqual(set))
 
-describe('due', () => {
+describe('isDue', () => {
   it.each([
     ['to the millisecond', '2026-01-01T00:00:00.000Z', 365, '2026-12-31T23:59:59.999Z', false],
     ['at the period’s end', '2026-01-01T00:00:00.000Z', 365, '2027-01-01T00:00:00.000Z', true],
@@ -58,14 +58,14 @@ describe('due', () => {
     ['over the night that clocks go back', '2026-10-24T12:00:00Z', 1, '2026-10-25T12:00:00Z', true],
     ['a year of 366 days is one day short', '2027-06-01T00:00:00Z', 365, '2028-05-31T00:00:00Z', true],
     ['stored in the future by a clock that went astray', '2030-01-01T00:00:00Z', 1, '2026-01-01T00:00:00Z', false],
-  ])('%s', (_name, stored, days, now, due) => expect(isDue(new Date(stored), days, new Date(now))).toBe(due))
+  ])('is exact: %s', (_name, stored, days, now, due) => expect(isDue(new Date(stored), days, new Date(now))).toBe(due))
 
-  it('never, where it is kept for ever', () => {
+  it('returns false for an unlimited period', () => {
     expect(dueBefore(null, setAt)).toBeNull()
     expect(isDue(new Date(0), null, setAt)).toBe(false)
   })
 
-  it('what is due stays due, and a longer period never takes more', () => {
+  it('stays true over time, and never becomes true by a longer period', () => {
     const time = fc.date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
     fc.assert(
       fc.property(time, time, fc.integer({ min: 1, max: 36_500 }), fc.nat(36_500), (stored, now, days, more) => {
@@ -77,12 +77,12 @@ describe('due', () => {
   })
 })
 
-describe('periods in code', () => {
-  it.each([0, -1, 0.5, 36_501, 1e9, Number.NaN, Number.POSITIVE_INFINITY])('%d days are none', (days) => {
+describe('checkedPeriods', () => {
+  it.each([0, -1, 0.5, 36_501, 1e9, Number.NaN, Number.POSITIVE_INFINITY])('rejects %d days', (days) => {
     for (const visibility of ['network', 'org', 'private'] as const)
       expect(() => checkedPeriods({ ...environment, [visibility]: days })).toThrow(`${visibility}Days takes`)
   })
-  it.each([1, 36_500, null])('%j is one', (days) => {
+  it.each([1, 36_500, null])('accepts %j', (days) => {
     expect(checkedPeriods({ network: days, org: days, private: days }).org).toBe(days)
   })
 })
@@ -91,23 +91,23 @@ test.each([
   [null, false, 'running'],
   [setAt, false, 'finished'],
   [setAt, true, 'interrupted'],
-])('a sweep that finished %j, interrupted %j, is %s', (finishedAt, interrupted, state) =>
+])('stateOf a sweep that finished %j, interrupted %j, is %s', (finishedAt, interrupted, state) =>
   expect(stateOf({ finishedAt, interrupted })).toBe(state),
 )
 
-describe('pace', () => {
+describe('nextPace', () => {
   const batch = { rows: 5_000, took: 300 }
   const best = 300 / 5_000
-  it('alone it works in large batches without a pause', () => {
+  it('returns large batches without a pause when nobody else works', () => {
     expect(nextPace(batch, best, 0)).toEqual({ rows: 5_000, pause: 0 })
   })
-  it('among others it works in smaller ones and pauses after each, the longer the more its rows have to wait', () => {
+  it('returns smaller batches with a pause that grows with the slowdown when others work', () => {
     const { rows, pause } = nextPace(batch, best, 500)
     expect(rows).toBeLessThan(5_000)
     expect(pause).toBeGreaterThan(0)
     expect(nextPace(batch, best / 2, 500).pause).toBeGreaterThan(pause)
   })
-  it('stays within its bounds, whatever a batch took, and never stands still for more than twice as long as it worked', () => {
+  it('stays within the bounds for any batch, with a pause of at most twice its duration', () => {
     const rate = fc.double({ min: 0, max: 1e6, noNaN: true })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5_000 }), fc.nat(20_000), rate, rate, (rows, took, fastest, others) => {

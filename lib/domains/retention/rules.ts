@@ -1,6 +1,6 @@
 import type { Periods } from '#lib/kernel/holder.ts'
 
-/** A day is 86,400 seconds: neither clocks that are put forward nor leap years move what is due. */
+/** A day is 86,400 seconds, regardless of daylight saving time and leap years. */
 export const dayMs = 86_400_000
 /** In days; a hundred years. */
 export const longestPeriod = 36_500
@@ -13,10 +13,10 @@ export const presets: Record<(typeof presetNames)[number], Periods> = {
   strict: { network: null, org: 365, private: 180 },
 }
 
-/** What an admin set in place of the environment's. */
+/** A period that an admin set instead of the environment's. */
 export interface Override {
   visibility: Visibility
-  /** null: for ever. */
+  /** Null: unlimited. */
   days: number | null
   setBy: string
   setAt: Date
@@ -34,7 +34,7 @@ export interface Change {
   private_days?: number | null | undefined
 }
 
-/** The periods in force, each with where it comes from: an override, else the environment. */
+/** Returns the current periods with their source: an override, otherwise the environment. */
 export function policyOf(environment: Periods, overrides: readonly Override[]): Record<Visibility, PeriodInForce> {
   const inForce = (visibility: Visibility): PeriodInForce => {
     const override = overrides.find((one) => one.visibility === visibility)
@@ -51,7 +51,7 @@ export const periodsOf = (policy: Record<Visibility, PeriodInForce>): Periods =>
   private: policy.private.days,
 })
 
-/** What a change sets, by visibility; what it does not name is not in it. */
+/** Returns the periods that a change sets, by visibility, without the omitted ones. */
 export const changesOf = (change: Change): Partial<Periods> =>
   change.preset !== undefined
     ? presets[change.preset]
@@ -61,17 +61,20 @@ export const changesOf = (change: Change): Partial<Periods> =>
         ...(change.private_days !== undefined && { private: change.private_days }),
       }
 
-/** What was stored at this time or before is due; null: nothing ever is. */
+/** Returns the time until which stored records are due; null when they never expire. */
 export const dueBefore = (days: number | null, now: Date): Date | null =>
   days === null ? null : new Date(now.getTime() - days * dayMs)
 
-/** Whether something that was stored then is due to go. */
+/** Returns true when a record stored at that time is due for deletion. */
 export function isDue(storedAt: Date, days: number | null, now: Date): boolean {
   const before = dueBefore(days, now)
   return before !== null && storedAt.getTime() <= before.getTime()
 }
 
-/** Throws RangeError for a period that is none: `null`, or whole days from 1 to {@link longestPeriod}. */
+/**
+ * Returns the periods if each is `null` or a whole number of days from 1 to {@link longestPeriod}.
+ * @throws RangeError for an invalid period
+ */
 export function checkedPeriods(periods: Periods): Periods {
   for (const visibility of visibilities) {
     const days = periods[visibility]
@@ -86,5 +89,5 @@ export type SweepState = (typeof sweepStates)[number]
 export const stateOf = (sweep: { finishedAt: Date | null; interrupted: boolean }): SweepState =>
   sweep.finishedAt === null ? 'running' : sweep.interrupted ? 'interrupted' : 'finished'
 
-/** For how long after its start a sweep counts as running whether or not a process is seen at it, in milliseconds. */
+/** Milliseconds after its start for which a sweep counts as running without holding the lock. */
 export const startGrace = 60_000

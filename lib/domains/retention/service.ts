@@ -20,13 +20,13 @@ import { policyIn, presented, type SweepRow, sweepColumns } from './sweeps.ts'
 
 export interface RetentionParts {
   stores: RetentionStores
-  /** The periods that the environment gives. */
+  /** The periods of the environment. */
   environment: Periods
 }
 
-/** How long an answer waits for its sweep, in milliseconds. */
+/** Milliseconds that a response waits for its sweep. */
 const patience = 10_000
-/** When the worker looks after a sweep that was asked for, and again while it runs, in milliseconds. */
+/** Milliseconds until the worker checks a requested sweep, and between further checks. */
 const handOver = 30_000
 export const resumeJob = 'retention.resume'
 const resourceId = 'installation'
@@ -56,7 +56,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
     return { ...sum, total: sum.network + sum.org + sum.private }
   }
 
-  /** Carries a begun sweep out in this process; whoever closes the application waits for the batch under way. */
+  /** Executes a started sweep in this process. Closing the application waits for its current batch. */
   function carryOut(manager: RetentionManager, id: string, ip: string): Promise<unknown> {
     const carried = manager.carryOut(id, { ip, signal: ending.signal })
     underWay.add(carried)
@@ -66,7 +66,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
   }
 
   return {
-    /** The periods in force, each with where it comes from. */
+    /** The current periods with their source. */
     policyNow,
     read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
 
@@ -104,7 +104,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
       const order: SweepOrder = { trigger: 'demand', requestedBy: actor.id, now }
       const id = await manager.begin(tx, order)
       const Location = `/v1/retention/sweeps/${id}`
-      // Should this process end before the sweep does, the worker goes on with it.
+      // If this process ends before the sweep, the worker continues the sweep.
       await enqueue(
         tx,
         resumeJob,
@@ -168,7 +168,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
       return { body: { data: presented(row) }, resourceId: id }
     }),
 
-    /** The hourly sweep; nothing while another runs. */
+    /** Runs the hourly sweep; does nothing while another one runs. */
     async sweepByClock(): Promise<void> {
       const manager = managerOf(periodsOf(await policyNow()))
       await manager
@@ -177,7 +177,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
           if (!Problem.is(error, 'conflict')) throw error
         })
     },
-    /** Goes on with a sweep whose process is gone, and looks again later while that one lives. */
+    /** Continues a sweep whose process has died; checks again later while the process lives. */
     async resume(id: string): Promise<void> {
       const row = await sweepOf(id)
       if (!row || row.finished_at !== null) return
@@ -192,7 +192,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
           ),
         )
     },
-    /** Ends what is under way in this process after its batch; another process, or the next sweep, goes on. */
+    /** Ends the sweeps of this process after their current batch; another process or the next sweep continues. */
     async stop(): Promise<void> {
       ending.abort()
       await Promise.allSettled(underWay)
@@ -201,7 +201,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
 }
 export type RetentionService = ReturnType<typeof retentionService>
 
-/** Whether it settles within so many milliseconds. */
+/** Returns true when the promise settles within this many milliseconds. */
 async function isDoneWithin(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const settled = work.then(

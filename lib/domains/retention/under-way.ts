@@ -1,7 +1,7 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { deletedOf, type SweepRow, sweepColumns, totalOf } from './sweeps.ts'
 
-/** Sweeps that began longer ago are not looked for. */
+/** Milliseconds; older sweeps are ignored. */
 const lookedBack = 2 * 86_400_000
 
 export interface SweepUnderWay {
@@ -10,7 +10,7 @@ export interface SweepUnderWay {
   deleted: number
 }
 
-/** The newest sweep that has not ended; one whose process is gone counts until the worker took it up. */
+/** Returns the newest unfinished sweep. A sweep whose process has died counts until the worker continues it. */
 export async function sweepUnderWay(db: Database, now: Date): Promise<SweepUnderWay | undefined> {
   const [row] = await db.query<SweepRow>(
     'sweep-under-way',
