@@ -8,7 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const DEADLINE = 120_000
 
-// The server ends, and its folder goes, when the pipe to whoever started it closes: the kernel closes it on any death, SIGKILL too.
+// The server ends and its folder is removed when the pipe to its parent closes. The kernel closes it on any death,
+// including SIGKILL.
 const keeper = `folder=$1; shift; exec 3<&0
 "$@" 3<&- </dev/null >"$folder/output" 2>&1 & server=$!
 ( cat <&3 >/dev/null; kill -9 $server 2>/dev/null ) & watch=$!
