@@ -23,7 +23,7 @@ test('an admin handles twenty requests by keyboard', async ({ browser }) => {
   const before = (await mailed()).total
   const names = 'ben dana emil fay hana ivo kim mara iris ada otto yu'.split(' ').map((name) => `${name}@example.org`)
   const others = 'noor mona pia quin'.split(' ').map((name) => `${name}@example.com`)
-  // Several people and kinds, because a person can have only one open request of each kind.
+  // Several people and kinds, because a request of a kind that is already open only joins it.
   const wishes = [...names, ...others].flatMap((email) => [
     { email, kinds: ['access'] },
     { email, kinds: ['portability'] },

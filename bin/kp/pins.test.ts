@@ -19,15 +19,15 @@ const [one, two, three] = [key('one'), key('two'), key('three')]
 
 describe('compareKeys', () => {
   test.each([
-    ['the same keys, in another order', [one, two], [two, one], 'same'],
+    ['the same keys in another order', [one, two], [two, one], 'same'],
     ['a rotation', [one], [two, one], 'extended'],
-    ['one that went after seven years', [one, two], [two], 'same'],
-    ['one that went while one came', [one, two], [three, two], 'extended'],
+    ['a key removed after seven years', [one, two], [two], 'same'],
+    ['one key removed and another added', [one, two], [three, two], 'extended'],
     ['a known id with other bytes', [one, two], [key('one', 'forged'), two], 'altered'],
     ['a known id offered twice', [one], [one, key('one', 'forged')], 'altered'],
-    ['none of the known ones', [one, two], [three], 'vanished'],
-    ['nothing at all', [one], [], 'vanished'],
-  ])('%s', (_, pinned, offered, verdict) => expect(compareKeys(pinned, offered).verdict).toBe(verdict))
+    ['no known key', [one, two], [three], 'vanished'],
+    ['no key', [one], [], 'vanished'],
+  ])('classifies %s', (_, pinned, offered, verdict) => expect(compareKeys(pinned, offered).verdict).toBe(verdict))
 
   test('extended keeps every pinned key', () => {
     const { added } = compareKeys([one, two], [three, two])

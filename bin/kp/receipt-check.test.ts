@@ -79,14 +79,14 @@ describe('a receipt', () => {
 
   const changes: [string, (receipt: Receipt) => Receipt][] = [
     ['its id', (receipt) => ({ ...receipt, receipt_id: 'rcpt_xxxxxxxxxxxxxxxxxxxxxx' })],
-    ['what was erased', (receipt) => ({ ...receipt, deleted_id: 'kp:trace:other' })],
-    ['when', (receipt) => ({ ...receipt, deleted_at: '2025-03-01T12:00:00.000Z' })],
-    ['who signed', (receipt) => ({ ...receipt, issuer: 'http://127.0.0.1:3000' })],
+    ['the erased id', (receipt) => ({ ...receipt, deleted_id: 'kp:trace:other' })],
+    ['the time of erasure', (receipt) => ({ ...receipt, deleted_at: '2025-03-01T12:00:00.000Z' })],
+    ['the issuer', (receipt) => ({ ...receipt, issuer: 'http://127.0.0.1:3000' })],
     ['a count', (receipt) => ({ ...receipt, stores: receipt.stores.map((store) => ({ ...store, deleted: 2 })) })],
-    ['a holder that goes missing', (receipt) => ({ ...receipt, stores: receipt.stores.slice(1) })],
-    ['what is kept', (receipt) => ({ ...receipt, retained: [] })],
-    ['a term', (receipt) => ({ ...receipt, physical: [{ what: 'backups', until: '2026-03-02T00:00:00.000Z' }] })],
-    ['when it was signed', (receipt) => ({ ...receipt, signed_at: '2026-03-01T12:00:02.000Z' })],
+    ['the list of stores', (receipt) => ({ ...receipt, stores: receipt.stores.slice(1) })],
+    ['the list of retained records', (receipt) => ({ ...receipt, retained: [] })],
+    ['a deadline', (receipt) => ({ ...receipt, physical: [{ what: 'backups', until: '2026-03-02T00:00:00.000Z' }] })],
+    ['the signing time', (receipt) => ({ ...receipt, signed_at: '2026-03-01T12:00:02.000Z' })],
   ]
   test.each(changes)('is invalid when %s was changed', async (_, change) => {
     const { ok, findings } = await check(change(good))

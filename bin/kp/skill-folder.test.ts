@@ -49,7 +49,7 @@ describe('textsOf', () => {
 
   test.each([
     ['names that differ by case', ['A.md', 'a.md']],
-    ['a file where a folder is to be', ['a', 'a/b']],
+    ['a file in place of a folder', ['a', 'a/b']],
   ])('rejects %s', (_, paths) => expect(() => texts(...paths)).toThrow(/may not be written/))
 
   test('rejects content with another hash', () => {

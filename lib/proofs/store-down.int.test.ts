@@ -228,7 +228,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
   const killed = sampled('Stores that are killed for 45 minutes', all, 1)
   const cases = [...all.map((one) => ['cut off', ...one] as const), ...killed.map((one) => ['killed', ...one] as const)]
   test.each(cases)(
-    '%s for 45 minutes at every stage: %s. The erasure waits, reports it, and finishes without intervention',
+    'is %s for 45 minutes at every stage (%s): the erasure waits, reports it and finishes without intervention',
     async (how, _, setting, store, holder) => {
       const server = servers.get(setting)?.[how === 'killed' ? 'kill' : 'cut']
       if (!server) throw new Error(`no server for ${setting}`)

@@ -77,12 +77,12 @@ describe('a saved search', () => {
   })
 
   it.each([
-    ['nothing', ''],
-    ['a filter that there is none of', 'action=delete&cursor=abc'],
-    ['one twice', 'q=a&q=b'],
-    ['values that are empty', 'q=&action='],
+    ['no filter', ''],
+    ['an unknown filter', 'action=delete&cursor=abc'],
+    ['a repeated filter', 'q=a&q=b'],
+    ['empty values', 'q=&action='],
     ['a NUL', 'q=a%00b'],
-    ['too much', `q=${'x'.repeat(2_000)}`],
+    ['too long a value', `q=${'x'.repeat(2_000)}`],
   ])('rejects a query with %s', async (_, query) => {
     const told = await save(auditor, 'Refused', query)
     expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', ['query']])

@@ -6,9 +6,9 @@ const hour = 3_600_000
 
 it.each([
   ['quick', 10, hour * 4],
-  ['neither', 500, hour],
+  ['neither quick nor slow', 500, hour],
   ['slow', 2_000, hour / 4],
-  ['given up', undefined, hour / 16],
+  ['timed out', undefined, hour / 16],
 ] as const)('nextStep after a step that was %s', (_, took, milliseconds) => {
   expect(nextStep({ milliseconds: hour }, took)).toEqual({ milliseconds })
 })

@@ -251,7 +251,7 @@ describe("effects of an owner's rights", () => {
         app.db.transaction((tx) => app.app.agents.unrestrict(tx, subject(agent), 'objection', app.clock.now())),
     },
   }
-  test.each(Object.keys(ways))('%s recalls existing shares at once and does not restore them', async (name) => {
+  test.each(Object.keys(ways))('%s recalls existing shares immediately and does not restore them', async (name) => {
     const way = ways[name]
     const [one, other] = await shared()
     expect(await standing(one)).toBe(2)

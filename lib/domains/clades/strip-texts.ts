@@ -27,7 +27,7 @@ const base58Form = /^[1-9A-HJ-NP-Za-km-z]+$/
 /** Whether a word looks random: both cases, and a digit or at least three pairs of adjacent capitals. */
 const isMixed = (word: string) =>
   /[a-z]/.test(word) && /[A-Z]/.test(word) && (/\d/.test(word) || (word.match(/[A-Z](?=[A-Z])/g)?.length ?? 0) >= 3)
-/** Addresses of other chains: Bech32 with any prefix, Base58Check of 21 bytes (Tron, Dogecoin …), and 32 or 64 bytes in Base58 (Solana). */
+/** Addresses of other chains: Bech32 with any prefix, Base58Check of 21 bytes (Tron, Dogecoin), and Base58 of 32 or 64 bytes (Solana). */
 function isAddress(word: string): StrippedKind | undefined {
   if (word.length <= 90 && bech32Form.test(word)) {
     const found = bech32.decodeUnsafe(word, 90) ?? bech32m.decodeUnsafe(word, 90)

@@ -190,7 +190,7 @@ describe('placed', () => {
       'eu cannot be kept: mail is in eu-west-9@aws, which is in no list of regions, so it is not known to be in the EEA',
     ],
     ['files=de@own,mail=eu-west-1@aws', undefined],
-  ])('KP_RESIDENCY=eu with "%s"', (text, fault) =>
+  ])('residencyFault returns the first fault of KP_RESIDENCY=eu with "%s"', (text, fault) =>
     expect(residencyFault('eu', placed(facts, parseRegions(text)))).toBe(fault),
   )
   it('residencyFault accepts every place without KP_RESIDENCY', () =>
@@ -220,7 +220,7 @@ describe('residencyState', () => {
     [undefined, nowhere, 1, 'fails'],
     [undefined, abroad, 0, 'attention'],
     [undefined, abroad, 1, 'fails'],
-  ] as const)('%s, %j, %i projects in the EU: %s', (residency, places, projects, state) =>
+  ] as const)('of KP_RESIDENCY %s, places %j and %i EU projects returns %s', (residency, places, projects, state) =>
     expect(residencyState(residency, places, projects)).toBe(state),
   )
 })

@@ -44,8 +44,8 @@ const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
   },
   async erase(_scope, items, tx, manner) {
     const destroyed = await keys.destroy(items, tx)
-    // A watched erasure counts what it destroyed. Otherwise all planned items count, because a crash may have
-    // destroyed some uncounted.
+    // For watched items, counts the destroyed keys. Planned items all existed and all count, even if a crash destroyed
+    // them uncounted.
     return manner?.isWatched ? destroyed : items.length
   },
   /** Checks the keys of the planned items and of all current rows. */

@@ -16,7 +16,10 @@ export interface ConnectedStore {
   identity: string | FolderMark
   /** Identity of a folder before it had a mark. Not valid when the folder is empty although `named` (SQL) returns rows of data in it. */
   formerly?: { identity: string; isBare(): Promise<boolean>; named: string }
-  /** All processes share one such store, even at different paths: a store at another address is another store. */
+  /**
+   * All processes share one such store, which each may see at another path. Any other recorded store of the port is
+   * then a different one.
+   */
   isSole?: boolean
   /** Without credentials. */
   shown: string
@@ -136,7 +139,8 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
    */
   async function markedAt(store: ConnectedStore, isPut: boolean): Promise<string | undefined> {
     if (typeof store.identity === 'string' || !store.identity.make) return undefined
-    // Forget what was recorded: a store that returns must be recorded again, so that its retirement is withdrawn.
+    // Forget recorded uses: a store that returns to this place must be recorded again, because that withdraws its
+    // retirement.
     for (const which of noted.keys())
       if (which.startsWith(`${store.port} `) && !which.endsWith(unmarked)) noted.delete(which)
     await once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, () => apart((ask) => checkPlace(ask, store)))
