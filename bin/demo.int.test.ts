@@ -37,7 +37,7 @@ const counted = async (sql: string): Promise<Record<string, number>> =>
   Object.fromEntries((await app.db.query<{ key: string; n: number }>(undefined, sql)).map(({ key, n }) => [key, n]))
 
 describe('the demo', () => {
-  it('has a person of every role in two organisations, who sign in with the same password', async () => {
+  it('has a person of every role in two organizations, who sign in with the same password', async () => {
     const roles = await counted('SELECT role::text AS key, count(*)::int AS n FROM accounts GROUP BY 1')
     expect(Object.keys(roles).sort()).toEqual(['admin', 'auditor', 'manager', 'person'])
     expect(await app.db.prisma.organisation.count({ where: { accounts: { some: {} } } })).toBe(2)

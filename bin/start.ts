@@ -139,7 +139,7 @@ async function start() {
   const full = env.DATABASE_URL || env.DATABASE_MIGRATION_URL ? undefined : tooLittleSpace(env.KP_DATA_DIR)
   if (full !== undefined) throw new Refusal(full)
   installation = openInstallation(env)
-  installation.catch(() => {}) // awaited below, during or after the build
+  installation.catch(() => {}) // a rejection is handled where it is awaited below
   const buildEnv = { ...process.env, ...PRODUCTION }
   const built = buildChanged(buildEnv, aborted.signal, () => console.log('Building (once after each change) …'))
   const [opened] = await Promise.all([installation, built])

@@ -25,6 +25,6 @@ export function supervised(stop: () => Promise<void>) {
   })
   process.on('SIGTERM', end).on('disconnect', end)
   if (isSupervised && !process.connected)
-    end() // lost during the start
+    end() // the supervisor was lost during the start
   else process.send?.('ready')
 }

@@ -52,7 +52,7 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
   ])
   const stopping = new AbortController()
   const built = buildChanged({ ...process.env }, stopping.signal, () => console.log('Building …'))
-  built.catch(() => {}) // awaited below
+  built.catch(() => {}) // a rejection is handled where it is awaited below
   const cluster = await startTemporary()
   const remove = async () => {
     stopping.abort()

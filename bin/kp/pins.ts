@@ -44,7 +44,7 @@ export interface KeyChange {
   missing: PublicKey[]
 }
 
-/** Compares the offered keys with the pinned ones. A rotation only adds keys. */
+/** Compares the offered keys with the pinned ones. Keys may be added, and old ones may disappear as long as one pinned key remains. */
 export function compareKeys(pinned: readonly PublicKey[], offered: readonly PublicKey[]): KeyChange {
   const known = new Map(pinned.map((key) => [key.kid, key]))
   const here = new Map(offered.map((key) => [key.kid, key]))
