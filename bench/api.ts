@@ -4,7 +4,7 @@ import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
 
-// The API as in production, in a process of its own, without the pages: what its memory and its time are spent on is the API alone.
+// The production API in its own process without pages, so that memory and time are those of the API only.
 const env = readEnv()
 const app = createApp({ env })
 const front = createFront(app, async (_request, response) => void response.writeHead(404).end())

@@ -14,23 +14,23 @@ import { buildPages, type Server, startFront } from './server.ts'
 
 const ENTRIES = 1_000_000
 const DAYS = 80
-/** Rows that are scrolled through from the top: 900 pages, within the requests of one person's minute. */
+/** Rows to scroll through from the top: 900 pages, within one person's requests per minute. */
 const ROWS = 90_000
-/** Depths that are opened by a link, in days, each scrolled through a little. */
+/** Depths in days that are opened by a link and then scrolled. */
 const DEPTHS = [20, 40, 60, 79]
 const ROWS_AT_DEPTH = 2_000
 const JUMPS = 40
 const PAGES = 300
 const LONGEST_TASK = 100
 const LONGEST_PAGE = 50
-/** Rows that pass in one frame: as fast as a wheel that is spun. */
+/** Rows per frame, as fast as a spinning mouse wheel. */
 const ROWS_A_FRAME = 30
 const ROW = 36
 const dayMs = 86_400_000
 
 const person = { email: 'admin@bench.example', password: 'only for the databases of one measurement' }
 
-/** Entries over 80 days, as many a day; each day's partition was made before its first entry came. */
+/** Fills 80 days with equally many entries. Each partition is created before its entries. */
 async function fill({ ownerUrl }: Installation, entries: number): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query('SET synchronous_commit = off')
@@ -84,7 +84,7 @@ async function signIn(context: BrowserContext, { email, password }: typeof perso
     throw new Error('the admin could not sign in')
 }
 
-/** What the page's main thread was busy with for 50 ms or more since it was last asked, in milliseconds. */
+/** Durations of the page's main-thread tasks of 50 ms or more since the last call, in milliseconds. */
 const tasksOf = (page: Page): Promise<number[]> =>
   page.evaluate(() => {
     const tasks: number[] = Reflect.get(globalThis, 'longTasks')
@@ -101,12 +101,12 @@ const watchTasks = () => {
 async function open(page: Page, query = ''): Promise<void> {
   await page.goto(`/admin/audit${query}`)
   await page.locator('[data-audit-rows] [data-row="0"]').waitFor()
-  // What the first view costs is measured elsewhere.
+  // The first view is measured elsewhere.
   await page.waitForTimeout(1_000)
   await tasksOf(page)
 }
 
-/** Scrolls down frame by frame until so many rows have passed or none is left; waits where the next page is still to come. */
+/** Scrolls down frame by frame until this many rows have passed or none remains. Waits for pages that are loading. */
 const scrollDown = (page: Page, rows: number): Promise<{ passed: number; drawn: number }> =>
   page.evaluate(
     async ({ wanted, step }) => {
@@ -131,7 +131,7 @@ const scrollDown = (page: Page, rows: number): Promise<{ passed: number; drawn: 
     { wanted: rows, step: ROWS_A_FRAME * ROW },
   )
 
-/** To places here and there among the rows that are known, the first and the last among them; each is drawn before the next. */
+/** Jumps to positions among the loaded rows, including the first and the last. Waits until each is drawn. */
 const jump = (page: Page, places: readonly number[]): Promise<number> =>
   page.evaluate(async (shares) => {
     const scroller = document.querySelector('[data-audit-rows]')
@@ -165,7 +165,7 @@ interface Browsed {
   missing: number
   deep: number[]
 }
-/** Scrolls the audit browser as a person would who is in a hurry. */
+/** Scrolls the audit browser like a person in a hurry. */
 async function browse(scope: AsyncDisposableStack, { origin, who, rows, depths }: Browsing): Promise<Browsed> {
   const executablePath = findBrowser()
   const browser = await chromium.launch({
@@ -197,7 +197,7 @@ interface Parts {
   start?: (scope: AsyncDisposableStack, env: Record<string, string>) => Promise<Server>
 }
 
-/** The audit browser over a million entries, in a real browser; and its pages through the API, at any depth. */
+/** The audit browser with a million entries in a real browser, and its pages through the API at any depth. */
 export const run = (): Promise<Row[]> =>
   withScope(async (scope) => {
     await buildPages()

@@ -24,14 +24,14 @@ const SECONDS = 2
 const WARM_UP = 4
 const LEAST = 0.9
 
-/** Where the entries lie: as they come with time, or all in the partition that is written to. */
+/** The distribution of the entries: over time, or all in the current partition. */
 const spreads = {
   'over 80 days': `now() - random() * interval '80 days'`,
   'all of today': `date_trunc('day', now(), 'UTC') + random() * (now() - date_trunc('day', now(), 'UTC'))`,
 }
 type Spread = keyof typeof spreads
 
-/** Fills the log as the days would have: each day's partition was made before its first entry came. */
+/** Fills the log day by day. Each partition is created before its entries. */
 async function fill({ ownerUrl }: Installation, spread: Spread): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query(`DO $$
@@ -54,7 +54,7 @@ async function fill({ ownerUrl }: Installation, spread: Spread): Promise<void> {
   })
 }
 
-/** The statements that one read and one contribution send, each with its plan, costs left out. */
+/** The statements of one read and one contribution with their plans, without costs. */
 async function plansOf(installation: Installation, agent: Agent): Promise<Map<string, string>> {
   const app = createApp({ env: readEnv(installation.env) })
   const ask = async (useCase: UseCase, params: Record<string, string>, body?: unknown) => {
@@ -73,7 +73,7 @@ async function plansOf(installation: Installation, agent: Agent): Promise<Map<st
     await ask(app.knowledge.contribute, {}, trace)
     const plans = new Map<string, string>()
     const { pool } = app.db
-    while (pool.idleCount < pool.totalCount) await delay(10) // what still works would be passed over for a new connection
+    while (pool.idleCount < pool.totalCount) await delay(10) // busy connections would be skipped and new ones opened
     const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
     for (const client of clients) {
       const { rows } = await client.query<{ name: string; statement: string }>(
@@ -111,7 +111,7 @@ async function openSide(scope: AsyncDisposableStack, installation: Installation,
   const warmUp = async () => {
     for (const operation of operations) await load(targets[operation], WARM_UP)
   }
-  // First, so that ANALYZE sees thousands of units: plans made for a table of one row would read all of it.
+  // Warm up first, so that ANALYZE finds thousands of units. Plans for a table of one row would read all of it.
   await warmUp()
   if (spread) await fill(installation, spread)
   await withConnection(installation.ownerUrl, async (owner) => {
@@ -122,7 +122,7 @@ async function openSide(scope: AsyncDisposableStack, installation: Installation,
   return { installation, agent, targets }
 }
 
-/** What the rounds before have logged goes, or "none" would soon mean a hundred thousand. */
+/** Deletes the entries of earlier rounds, so that "none" stays empty. */
 const empty = ({ installation }: Side) =>
   withConnection(installation.ownerUrl, (owner) => owner.query('TRUNCATE audit_entries'))
 
@@ -158,8 +158,9 @@ function planRow(spread: Spread, none: Map<string, string>, full: Map<string, st
 }
 
 /**
- * Whether a long audit log slows the hot operations: an empty one, one of a million entries over 80 days, one with a million in the
- * day that is written to; a database and a server each, on one cluster, loaded in turns. Ratios are of neighbouring rounds.
+ * Whether a long audit log slows the hot operations. Compares an empty log, a million entries over 80 days, and a
+ * million entries in the current day: each with its own database and server in one cluster, loaded in turns. Ratios
+ * are of neighbouring rounds.
  */
 export const run = (): Promise<Row[]> => withScope(measureAll)
 

@@ -18,8 +18,8 @@ const AGENTS = 500
 const dayMs = 86_400_000
 
 /**
- * Entries over 80 days, as agents make them: the busiest has a ninth of them, most have few; seven of ten are reads. Each day's partition
- * was made before its first entry came; indexes are built afterwards.
+ * Fills 80 days with a realistic distribution: the busiest agent has a ninth of the entries, most have few, and seven
+ * of ten are reads. Each partition is created before its entries, and indexes are built afterwards.
  */
 async function fill({ ownerUrl }: Installation, entries: number): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
@@ -45,14 +45,14 @@ async function fill({ ownerUrl }: Installation, entries: number): Promise<void> 
        FROM generate_series(1, $1::int) AS n`,
       [entries],
     )
-    // ON ONLY is how a partitioned index prints itself once it has none below it; without the word it is made everywhere.
+    // A partitioned index without children prints itself with ON ONLY. Without ONLY it is created for all partitions.
     for (const { definition } of rows) await owner.query(definition.replace(' ON ONLY ', ' ON '))
     await owner.query('VACUUM (ANALYZE) audit_entries')
     await owner.query('CHECKPOINT')
   })
 }
 
-/** An agent as often as it acts, an action, a month. */
+/** A random query: an agent by its activity, an action and a month. */
 function question() {
   const from = new Date(Date.now() - dayMs * (30 + Math.random() * (DAYS - 30)))
   return {
@@ -68,7 +68,10 @@ interface Parts {
   start?: (scope: AsyncDisposableStack, env: Record<string, string>) => Promise<Server>
 }
 
-/** The audit query by agent, action and month through the API, first page and total, beside the page's rows alone as plain SQL, in turns. */
+/**
+ * The audit query by agent, action and month through the API (first page and total), compared with plain SQL for the
+ * page's rows, in turns.
+ */
 export const run = (): Promise<Row[]> =>
   withScope(async (scope) => {
     await buildPages()

@@ -16,7 +16,7 @@ const ROUNDS = 40
 const WARM_UP = 8
 const columns = 13
 
-/** The API in this process, without pages: what is sent goes through HTTP, token, limit and gate as in production. */
+/** The API in this process without pages. Requests pass through HTTP, token, limit and pipeline as in production. */
 async function serve(scope: AsyncDisposableStack, { env }: Installation): Promise<string> {
   const app = createApp({ env: readEnv({ ...env, NODE_ENV: 'production' }) })
   scope.defer(() => app.close())
@@ -32,7 +32,7 @@ async function serve(scope: AsyncDisposableStack, { env }: Installation): Promis
   return `http://127.0.0.1:${address.port}`
 }
 
-/** One INSERT of as many rows, values as parameters. */
+/** One INSERT of as many rows, with values as parameters. */
 const insertPlainly = `INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, domain, document, quality_score, search, created_at, updated_at, version)
   VALUES ${Array.from({ length: SIZE }, (_, row) => `(${Array.from({ length: columns }, (_, column) => `$${row * columns + column + 1}`).join(', ')})`).join(', ')}`
 
@@ -42,7 +42,10 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - started
 }
 
-/** A batch of real units through HTTP, sanitizer, tokeniser, reputation and audit, beside one plain INSERT of the same rows; in turns. */
+/**
+ * A batch of real units through HTTP, sanitizer, tokenizer, reputation and audit, compared with one plain INSERT of
+ * the same rows, in turns.
+ */
 export const run = (): Promise<Row[]> => withScope(measureAll)
 
 async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
@@ -56,7 +59,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
 
   const { units, what } = sampleUnits()
   const chosen = Array.from({ length: SIZE }, (_, n) => units[n % units.length])
-  // The client's own work is done before: what is measured begins with the first byte.
+  // The client's own work is done before the measurement.
   const body = Buffer.from(JSON.stringify({ units: chosen }))
   const prepared = chosen.map((unit) => prepareUnit(Unit.parse(unit), { author: agent.id, strict: false }))
   const values = () => {
@@ -100,7 +103,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
     times.plain.push(plain)
     times.ours.push(batch)
   }
-  // All rounds together: what the index puts off is paid every few rounds, by whoever comes then.
+  // All rounds together, because the index defers work that a later round then does.
   const rate = (milliseconds: number[]) =>
     (SIZE * 1000 * milliseconds.length) / milliseconds.reduce((sum, one) => sum + one, 0)
   return [

@@ -3,15 +3,15 @@ import { textsOf } from '#lib/domains/knowledge/search/unit-texts.ts'
 import { searchVector } from '#lib/domains/knowledge/search/vector.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 
-/** Words that are in so many of the units, and nowhere else in the corpus. */
+/** Words with known frequencies that occur nowhere else in the corpus. */
 export const planted = {
   everywhere: 'everywhere',
   /** In 8 of 100. */
   frequent: 'cartography',
-  /** In 3 units of each 10,000, and mistyped. */
+  /** In 3 of each 10,000 units, also mistyped. */
   rare: 'thermocline',
   mistyped: 'thermoclnie',
-  /** In 1 of 100; in texts with other Chinese. */
+  /** In 1 of 100, within other Chinese text. */
   chinese: '编译器',
 } as const
 
@@ -26,7 +26,7 @@ const syllables =
     ' ',
   )
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers, the same in every run. */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -37,7 +37,7 @@ function randomNumbers(seed: number): () => number {
   }
 }
 
-/** Some 30,000 words, the frequent ones English and of the trade, by Zipf's law. */
+/** Some 30,000 words with frequencies by Zipf's law. The frequent ones are English and technical. */
 function vocabulary(random: () => number): () => string {
   const words = [...common.split(' '), ...new Set(technical.split(' '))]
   const known = new Set(words)
@@ -68,7 +68,7 @@ function vocabulary(random: () => number): () => string {
 }
 
 export interface CorpusOptions {
-  /** Where counting begins, to add to a corpus. */
+  /** The first number, to extend a corpus. */
   from?: number
   seed?: number
 }
@@ -86,11 +86,11 @@ export interface CorpusUnit {
 const agents = 50
 const domains = ['code', 'finance', 'medical', 'customer_service', 'operations']
 export const corpusAgent = (n: number): string => `corpus-agent-${n}`
-/** The organisation of its agents with the same number. */
+/** The organization of agents with this number. */
 export const corpusOrganisation = (n: number): string => `corpus-org-${n % 20}`
 const firstDay = Date.UTC(2026, 0, 1)
 
-/** Units of some 1.8 KB: 80 % network, 15 % of organisations, 5 % private. */
+/** Units of about 1.8 KB: 80 % network, 15 % organization, 5 % private. */
 export function* corpus(count: number, { from = 0, seed = 7 }: CorpusOptions = {}): Generator<CorpusUnit> {
   const random = randomNumbers(seed + from)
   const word = vocabulary(randomNumbers(seed))
@@ -147,8 +147,9 @@ export function* corpus(count: number, { from = 0, seed = 7 }: CorpusOptions = {
 const rowsAtOnce = 1_000
 
 /**
- * Fills an empty, migrated database with `count` units of 50 agents in 20 organisations, indexed, counted and analysed. As the owner:
- * triggers are left out and the index of words is built at the end, so that 100,000 units take about two minutes.
+ * Fills an empty, migrated database with `count` units of 50 agents in 20 organizations, indexed, counted and
+ * analysed. Runs as the owner, skips triggers and builds the word index at the end, so that 100,000 units take about
+ * two minutes.
  */
 export async function seedCorpus(owner: ClientBase, count: number, options: CorpusOptions = {}): Promise<void> {
   await owner.query("SET maintenance_work_mem = '512MB'; SET work_mem = '256MB'; SET synchronous_commit = off")
@@ -181,12 +182,12 @@ export async function seedCorpus(owner: ClientBase, count: number, options: Corp
   for (const { definition } of indexes) await owner.query(definition)
   await owner.query('ALTER TABLE units ENABLE TRIGGER USER')
   await countWords(owner)
-  // VACUUM: an index-only look, and no hint bits left to be written by whoever is measured first.
+  // VACUUM enables index-only scans and writes hint bits, which the first measured query would otherwise write.
   await owner.query('VACUUM (ANALYZE) units')
   await owner.query('VACUUM (ANALYZE) search_words')
 }
 
-/** The table of words as its job leaves it. */
+/** Fills the word table like its job. */
 export async function countWords(owner: ClientBase): Promise<void> {
   await owner.query('DELETE FROM search_news; DELETE FROM search_words')
   await owner.query(

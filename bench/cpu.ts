@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Of the kernel's clock ticks in /proc: 100 a second on every Linux. */
+/** Microseconds per clock tick in /proc: every Linux has 100 ticks a second. */
 const TICK = 10_000
 
-/** What a process has used until now, in microseconds, and whose child it is; undefined once it is gone. */
+/** The processor time of a process in microseconds, and its parent. Undefined when it has ended. */
 function usage(pid: string): { parent: number; used: number } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -15,8 +15,8 @@ function usage(pid: string): { parent: number; used: number } | undefined {
 }
 
 /**
- * The processor time of a process and of its children (as PostgreSQL's connections are) until now, in microseconds. It says what a request
- * costs even where other programs keep the machine busy. Undefined on systems without /proc.
+ * The processor time of a process and its children (such as PostgreSQL's connections), in microseconds. Measures the
+ * cost of a request even on a busy machine. Undefined on systems without /proc.
  */
 export function cpuOf(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined

@@ -8,9 +8,9 @@ import { withScope } from './scope.ts'
 
 interface DueDaySizes {
   requests: number
-  /** Of the day without deaths, beside it. */
+  /** Requests of the day without kills, for comparison. */
   calm: number
-  /** The shortest and the longest life of a worker at first, in milliseconds. */
+  /** The shortest and the longest initial life of a worker, in milliseconds. */
   lives: { from: number; to: number }
 }
 const full: DueDaySizes = { requests: 1_000, calm: 100, lives: { from: 1_000, to: 20_000 } }
@@ -20,7 +20,7 @@ interface Day extends DueDay {
   seconds: number
 }
 
-/** So many requests, all due on one day, carried out by two workers. */
+/** Two workers carry out this many requests that are due on one day. */
 async function day(
   scope: AsyncDisposableStack,
   cluster: Cluster,
@@ -44,10 +44,10 @@ async function day(
   return { ...(await dueDayOf(ownerUrl, accounts)), killed, seconds }
 }
 
-/** A thousand requests that are due on one day, with workers that are killed. */
+/** A thousand requests that are due on one day, with killed workers. */
 export const run = (): Promise<Row[]> => withScope((scope) => measureDueDay(scope))
 
-/** A day on which many requests are due, with two workers that are killed at random and replaced, beside one on which nobody is. */
+/** A day with many due requests and two workers that are killed at random and replaced, compared with a day without kills. */
 async function measureDueDay(scope: AsyncDisposableStack, given: Partial<DueDaySizes> = {}): Promise<Row[]> {
   const { requests, calm, lives } = { ...full, ...given }
   const cluster = await startCluster(scope)

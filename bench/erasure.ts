@@ -19,7 +19,7 @@ import { buildPages, type Server, startFront } from './server.ts'
 
 const LONGEST = 120
 const MOST = 2
-/** Requests per second while the erasure goes on. */
+/** Requests per second during the erasure. */
 const READS = 100
 const WRITES = 10
 const account = 'usr_0000000000000000000big'
@@ -28,16 +28,17 @@ export interface Sizes {
   agents: number
   units: number
   votes: number
-  /** How many times as much others have. */
+  /** How many times as much data other people have. */
   others: number
-  /** How long the quiet before is measured, in milliseconds. */
+  /** Duration of the measurement before the erasure, in milliseconds. */
   quiet: number
 }
 export const full: Sizes = { agents: 10, units: 50_000, votes: 100_000, others: 10, quiet: 20_000 }
 
 /**
- * A person with agents, units of about 1 KB with their words, and votes, amid others' as many times over; others' units name an agent of
- * theirs, a hundredth of them. Everything that came of it is there: gains of reputation, sums of votes. Indexes are built afterwards.
+ * Seeds a person with agents, units of about 1 KB with their words, and votes, and other people with `others` times as
+ * much. A hundredth of the others' units name an agent of the person. Derived data is included: reputation and vote
+ * sums. Indexes are built afterwards.
  */
 async function seed({ ownerUrl }: Installation, { agents, units, votes, others }: Sizes): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
@@ -75,7 +76,7 @@ async function seed({ ownerUrl }: Installation, { agents, units, votes, others }
        JOIN agents a ON a.id = CASE WHEN n % (1 + $3::int) = 0 THEN 'big-' || 1 + n % $1 ELSE 'other-' || ($1 + 1 + n % ($1 * $3)) END`,
       [agents, units * (1 + others), others],
     )
-    // The person's agents answer as one: a vote on each unit at most.
+    // The person's agents count as one voter: at most one vote per unit.
     await owner.query(
       `INSERT INTO unit_votes (unit_id, voter_id, owner_key, valid, weight, at)
        SELECT u.id, 'big-' || 1 + (row_number() OVER ()) % $1::int, 'user:' || $3, true, 1, now()
@@ -102,7 +103,7 @@ async function seed({ ownerUrl }: Installation, { agents, units, votes, others }
   })
 }
 
-/** The person's units, votes and gains in four statements, with nothing noted, verified or pseudonymous. Seconds. */
+/** Deletes the person's units, votes and reputation in four statements, without records, verification or pseudonyms. Returns seconds. */
 const plainDelete = (url: string): Promise<number> =>
   withConnection(url, async (owner) => {
     await owner.query('CHECKPOINT')
@@ -117,8 +118,8 @@ const plainDelete = (url: string): Promise<number> =>
 type Start = (scope: AsyncDisposableStack, env: Record<string, string>) => Promise<Server>
 
 /**
- * The erasure of somebody with very much, asked for as an admin files it, while the API answers others at a steady rate; beside it the
- * bare deletion of the same rows.
+ * The erasure of a person with much data, filed by an admin, while the API answers others at a steady rate, compared
+ * with a plain deletion of the same rows.
  */
 export const run = (): Promise<Row[]> =>
   withScope(async (scope) => {
@@ -197,7 +198,7 @@ const planned = (steps: readonly { planned: number }[]): number => steps.reduce(
 const itemsOf = async ({ db }: Running, requestId: string): Promise<number> =>
   planned(await db.prisma.erasureStep.findMany({ where: { run: { requestId } } }))
 
-/** Of the same person once more. */
+/** Erases the same person again. */
 async function secondRun({ db, gate, subjectErasures }: Running, { agents }: Sizes): Promise<number> {
   const subject = { account, agents: Array.from({ length: agents }, (_, n) => `big-${n + 1}`) }
   const now = gate.clock.now()

@@ -14,7 +14,7 @@ const LEAST = 0.4
 const MOST_GROWTH = 64
 const ROUNDS = 3
 
-/** Units as wide as contributed ones, all of one agent; without their search words, which neither side reads. */
+/** Seeds units of one agent, as wide as contributed ones. Without search words, which neither side reads. */
 async function seed({ ownerUrl }: Installation, agent: Agent): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query('ALTER TABLE units DISABLE TRIGGER USER')
@@ -36,12 +36,12 @@ async function seed({ ownerUrl }: Installation, agent: Agent): Promise<void> {
   })
 }
 
-/** The same members of the same rows, in the same order, as PostgreSQL makes JSON of them. */
+/** The same members of the same rows in the same order, as JSON by PostgreSQL. */
 const sameRows = (agentId: string) => `SELECT json_build_object('id', id, 'unit', document, 'visibility', visibility,
     'quality_score', quality_score, 'created_at', created_at, 'updated_at', updated_at)::text AS line
   FROM units WHERE agent_id = '${agentId}' ORDER BY created_at, id`
 
-/** The same rows from PostgreSQL to a file as a program streams them: a cursor, in one transaction, with nothing between the two. */
+/** Streams the same rows from PostgreSQL to a file through a cursor in one transaction. */
 async function streamPlainly(owner: ClientBase, agentId: string, file: string): Promise<void> {
   await owner.query('BEGIN')
   await owner.query(`DECLARE plain NO SCROLL CURSOR FOR ${sameRows(agentId)}`)
@@ -57,8 +57,8 @@ async function streamPlainly(owner: ClientBase, agentId: string, file: string): 
 }
 
 /**
- * One agent's units through HTTP into a file; beside it the same rows, as JSON lines, streamed from a cursor into a file.
- * For comparison also one COPY, which PostgreSQL itself writes to a file: no program sees a row.
+ * Exports one agent's units through HTTP into a file, compared with streaming the same rows as JSON Lines from a
+ * cursor. Also measures one COPY, which PostgreSQL writes to a file without a client.
  */
 export const run = (): Promise<Row[]> => withScope(measure)
 
@@ -73,7 +73,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
     if (!response.ok || !response.body) throw new Error(`the export answered ${response.status}`)
     await pipeline(Readable.from(response.body), createWriteStream(join(folder, `export.${format}`)))
   }
-  // What the process needs to serve at all is not what a large export costs.
+  // Warm up, so that the memory of serving is not counted as that of a large export.
   for (let n = 0; n < 20; n++) for (const format of ['json', 'zip']) await exported(format)
   await seed(installation, agent)
 

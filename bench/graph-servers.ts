@@ -8,18 +8,18 @@ import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { startNeo4j } from '#lib/testing/services/neo4j.ts'
 
-/** Where an installation keeps its graph. */
+/** The store of an installation's graph. */
 export interface GraphServer {
   name: 'PostgreSQL' | 'Neo4j'
-  /** The settings that say so. */
+  /** The settings that select it. */
   env: Record<string, string>
-  /** Of an installation by the URL of its database. */
+  /** Opens the planting for an installation by its database URL. */
   planting(appUrl: string): { planting: GraphPlanting; close(): Promise<void> }
-  /** What comes once, with the first erasure of an installation: its indexes are built. */
+  /** Does the one-time work of an installation's first erasure: builds the indexes. */
   settle(): Promise<void>
 }
 
-/** Asks until what is asked is answered: while indexes are built over much that is there, Neo4j refuses. */
+/** Retries until a query succeeds, because Neo4j rejects queries while it builds large indexes. */
 async function untilIndexed(url: string): Promise<void> {
   const store = neo4jGraph(url)
   const deadline = performance.now() + 1_800_000
@@ -36,7 +36,7 @@ async function untilIndexed(url: string): Promise<void> {
   }
 }
 
-/** Our own tables, then a Neo4j, which is started when its turn comes and ends with the scope. */
+/** The main database's own tables, then a Neo4j, which is started when it is reached and ends with the scope. */
 export async function* graphServers(scope: AsyncDisposableStack): AsyncGenerator<GraphServer> {
   yield {
     name: 'PostgreSQL',

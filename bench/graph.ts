@@ -13,10 +13,10 @@ import { withScope } from './scope.ts'
 const MOST = 3
 
 export interface Sizes {
-  /** Entities of a small and of the large graph; each has ten facts and half an episode, so that an episode touches as much in both. */
+  /** Entities of the small and of the large graph. Each has ten facts and half an episode, so that an episode touches as much in both. */
   small: number
   large: number
-  /** Messages erased, one out of a small graph of its own, one out of the large graph, in turn; and before them some that do not count. */
+  /** Messages to erase, alternately from small graphs and from the large one, and uncounted ones to warm up. */
   messages: number
   warm: number
 }
@@ -31,7 +31,7 @@ interface Planted {
 const graphOf = (project: string, entities: number, seed: number) =>
   sharedGraph(project, { episodes: Math.ceil(entities / 2), entities, facts: entities * 10, seed })
 
-/** A project of the account's with a conversation, and in it messages, each with a pointer to one of these episodes. */
+/** Creates a project of the account with a conversation and messages, each with a pointer to one of these episodes. */
 async function plantProject(
   { ownerUrl }: Installation,
   account: string,
@@ -64,7 +64,7 @@ async function plantProject(
 const open = ['planning', 'erasing', 'verifying'] as const
 const Answer = z.object({ success: z.boolean(), deletedFrom: z.object({ graphiti: z.looseObject({}) }) })
 
-/** Milliseconds from asking for the erasure of a message to its receipt: everything planned, erased, searched again and signed. */
+/** Milliseconds from the request to erase a message to its receipt: planned, erased, verified and signed. */
 async function erase(
   app: App,
   cookie: string,
@@ -78,7 +78,8 @@ async function erase(
   const started = performance.now()
   const answer = Answer.parse(await app.asPerson(cookie, operation, { params }))
   const took = performance.now() - started
-  // The first of a server, which has no plan yet, may take longer than the request waits; whose job goes on in this process.
+  // The first erasure of a server has no query plans, and may exceed the request's wait. Its job then continues in
+  // this process.
   while (!isCounted && (await app.db.prisma.erasureRun.count({ where: { state: { in: [...open] } } })) > 0)
     await delay(100)
   if (isCounted && (!answer.success || answer.deletedFrom.graphiti.episodesDeleted !== 1))
@@ -86,7 +87,7 @@ async function erase(
   return took
 }
 
-/** One message out of a small and out of a large graph in the same store, in turn, so that both meet the same machine. */
+/** Erases messages alternately from small graphs and the large graph of one store, so that both have the same machine load. */
 async function measureStore(
   scope: AsyncDisposableStack,
   cluster: Cluster,
@@ -113,7 +114,7 @@ async function measureStore(
   const littles: Planted[] = []
   for (let n = 0; n < messages + warm; n++) littles.push(await plant(`small${n}`, small, n + 2, 1))
   const much = await plant('large', large, 1, messages + warm)
-  // What a server does by itself in the course of a day.
+  // Maintenance that a server does in the course of a day.
   await withConnection(installation.ownerUrl, (owner) => owner.query('VACUUM (ANALYZE)'))
   await settle()
   console.log(`  ${name}: planted in ${Math.round((performance.now() - started) / 1000)} s`)

@@ -9,15 +9,15 @@ import { growthOf, openFolder, secondsOf, startApi, UNITS, writeDocument } from 
 
 const LEAST = 0.3
 
-/** Columns that a row is given; the rest is generated. */
+/** Columns that a row is given. The others are generated. */
 const columnsOf = `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS names FROM pg_attribute
   WHERE attrelid = 'units'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`
 
 const Answer = z.object({ data: z.object({ stored: z.number(), failed: z.number() }) })
 
 /**
- * An export of another registry through HTTP, parser, sanitizer, tokeniser, audit log; beside it one COPY of the rows that it made, from a
- * file, into the same table of another database, with the same indexes and triggers.
+ * Imports an export of another registry through HTTP, parser, sanitizer, tokenizer and audit log, compared with one
+ * COPY of the resulting rows from a file into the same table of another database, with the same indexes and triggers.
  */
 export const run = (): Promise<Row[]> => withScope(measure)
 
@@ -34,7 +34,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
     const headers = { Authorization: `Bearer ${agent.token}`, 'Content-Type': 'application/json' }
     const response = await fetch(`${server.url}/v1/import`, { method: 'POST', headers, body })
     const { data } = Answer.parse(await response.json())
-    // Words drawn at random make a sentence now and then that the sanitizer refuses.
+    // Random words occasionally form a sentence that the sanitizer rejects.
     if (data.stored < 0.999 * UNITS) throw new Error(`${data.stored} of ${UNITS} were stored`)
   }
   let seconds = Number.NaN

@@ -13,23 +13,23 @@ import type { Target } from './load.ts'
 import { trace } from './trace.ts'
 
 const SECRET = 'only for the databases of one measurement'
-/** Beyond what any machine can send in a minute: what is measured must not be a refusal. */
+/** More requests per minute than any machine can send, so that no rejections are measured. */
 const LIMIT = 100_000_000
 
 export interface Installation {
   ownerUrl: string
   appUrl: string
-  /** What its servers are started with. Limits are counted in memory, as in any installation of one process. */
+  /** The environment of its servers. Limits are counted in memory, as in any installation with one process. */
   env: Record<string, string>
 }
 
 export interface Cluster {
   pid: number
-  /** Makes a database in it. */
+  /** Creates a database in the cluster. */
   open(name: string): Promise<Installation>
 }
 
-/** A cluster with an installation's settings: every commit is on the disk before it is answered. */
+/** A durable cluster: every commit is on disk before it is answered. */
 export async function startCluster(scope: AsyncDisposableStack): Promise<Cluster> {
   const cluster = await startTemporary({ isDurable: true })
   scope.defer(() => cluster.stop())
@@ -44,7 +44,7 @@ export async function startCluster(scope: AsyncDisposableStack): Promise<Cluster
   return { pid: cluster.pid, open }
 }
 
-/** The same files again, as another database, whose URL it gives. Connections to the original are ended. */
+/** Copies the database's files to another database and returns its URL. Ends connections to the original. */
 export async function copyOf({ ownerUrl }: Installation, name: string): Promise<string> {
   const source = new URL(ownerUrl).pathname.slice(1)
   const at = (database: string) => Object.assign(new URL(ownerUrl), { pathname: `/${database}` }).href
@@ -59,7 +59,7 @@ export async function copyOf({ ownerUrl }: Installation, name: string): Promise<
   return at(name)
 }
 
-/** The worker as in production, the jobs of its clock included; ended with the scope. */
+/** Starts a production worker, including scheduled jobs. Ends with the scope. */
 export async function startWorker(scope: AsyncDisposableStack, env: Record<string, string>): Promise<ChildProcess> {
   const { PATH = '', HOME = '' } = process.env
   const child = fork('bin/worker.ts', [], {
@@ -79,7 +79,7 @@ export async function startWorker(scope: AsyncDisposableStack, env: Record<strin
 export interface Agent {
   id: string
   token: string
-  /** A unit that it stored. */
+  /** A unit that the agent stored. */
   unitId: string
 }
 
@@ -102,13 +102,13 @@ async function post<T>(
 const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
 const Stored = z.object({ data: z.object({ id: z.string() }) })
 
-/** Contributes the trace; gives its id. */
+/** Contributes the trace. Returns its id. */
 export async function storeUnit(url: string, token: string): Promise<string> {
   const { data } = await post(`${url}/v1/knowledge`, trace, Stored, { Authorization: `Bearer ${token}` })
   return data.id
 }
 
-/** Registers an agent at a running server, gives it limits of its own, and stores one unit. */
+/** Registers an agent at a running server, raises its limits, and stores one unit. */
 export async function registerAgent(url: string, { ownerUrl }: Installation): Promise<Agent> {
   const { data } = await post(`${url}/v1/auth/register`, { scopes: ['read', 'write'] }, Registered)
   await withConnection(ownerUrl, (owner) =>
@@ -134,7 +134,7 @@ export const contributeTarget = (url: string, { token }: Agent): Target => ({
   status: 201,
 })
 
-/** Gives the agent's token every scope, as the operator's own hand does. */
+/** Gives the agent's token every scope, like an operator. */
 export const makeAdmin = ({ ownerUrl }: Installation, { id }: Agent) =>
   withConnection(ownerUrl, (owner) =>
     owner.query("UPDATE tokens SET scopes = ARRAY['read', 'write', 'admin'] WHERE agent_id = $1", [id]),

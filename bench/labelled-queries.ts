@@ -1,11 +1,11 @@
-/** A question as a person would ask it, and the samples, by their places in the file, of which one should be among the first three. */
+/** A realistic query and the indices of the samples of which one should be among the first three results. */
 export interface Labelled {
   query: string
   best: readonly number[]
 }
 
 const colon = [0, 12]
-/** Ten traces of one task: any of them is what was asked for. */
+/** Ten traces of one task: each of them is a correct result. */
 const timeDelta = [1, 2, 14, 15, 16, 17, 18, 19, 20, 21]
 const [pydicom, babyEncryption, timeCapsule, eps, katy, flash] = [[2], [3], [4], [5], [6], [7]]
 const [telnet, warmup, rock, perl, closeElements] = [[8], [9], [10], [11], [13]]

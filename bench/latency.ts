@@ -4,7 +4,7 @@ import type { Target } from './load.ts'
 
 const CONNECTIONS = 32
 
-/** One request; milliseconds until its answer has come whole. Throws when it is not the expected one. */
+/** Sends one request. Returns milliseconds until the complete response. @throws for an unexpected response */
 export function ask(agent: Agent, { url, method, headers, body, status }: Target): Promise<number> {
   const started = performance.now()
   return new Promise((answered, failed) => {
@@ -27,8 +27,8 @@ export interface Rate {
 }
 
 /**
- * Asks at a steady rate, whether or not answers keep up, as many users would: an answer that stalls is counted by all who wait behind it.
- * Milliseconds of each request, until the signal.
+ * Sends requests at a steady rate whether or not responses keep up, like independent users: a stalled response delays
+ * all later ones, and each counts. Returns milliseconds per request, until the signal.
  */
 export async function steadily(rates: readonly Rate[], signal: AbortSignal): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
@@ -60,7 +60,7 @@ export async function steadily(rates: readonly Rate[], signal: AbortSignal): Pro
   return taken
 }
 
-/** The value that such a share of them does not exceed. */
+/** The value that this share of the values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN

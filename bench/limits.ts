@@ -17,7 +17,7 @@ import type { Row } from './row.ts'
 const CONNECTIONS = 16
 const REPLICAS = 2
 const THROUGHPUT_REQUESTS = 6000
-/** Limits of the tiers, and how often each is tried with a fresh key. */
+/** Limits of the tiers, and how often each is tried with a new key. */
 const ROUNDS = [
   { limit: 10, times: 40 },
   { limit: 30, times: 20 },
@@ -26,14 +26,14 @@ const ROUNDS = [
   { limit: 2000, times: 2 },
 ]
 
-/** One replica: an HTTP server of its own process that counts `/<key>?<limit>` and answers 200 or 429; `/` it answers with nothing done. */
+/** One replica: an HTTP server in its own process that counts `/<key>?<limit>` and answers 200 or 429. `/` does nothing. */
 async function replica(store: string, url: string) {
   const limiter: Limiter = store === 'redis' ? redisLimiter(url) : postgresLimiter(limitsPool(url))
   const server = createServer(async (request, response) => {
     const [key = '', limit] = (request.url ?? '').slice(1).split('?')
     if (key === '') return response.end()
     const window = await limiter.consume(key, Number(limit))
-    // a replica that counts alone would make the measurement meaningless: it says so and fails the run
+    // A degraded replica counts alone, which invalidates the measurement: answer 503 to fail the run.
     response.writeHead(limiter.degraded ? 503 : window.allowed ? 200 : 429, limitHeaders(window, 'read')).end()
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -55,7 +55,7 @@ function status(agent: Agent, port: number, path: string): Promise<number> {
   })
 }
 
-/** Sends `count` requests over sixteen connections, eight to each replica; gives how many were admitted, and the rate. */
+/** Sends `count` requests over sixteen connections, eight per replica. Returns the number of admitted requests and the rate. */
 async function load(ports: number[], agents: Agent[], path: string, count: number) {
   let left = count
   let admitted = 0
@@ -83,7 +83,7 @@ async function measure(name: string, store: string, url: string): Promise<Row[]>
       for (let round = 0; round < times; round++) {
         const path = `/${limit}-${round}?${limit}`
         const { admitted: first } = await load(ports, agents, path, limit)
-        const { admitted: rest } = await load(ports, agents, path, limit) // as many again, none of which may pass
+        const { admitted: rest } = await load(ports, agents, path, limit) // as many again, all of which must be rejected
         const { admitted: burst } = await load(ports, agents, `/burst-${limit}-${round}?${limit}`, limit * 2)
         exact.under += limit - first + Math.max(0, limit - burst)
         exact.over += rest + Math.max(0, burst - limit)
@@ -140,7 +140,7 @@ async function withRedis(): Promise<Row[]> {
 
 async function withPostgres(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-limits-'))
-  chmodSync(folder, 0o755) // the database's account has to pass
+  chmodSync(folder, 0o755) // the database's account must be able to enter
   const server = await startEmbedded(folder)
   try {
     const secret = 'only for the database of this one measurement'
@@ -152,7 +152,7 @@ async function withPostgres(): Promise<Row[]> {
   }
 }
 
-/** Whether limits are exact on several replicas, and what counting costs. Without redis-server its rows are left out. */
+/** Whether limits are exact on several replicas, and the cost of counting. Without redis-server, its rows are omitted. */
 export async function run(): Promise<Row[]> {
   return [...(await withRedis()), ...(await withPostgres())]
 }

@@ -7,7 +7,7 @@ export interface Target {
   method: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string
-  /** The one answer that counts; any other fails the run. */
+  /** The expected status. Any other fails the run. */
   status: number
 }
 export interface Load {
@@ -15,7 +15,7 @@ export interface Load {
   answered: number
 }
 
-/** Asks as fast as answers come, over 32 connections kept alive, for so many seconds. Throws when an answer is not the expected one. */
+/** Sends requests as fast as responses arrive over 32 keep-alive connections, for this many seconds. @throws for an unexpected response */
 export async function load({ status, ...target }: Target, seconds: number): Promise<Load> {
   const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds, sampleInt: 100 })
   const { statusCodeStats = {}, errors, timeouts } = result

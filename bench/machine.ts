@@ -14,7 +14,7 @@ export interface Machine {
   node: string
   postgresql: string
   next: string
-  /** Processes that wanted a core in the minute before: well under one means that nothing else disturbed. */
+  /** Load average of the last minute. Well below one means that no other program disturbed the run. */
   busyBefore: number
 }
 

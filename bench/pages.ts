@@ -18,14 +18,14 @@ import { withScope } from './scope.ts'
 import { buildPages, startFront } from './server.ts'
 
 const ROUNDS = 5
-/** The bars of a page's first view: milliseconds at the median, kilobytes of JavaScript after gzip. */
+/** Limits of a page's first view: median milliseconds, and kilobytes of JavaScript after gzip. */
 const MOST = { milliseconds: 1_000, kilobytes: 200 }
 const PATIENCE = 30_000
 
 /**
- * When the page answers: the time from the navigation's start to the first frame in which what can be pressed or typed into, in the page's
- * own part (in the header where it has nothing of the kind), is React's: every such element that is in the document carries its handlers.
- * Before that a press goes nowhere. Read in the browser; it measures itself.
+ * When the page becomes interactive: the time from the start of the navigation to the first frame in which all
+ * controls of the main part (or of the header when there are none) have React's handlers. Runs in the browser and
+ * measures itself.
  */
 const watchHydration = `(() => {
   const isAlive = (element) => Object.keys(element).some((key) => key.startsWith('__reactProps$'))
@@ -39,7 +39,7 @@ const watchHydration = `(() => {
   requestAnimationFrame(look)
 })()`
 
-/** Each page of the console in a browser that has seen none: how soon it answers, and what JavaScript comes with it. */
+/** Each console page in a fresh browser: time until it is interactive, and size of its JavaScript. */
 export const run = (): Promise<Row[]> => withScope(measure)
 
 interface View {
@@ -66,7 +66,7 @@ async function view(browser: Browser, options: BrowserContextOptions, address: s
     if (answer?.status() !== 200) throw new Error(`${address} answered ${answer?.status()}`)
     const alive = await page.waitForFunction(() => Reflect.get(globalThis, 'aliveAt'), undefined, { timeout: PATIENCE })
     const milliseconds = z.number().parse(await alive.jsonValue())
-    // What comes after it came with the first view all the same.
+    // Requests after that moment still belong to the first view.
     await page.waitForLoadState('networkidle')
     const bytes = (await Promise.all(bodies)).reduce((sum, size) => sum + size, 0)
     return { milliseconds, bytes }
@@ -93,7 +93,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
   const runner = await runJobs(app.db, app.gate, app.jobs)
   scope.defer(() => runner.stop())
   let visits = 0
-  // By the name that it knows itself by: it takes changes from its own pages alone.
+  // The installation's own origin, because it accepts changes only from its own pages.
   const origin = `http://localhost:${new URL(front.url).port}`
   setInstallation({
     origin,
@@ -116,7 +116,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
     const storageState = sessions[areaOf(entry)]
     const options = { ...(storageState && { storageState }), locale: 'en-GB', reducedMotion: 'reduce' as const }
     const address = origin + at[name]
-    await view(browser, options, address) // the server's first time is not the reader's
+    await view(browser, options, address) // the server's first render does not count
     const views: View[] = []
     for (let round = 0; round < ROUNDS; round++) views.push(await view(browser, options, address))
     const milliseconds = Math.round(median(views.map((one) => one.milliseconds)))

@@ -1,6 +1,6 @@
 import { type Row, ratioOf } from './row.ts'
 
-/** Three digits that count, and no more than the whole part needs. */
+/** Three significant digits. */
 const number = (value: number): string =>
   Number.isInteger(value) || Math.abs(value) >= 1000
     ? Math.round(value).toLocaleString('en')
@@ -21,7 +21,7 @@ const cells = (row: Row): string[] => {
 const head = ['what', 'value', 'unit', 'beside it, in the same run', 'ratio', 'bar', 'met']
 const isNumber = [false, true, false, false, true, false, false]
 
-/** A Markdown table, aligned so that it is read as it is. */
+/** A Markdown table with aligned columns. */
 export function tableOf(rows: readonly Row[]): string {
   const lines = [head, ...rows.filter((row) => !row.isDetail || row.met === false).map(cells)]
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0), 3))
@@ -34,7 +34,7 @@ export function tableOf(rows: readonly Row[]): string {
   return [drawn[0] ?? [], rule, ...drawn.slice(1)].map((line) => `| ${line.join(' | ')} |`).join('\n')
 }
 
-/** Puts text between the two markers of a group. Throws when the document lacks them. */
+/** Replaces the text between the two markers of a group. @throws when the document has no markers */
 export function replaceBetween(document: string, group: string, text: string): string {
   const [begin, end] = [`<!-- measured: ${group} -->`, `<!-- end: ${group} -->`]
   const from = document.indexOf(begin)

@@ -1,22 +1,22 @@
-/** One measurement, with what bounds it beside it. */
+/** One measurement with its bounds. */
 export type Row = {
   name: string
   value: number
   unit: string
-  /** What it is compared with: measured in the same run, in the same unit. */
+  /** The reference value, measured in the same run and unit. */
   ceiling?: { name: string; value: number }
-  /** value : ceiling, where it is not the one divided by the other but a median of pairs. */
+  /** value : ceiling, when it is a median of pairs instead of the quotient. */
   ratio?: number
   bar?: string
   met?: boolean
-  /** Left out of the tables as long as its bar is met; the results file has it. */
+  /** Omitted from the tables while its bar is met. The results file contains it. */
   isDetail?: boolean
 }
 
 export const ratioOf = ({ value, ceiling, ratio }: Row): number | undefined =>
   ratio ?? (ceiling && value / ceiling.value)
 
-/** The middle value, or the mean of the two middle ones. NaN of none. */
+/** The median. NaN for no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1
@@ -24,7 +24,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** A row of requests per second that must reach a share of its ceiling, in the same run. */
+/** A row of requests per second that must reach a share of its ceiling in the same run. */
 export function shareRow(
   name: string,
   ours: readonly number[],

@@ -6,7 +6,7 @@ import { describeMachine, machineLine } from './machine.ts'
 import { replaceBetween, tableOf } from './report.ts'
 import type { Row } from './row.ts'
 
-/** In the order of how much they disturb what follows. */
+/** Ordered by how much they disturb the following groups. */
 const groups: Record<string, () => Promise<Row[]>> = {
   sanitizer: async () => (await import('./sanitizer.ts')).run(),
   scanner: async () => (await import('./scanner.ts')).run(),
@@ -67,7 +67,7 @@ for (const name of names) {
     measured[name] = rows
     console.log(`${tableOf(rows)}\n(${((performance.now() - started) / 1000).toFixed(0)} s)`)
   } catch (error) {
-    // One group's failure must not cost the others' numbers.
+    // A failed group must not lose the results of the others.
     failed.push(name)
     console.error(error)
   }

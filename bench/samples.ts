@@ -4,7 +4,7 @@ import { sampleFolder } from '#bin/demo/sample-folder.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { trace } from './trace.ts'
 
-/** Units to measure with, without ids: a real agent's traces where there are some, else the one of ours. */
+/** Units to measure with, without ids: real traces if available, otherwise the built-in one. */
 export function sampleUnits(): { units: Record<string, unknown>[]; what: string } {
   try {
     const lines = readFileSync(join(sampleFolder, 'traces.jsonl'), 'utf8').trim().split('\n')

@@ -9,9 +9,9 @@ type Kind = 'markdown' | 'plain'
 const KIB = 1024
 const SMALL = 256 * KIB
 const SIZES = [SMALL, 2 * SMALL, 4 * SMALL]
-/** Four times the size takes four times as long when the work is linear, sixteen times when it is quadratic. */
+/** A fourfold size takes four times as long for linear work, and sixteen times for quadratic work. */
 const LIMIT = 6
-/** What a mebibyte may cost at most. */
+/** Maximum milliseconds per mebibyte. */
 const MOST_MILLISECONDS = 300
 
 const ASCII = `The build failed because the lock file named another version than the manifest does. Compare both, then run the
@@ -35,7 +35,7 @@ const runs = (size: number) => {
   return text
 }
 
-/** Inputs built to make a careless sanitizer slow. */
+/** Inputs that make a careless sanitizer slow. */
 const WORST: { name: string; make: (size: number) => string }[] = [
   { name: '<<<<', make: (size) => repeat('<', size) },
   { name: '<!--', make: (size) => repeat('<!--', size) },
@@ -87,7 +87,7 @@ const WORST: { name: string; make: (size: number) => string }[] = [
 
 setFlagsFromString('--expose-gc')
 const gc: unknown = runInNewContext('gc')
-/** Garbage of the measurement before would be charged to the next one. */
+/** Collects garbage, so that it is not charged to the next measurement. */
 const collect = () => {
   if (typeof gc === 'function') gc()
 }
@@ -134,12 +134,13 @@ function worst(name: string, make: (size: number) => string, kind: Kind): Row[] 
       best.set(size, Math.min(best.get(size) ?? Number.POSITIVE_INFINITY, milliseconds(text, kind)))
     }
   }
-  // Under 4 ms the clock and the collector weigh more than the work.
+  // Below 4 ms, clock resolution and garbage collection dominate.
   const growth = (from: number) => Math.max(best.get(4 * from) ?? 0, 4) / Math.max(best.get(from) ?? 0, 4)
 
-  // Noise only ever adds time, so a measurement that looks bad is repeated and the best one counts.
+  // Noise only adds time, so a bad measurement is repeated and the best one counts.
   for (let attempt = 0; attempt < 3 || (attempt < 8 && growth(SMALL) > LIMIT); attempt += 1) measure(...SIZES)
-  // Where the garbage of a call outgrows the young generation there is one step; what is quadratic stays so beyond it.
+  // When a call's garbage outgrows the young generation, time increases once. Quadratic work stays quadratic beyond
+  // that size.
   const from = growth(SMALL) > LIMIT ? 4 * SMALL : SMALL
   if (from > SMALL) for (let attempt = 0; attempt < 3; attempt += 1) measure(from, 4 * from)
 
@@ -162,7 +163,7 @@ function worst(name: string, make: (size: number) => string, kind: Kind): Row[] 
   ]
 }
 
-/** The slowest of the worst inputs and the one that grows fastest. */
+/** The slowest of the worst inputs and the one with the fastest growth. */
 function extremes(rows: Row[]): Row[] {
   const most = (part: string) =>
     rows.filter(({ name }) => name.includes(part)).toSorted((one, other) => other.value - one.value)[0]
@@ -180,7 +181,7 @@ function extremes(rows: Row[]): Row[] {
   ]
 }
 
-/** Measures ordinary text at 10 KB and every worst input at three sizes, each twice as large as the one before. */
+/** Measures ordinary text at 10 KB, and every worst input at three sizes, each twice the previous one. */
 export async function run(): Promise<Row[]> {
   const kinds: Kind[] = ['plain', 'markdown']
   const details = WORST.flatMap(({ name, make }) => kinds.flatMap((kind) => worst(name, make, kind)))

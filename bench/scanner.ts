@@ -19,7 +19,7 @@ const seconds = (work: () => unknown): number => {
   return (user + system) / 1e6
 }
 
-/** Bytes of UTF-8 in a second of one core's own time, beside one pass of the plainest expression over the same text. */
+/** UTF-8 bytes per second of processor time of one core, compared with one pass of a simple regular expression. */
 function throughput(name: string, unit: string, bar?: number, work: (text: string) => unknown = scan): Row {
   const text = unit.repeat(Math.ceil((4 * MIB) / unit.length))
   const megabytes = Buffer.byteLength(text) / 1e6
@@ -37,18 +37,18 @@ function throughput(name: string, unit: string, bar?: number, work: (text: strin
   }
 }
 
-/** What a mebibyte may cost at most. */
+/** Maximum milliseconds per mebibyte. */
 const mostMilliseconds = 300
 
 function worst({ name, make }: (typeof worstScans)[number]): Row[] {
   const [short, long] = [make(MIB / 4), make(MIB)]
   const milliseconds = (text: string) => seconds(() => scan(text, { strategy: true })) * 1000
   let [small, large, growth] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-  // Noise only ever adds time: a measurement that looks bad is repeated, and the least counts.
+  // Noise only adds time: a bad measurement is repeated, and the minimum counts.
   for (let attempt = 0; attempt < 2 || (attempt < 8 && growth > 6); attempt += 1) {
     small = Math.min(small, milliseconds(short))
     large = Math.min(large, milliseconds(long))
-    // Under 10 ms the collector weighs more than the work.
+    // Below 10 ms, garbage collection dominates.
     growth = Math.max(large, 10) / Math.max(small, 10)
   }
   return [
@@ -64,7 +64,7 @@ function worst({ name, make }: (typeof worstScans)[number]): Row[] {
   ]
 }
 
-/** Ordinary text, text with something to find, and 1 MiB of what makes each recogniser work most. */
+/** Ordinary text, text with findings, and 1 MiB of the worst input of each recogniser. */
 export async function run(): Promise<Row[]> {
   const details = worstScans.flatMap(worst)
   const most = (part: string) =>

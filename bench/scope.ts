@@ -1,14 +1,14 @@
 const scopes = new Set<AsyncDisposableStack>()
 let ending: Promise<never> | undefined
 
-/** Does the work with a stack for what it starts: all of it is ended, last first, however the work or the process ends. */
+/** Runs the work with a stack of resources. All are disposed in reverse order, however the work or the process ends. */
 export async function withScope<T>(work: (scope: AsyncDisposableStack) => Promise<T>): Promise<T> {
   const scope = new AsyncDisposableStack()
   scopes.add(scope)
   try {
     return await work(scope)
   } finally {
-    await (ending ?? scope.disposeAsync()) // whoever ends the process ends the scopes first, and nothing goes on meanwhile
+    await (ending ?? scope.disposeAsync()) // when the process is ending, all scopes are disposed first, and nothing continues meanwhile
     scopes.delete(scope)
   }
 }

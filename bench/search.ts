@@ -16,7 +16,7 @@ const [FEW, MANY] = [10_000, 100_000]
 const ROUNDS = 40
 const CONNECTIONS = 8
 const EACH = 25
-/** How many of the labelled queries must have a best match among the first three. */
+/** How many labelled queries must have a best match among the first three results. */
 const FIRST = 3
 
 const asked = [
@@ -43,7 +43,7 @@ interface Registry {
   pool: pg.Pool
 }
 
-/** Searches through the front among 10,000 and 100,000 units, and the questions of people among them. */
+/** Searches through the API server with 10,000 and 100,000 units, and labelled queries. */
 export const run = (): Promise<Row[]> => withScope(measure)
 
 async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
@@ -54,7 +54,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
     await withConnection(installation.ownerUrl, (owner) => seedCorpus(owner, units))
     const front = await startFront(scope, installation.env)
     const agent = await registerAgent(front.url, installation)
-    // Within an organisation that has units of its own.
+    // In an organization with its own units.
     await withConnection(installation.ownerUrl, (owner) =>
       owner.query('UPDATE agents SET organisation_id = $2 WHERE id = $1', [agent.id, corpusOrganisation(1)]),
     )
@@ -123,7 +123,7 @@ async function crowd(registry: Registry, parameters: Record<string, string>): Pr
   return taken
 }
 
-/** What bounds it: some rows that match, in any order, without rank, count, snippet, page, HTTP or audit. */
+/** The lower bound: matching rows in any order, without rank, count, snippet, page, HTTP or audit. */
 async function plainly(pool: pg.Pool, word: string, seen: readonly string[]): Promise<number> {
   const started = performance.now()
   await pool.query('SELECT id, document FROM units WHERE search @@ $1::tsquery AND scope = ANY($2::text[]) LIMIT 20', [
@@ -137,7 +137,7 @@ const Page = z.object({ data: z.array(z.object({ id: z.string() })) })
 
 const Stored = z.object({ data: z.object({ id: z.string() }) })
 
-/** Real traces hidden among the corpus, looked for as a person would. Nothing where there are no samples. */
+/** Searches for real traces hidden in the corpus with labelled queries. Undefined without samples. */
 async function questions(registry: Registry): Promise<Row | undefined> {
   const { units, what } = sampleUnits()
   if (units.length === 1) {

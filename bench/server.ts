@@ -15,11 +15,11 @@ export interface Server {
   pid: number
 }
 export interface ServerOptions {
-  /** What Node runs; `port` is a free one. */
+  /** Arguments for Node. `port` is a free one. */
   command(port: number): string[]
-  /** All of its environment beside PATH and HOME: settings of the person's own would distort what is measured. */
+  /** Its environment, in addition to PATH and HOME. The user's own settings would distort the measurement. */
   env: Record<string, string>
-  /** Answers with 2xx once it serves. */
+  /** Answers with 2xx when the server is ready. */
   readyPath: string
 }
 
@@ -32,7 +32,7 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Resolves when `url` answers 2xx; throws after a minute, or when `hasEnded` says that nobody will. */
+/** Resolves when `url` answers 2xx. @throws after a minute, or when `hasEnded` returns true */
 export async function answers(url: string, hasEnded: () => boolean, patience = PATIENCE): Promise<void> {
   const giveUp = performance.now() + patience
   for (;;) {
@@ -46,7 +46,7 @@ export async function answers(url: string, hasEnded: () => boolean, patience = P
   }
 }
 
-/** A server in a process of its own, in production mode, on 127.0.0.1; stopped with the scope. */
+/** A production server in its own process on 127.0.0.1. Stopped with the scope. */
 export async function startServer(scope: AsyncDisposableStack, options: ServerOptions): Promise<Server> {
   const port = await freePort()
   const { PATH = '', HOME = '' } = process.env
@@ -68,7 +68,7 @@ export async function startServer(scope: AsyncDisposableStack, options: ServerOp
   return { url, pid: child.pid ?? 0 }
 }
 
-/** Ours as in production: the front answers the API, in the process that also holds Next. */
+/** The production server: the API server in the process that also runs Next. */
 export const startFront = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
   startServer(scope, { command: () => [...nodeFlags, 'bin/server.ts'], env, readyPath: '/ready' })
 
@@ -78,7 +78,7 @@ const next = 'node_modules/next/dist/bin/next'
 export const startNext = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
   startServer(scope, { command: (port) => serve('.', port), env, readyPath: '/ready' })
 
-/** What Next costs here when a route does nothing at all. */
+/** The cost of Next for an empty route. */
 export async function startCeiling(scope: AsyncDisposableStack): Promise<{ server: Server; target: Target }> {
   const command = (port: number) => serve(ceiling, port)
   const server = await startServer(scope, { command, env: {}, readyPath: '/empty' })
@@ -96,13 +96,13 @@ const serve = (folder: string, port: number) => [
 
 const production = { NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' } as const
 
-/** The pages and the generated client, where the sources changed since they were last made. */
+/** Builds the pages and the generated client when their sources have changed. */
 export const buildPages = (): Promise<void> =>
   buildChanged({ ...process.env, ...production }, new AbortController().signal, () =>
     console.log('Building the pages …'),
   )
 
-/** A copy of this application, below the folder that git ignores, with one more route, which does nothing. */
+/** A copy of this application with one additional empty route, in a folder that git ignores. */
 const ceiling = 'bench/results/ceiling'
 const parts = [
   'app',

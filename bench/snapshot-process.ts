@@ -3,7 +3,7 @@ import { newSnapshotKey, readSnapshot, sealSnapshot } from '#lib/client/sealing/
 import { contentOf } from '#lib/domains/snapshots/content.ts'
 import { fileObjects } from '#lib/stores/objects/files.ts'
 
-/** Makes and opens snapshots of the state that lies in a folder of objects, one after the other as it is told; its parent looks at its memory. */
+/** Makes and opens snapshots of a state in a folder of objects, on request of the parent, which measures its memory. */
 const objects = fileObjects(process.argv[2] ?? '')
 const key = newSnapshotKey()
 const about = { mediaType: 'application/octet-stream' }

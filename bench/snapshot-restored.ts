@@ -14,7 +14,7 @@ import { growthOf, startApi } from './transfer.ts'
 const most = 128
 const runs = 3
 
-/** What a process occupied at most so far, in MiB; undefined once it has ended. */
+/** The peak memory of a process in MiB. Undefined when it has ended. */
 function peakOf(pid: number): number | undefined {
   try {
     const kibi = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
@@ -24,7 +24,7 @@ function peakOf(pid: number): number | undefined {
   }
 }
 
-/** The real `kp` of an agent, with a home of its own. */
+/** The real `kp` of an agent, with its own home. */
 function commandLine(scope: AsyncDisposableStack, url: string, token: string) {
   const home = mkdtempSync(join(tmpdir(), 'kp-bench-'))
   scope.defer(() => rmSync(home, { recursive: true, force: true }))
@@ -32,7 +32,7 @@ function commandLine(scope: AsyncDisposableStack, url: string, token: string) {
   writeFileSync(passphrases, 'a heron stands in the shallow water\n', { mode: 0o600 })
   const { PATH = '' } = process.env
   const own = { HOME: home, KP_URL: url, KP_TOKEN: token, KP_PASSPHRASE_FILE: passphrases }
-  /** What it answered, and what it occupied at most, in MiB. */
+  /** Its output, and its peak memory in MiB. */
   return async (...args: string[]): Promise<{ answer: unknown; peak: number }> => {
     const child = spawn(process.execPath, [...nodeFlags, 'bin/kp.ts', ...args, '--json'], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -54,8 +54,8 @@ function commandLine(scope: AsyncDisposableStack, url: string, token: string) {
 const Made = z.object({ data: z.object({ id: z.string(), state: z.literal('ready') }) })
 
 /**
- * The whole way in an installation: a server takes the state in, the worker makes the snapshot, `kp` opens it and sends it back, and the
- * server stores it; each process by itself.
+ * The complete path in an installation: a server receives the state, the worker makes the snapshot, `kp` opens it and
+ * sends it back, and the server stores it. Each process is measured separately.
  */
 export async function wholeWay(
   scope: AsyncDisposableStack,
@@ -80,7 +80,7 @@ export async function wholeWay(
   const make = async () => Made.parse((await kp('snapshot', 'create')).answer).data.id
   const restore = (snapshot: string) => kp('snapshot', 'restore', snapshot)
 
-  // Idle is a process that has done such work before.
+  // Idle is measured after the process has done such work once.
   await upload('application/json', [Buffer.from('{"a":1}')])
   await restore(await make())
   const { peak: idle } = await kp('snapshot', 'list')

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024
 const SIZE = 50 * MIB
 const runs = 3
 
-/** 50 MiB of a state: JSON with words and numbers, and what only looks like a key. */
+/** A JSON state of 50 MiB: words, numbers, and lookalikes of keys. */
 function* json(): Generator<Buffer> {
   const record = (number: number) =>
     `${JSON.stringify({ step: number, at: 'a day', seen: [number / 7, number], note: 'Spreads widen before the fixing; wait for the second print.', transaction: `0x${number.toString(16).padStart(64, 'a')}`, wallet: { private_key: 'taken out', address: null } })},`
@@ -52,7 +52,7 @@ async function measured(name: string, mediaType: string, state: () => Iterable<B
       if (told !== 'done') throw new Error(`the process ended at "${task}"`)
     }
     const times: Record<'make' | 'open' | 'copy', number[]> = { make: [], open: [], copy: [] }
-    // Idle is a process that has done such work before.
+    // Idle is measured after the process has done such work once.
     await put('state', Readable.from([Buffer.from('{"a":1}')]))
     for (const task of ['make', 'open']) await tell(task)
     await put('state', Readable.from(state()))
@@ -84,7 +84,10 @@ async function measured(name: string, mediaType: string, state: () => Iterable<B
   }
 }
 
-/** A snapshot of 50 MiB of state: JSON that is stripped and scanned, and plain bytes; sealed and opened by one process, and brought back in an installation. */
+/**
+ * A snapshot of 50 MiB of state (JSON that is stripped and scanned, and plain bytes): sealed and opened by one
+ * process, and restored in an installation.
+ */
 export async function run(): Promise<Row[]> {
   return [
     ...(await measured('state as JSON', 'application/json', json)),

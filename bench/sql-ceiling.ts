@@ -10,7 +10,7 @@ import { trace } from './trace.ts'
 const ROUNDS = 5
 const SECONDS = 3
 const WARM_UP = 3
-/** As many as one of our processes opens. */
+/** Pool size of one server process. */
 const POOL = 10
 
 const entry = `INSERT INTO audit_entries (id, at, action, agent_id, resource_type, resource_id, ip, details)`
@@ -27,7 +27,7 @@ const insertUnit = {
     ${entry} SELECT $2, $3, 'create', $4, 'knowledge', id, '127.0.0.1', '{"operation":"contributeUnit"}' FROM unit`,
 }
 
-/** Statements per second of as many askers as the load has connections, through one pool. */
+/** Statements per second, with as many clients as the load has connections, through one pool. */
 async function rate(pool: pg.Pool, query: () => pg.QueryConfig, seconds: number): Promise<number> {
   const started = performance.now()
   const until = started + seconds * 1000
@@ -44,8 +44,9 @@ async function rate(pool: pg.Pool, query: () => pg.QueryConfig, seconds: number)
 }
 
 /**
- * How near the two hot operations, through the front, come to the bare database: one statement that selects the unit, or inserts it,
- * and inserts the audit entry; without HTTP, token, limit, validation or sanitizer. In turns, on one database.
+ * Compares the two hot operations through the API server with the bare database: one statement that selects or inserts
+ * the unit and inserts the audit entry, without HTTP, token, limit, validation or sanitizer. In turns, on one
+ * database.
  */
 export const run = (): Promise<Row[]> => withScope(measureAll)
 

@@ -16,15 +16,15 @@ const AGAIN = 3
 
 interface Start {
   said(): string
-  /** Seconds from the command to what was waited for. */
+  /** Seconds from the command to the event. */
   installed: number | undefined
   built: number | undefined
   ready: number
-  /** To all of its foreground group, as Ctrl-C goes; resolves when `npm start` is gone. */
+  /** Signals the foreground process group, like Ctrl-C. Resolves when `npm start` has ended. */
   signal(name: 'SIGINT' | 'SIGKILL'): Promise<void>
 }
 
-/** `npm start` as a person types it in a shell, outside any npm script. */
+/** Runs `npm start` as typed in a shell, outside any npm script. */
 async function npmStart(folder: string, env: NodeJS.ProcessEnv, url: string): Promise<Start> {
   const started = performance.now()
   const seconds = () => (performance.now() - started) / 1000
@@ -62,7 +62,7 @@ async function npmStart(folder: string, env: NodeJS.ProcessEnv, url: string): Pr
 
 const OURS = /^(npm_(?!config_(registry|cache|userconfig)$)|INIT_CWD$|NODE(_OPTIONS|_ENV)?$|KP_|DATABASE_|HOST$)/
 
-/** The environment of a person's shell: nothing of the npm script that we run in, and nothing of our own on the PATH. */
+/** The environment of a user's shell: without variables of this npm script, and without this project's folders in PATH. */
 function shellEnvironment(port: number): NodeJS.ProcessEnv {
   const env = { ...process.env }
   for (const name of Object.keys(env)) if (OURS.test(name)) delete env[name]
@@ -81,15 +81,15 @@ const row = (name: string, value: number, least?: number): Row => ({
 })
 
 /**
- * From a clone of the last commit to an answer of GET /ready, and the starts after it. What npm has to download is fetched before, and
- * told apart; so the first start installs from npm's cache.
+ * Time from a clone of the last commit to a response of GET /ready, and of later starts. Downloads by npm are done
+ * before and measured separately, so the first start installs from npm's cache.
  */
 export const run = (): Promise<Row[]> => withScope(measureAll)
 
 async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
   const home = mkdtempSync(join(tmpdir(), 'kp-start-'))
   scope.defer(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
-  chmodSync(home, 0o755) // the embedded server's account has to pass
+  chmodSync(home, 0o755) // the embedded server's account must be able to enter
   const folder = join(home, 'knowledgepulse')
   execFileSync('git', ['clone', '--quiet', process.cwd(), folder])
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder, encoding: 'utf8' }).trim()

@@ -18,9 +18,9 @@ const project = 'prj_0000000000000000everywhere'
 
 export interface Sizes {
   conversations: number
-  /** Messages of the person, each with an episode of its own; somebody else has as many in the same conversations. */
+  /** Messages of the person, each with its own episode. Another person has as many in the same conversations. */
   episodes: number
-  /** Files of these messages; somebody else has as many. */
+  /** Files of these messages. Another person has as many. */
   objects: number
 }
 export const full: Sizes = { conversations: 200, episodes: 20_000, objects: 10_000 }
@@ -166,7 +166,7 @@ async function measureStore(
   }
 }
 
-/** The erasure of a person whose words are in every store, asked for as an admin files it, carried out by a worker; with either graph. */
+/** The erasure of a person with data in every store, filed by an admin and carried out by a worker, with each kind of graph store. */
 export const run = (): Promise<Row[]> => withScope((scope) => measure(scope, full))
 
 export async function measure(scope: AsyncDisposableStack, sizes: Sizes): Promise<Row[]> {

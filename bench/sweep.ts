@@ -21,13 +21,14 @@ const SIZE = 1_000_000
 const QUIET = 20_000
 const LEAST = 0.5
 const MOST = 2
-/** Requests per second while the sweep works. */
+/** Requests per second during the sweep. */
 const READS = 200
 const WRITES = 20
 
 /**
- * Expired units as wide as contributed ones: a document of about 2 KB, its words in the index. Their texts are drawn from a few thousand, so
- * that a million of them are made within minutes; ids and times rise as they do in life. Indexes are built afterwards.
+ * Seeds expired units as wide as contributed ones, with a document of about 2 KB and indexed words. Texts are drawn
+ * from a few thousand, so that a million units take minutes. Ids and times increase as in reality. Indexes are built
+ * afterwards.
  */
 async function seed({ ownerUrl }: Installation, agent: Agent, size: number): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
@@ -60,7 +61,7 @@ async function seed({ ownerUrl }: Installation, agent: Agent, size: number): Pro
   })
 }
 
-/** All of them in one statement, with one audit entry and one deletion entry for each. Seconds. */
+/** Deletes all of them in one statement, with one audit entry and one deletion entry each. Returns seconds. */
 const plainDelete = (url: string, size: number): Promise<number> =>
   withConnection(url, async (owner) => {
     await owner.query('CHECKPOINT')
@@ -80,7 +81,7 @@ const Answer = z.object({
   data: z.object({ id: z.string(), state: z.string(), deleted: z.object({ total: z.number() }) }),
 })
 
-/** A sweep on demand, asked for and awaited as an admin would. Seconds. */
+/** Runs a sweep on demand and waits for it, like an admin. Returns seconds. */
 async function sweep(url: string, token: string, size: number): Promise<number> {
   const started = performance.now()
   const headers = { Authorization: `Bearer ${token}` }
@@ -104,8 +105,8 @@ interface Parts {
 }
 
 /**
- * A sweep of a million expired units through the API, while it answers others at a steady rate, beside one plain DELETE of the same on a copy
- * of the same files, while nothing else works; and what the others notice.
+ * A sweep of a million expired units through the API while it answers other requests at a steady rate, compared with
+ * one plain DELETE of the same units on a copy without other load. Also measures the effect on the other requests.
  */
 export const run = (): Promise<Row[]> =>
   withScope(async (scope) => {

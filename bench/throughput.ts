@@ -16,14 +16,14 @@ interface Contest {
   action: Action
   target: Target
   server: Server
-  /** The share of the empty route's rate that it must reach. */
+  /** The required share of the empty route's rate. */
   least: number
   ours: Round[]
   ceiling: Round[]
 }
 interface Round {
   perSecond: number
-  /** Processor time of one request, in microseconds. */
+  /** Processor time per request, in microseconds. */
   server: number | undefined
   database: number | undefined
 }
@@ -33,7 +33,10 @@ const contest = (name: string, action: Action, target: Target, server: Server, l
   ceiling: [],
 })
 
-/** An answer leaves once its entry is stored, so none may be missing; a request that a round's end cut off may have left one more. */
+/**
+ * A response is sent after its audit entry is stored, so no entry may be missing. A request that was cut off at the
+ * end of a round may add one.
+ */
 async function auditRow({ ownerUrl }: Installation, agentId: string, action: Action, answered: number, loads: number) {
   const { rows } = await withConnection(ownerUrl, (owner) =>
     owner.query<{ stored: number }>(
@@ -55,7 +58,7 @@ async function auditRow({ ownerUrl }: Installation, agentId: string, action: Act
 const rates = (rounds: Round[]) => rounds.map(({ perSecond }) => perSecond)
 const known = (values: (number | undefined)[]) => median(values.filter((value) => value !== undefined))
 
-/** What a request costs its server and the database in processor time, which a busy machine changes less than the rate. */
+/** Processor time per request of the server and the database, which a busy machine affects less than the rate. */
 function costRow({ name, ours, ceiling }: Contest): Row {
   const database = known(ours.map((round) => round.database))
   return {
@@ -67,8 +70,8 @@ function costRow({ name, ours, ceiling }: Contest): Row {
 }
 
 /**
- * How fast the two hot operations are beside an empty Next route, in turns: the route, one of ours, the route, the next of ours.
- * Any answer but the expected one fails the run, so nothing here counts a refusal.
+ * The rate of the two hot operations compared with an empty Next route, in turns. Any unexpected response fails the
+ * run, so no rejections are counted.
  */
 export const run = (): Promise<Row[]> => withScope(measureAll)
 
@@ -87,7 +90,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
     contest('POST /v1/knowledge through the front', 'create', contributeTarget(front.url, agent), front, 1.2),
     contest('POST /v1/knowledge through Next', 'create', contributeTarget(plain.url, agent), plain, 0.35),
   ]
-  const answered = { read: 0, create: 1 } // one unit was stored to be read
+  const answered = { read: 0, create: 1 } // one unit was stored for reading
   const measure = async (target: Target, server: Server, seconds: number, action?: Action): Promise<Round> => {
     const before = [cpuOf(server.pid), cpuOf(cluster.pid)]
     const done = await load(target, seconds)

@@ -1,4 +1,4 @@
-/** A reasoning trace as agents send it, about 2 KB of JSON: what the throughput of a contribution is measured with. */
+/** A reasoning trace as agents send it, about 2 KB of JSON, for the throughput of contributions. */
 export const trace = {
   '@context': 'https://openknowledgepulse.org/schema/v1',
   '@type': 'ReasoningTrace',

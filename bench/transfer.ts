@@ -13,15 +13,15 @@ export const UNITS = 100_000
 export const startApi = (scope: AsyncDisposableStack, { env }: Installation): Promise<Server> =>
   startServer(scope, { command: () => [...nodeFlags, 'bench/api.ts'], env, readyPath: '/ready' })
 
-/** A folder that PostgreSQL writes to as well, gone with the scope. */
+/** A folder that PostgreSQL can write to. Removed with the scope. */
 export async function openFolder(scope: AsyncDisposableStack): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'kp-transfer-'))
-  await chmod(folder, 0o777) // the cluster may run as a user of its own
+  await chmod(folder, 0o777) // the cluster may run under its own account
   scope.defer(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A document of another registry as its export gives it: units of the corpus, of one author. */
+/** Writes an export of another registry: units of the corpus, by one author. */
 export async function writeDocument(file: string, count: number): Promise<void> {
   const out = createWriteStream(file)
   const write = async (text: string) => {
@@ -44,7 +44,7 @@ export async function writeDocument(file: string, count: number): Promise<void> 
 const residentOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN) / 1024
 
-/** What a process occupies at most while the work goes on beyond what it occupied before, in MiB; looked at 50 times a second. */
+/** The memory growth of a process during the work, in MiB, sampled 50 times a second. */
 export async function growthOf<T>(pid: number, work: () => Promise<T>): Promise<{ result: T; growth: number }> {
   const before = residentOf(pid)
   let most = before

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** A step of the build failed; its message is all that the step said. */
+/** A build step failed. The message is the output of the step. */
 export class BuildFailure extends Error {}
 
 type Step = {
-  /** What its result depends on: files and folders, by glob; tests aside. */
+  /** Files and folders that the result depends on, as globs. Tests are excluded. */
   sources: string[]
-  /** Holds the hash of the sources that the result was made from, and lives beside it. */
+  /** The file with the hash of the sources, stored beside the result. */
   stamp: string
   command: string[]
 }
@@ -30,7 +30,7 @@ const BUILD: Step = {
   command: ['node_modules/next/dist/bin/next', 'build'],
 }
 
-/** SHA-256 over the names and contents of everything a step depends on. */
+/** SHA-256 of the names and contents of all sources of a step. */
 function sourcesHash({ sources }: Step): string {
   const hash = createHash('sha256')
   const files = globSync(sources, { exclude: ['**/*.test.ts', '**/*.test.tsx'] }).filter((path) =>
@@ -44,7 +44,7 @@ function sourcesHash({ sources }: Step): string {
 const isDone = ({ stamp }: Step, hash: string) => existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
 
 async function carryOut({ command, stamp }: Step, hash: string, options: SpawnOptions) {
-  rmSync(stamp, { force: true }) // an interrupted build must not pass for the one before
+  rmSync(stamp, { force: true }) // an interrupted build must not look up to date
   const child = spawn(process.execPath, command, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -58,12 +58,12 @@ async function carryOut({ command, stamp }: Step, hash: string, options: SpawnOp
   writeFileSync(stamp, hash)
 }
 
-/** The database client alone: for commands that need no pages. Throws {@link BuildFailure}. */
+/** Builds only the database client, for commands without pages. @throws BuildFailure */
 export const generateChanged = (env: NodeJS.ProcessEnv, signal: AbortSignal) => make([GENERATE], env, signal, () => {})
 
 /**
- * Makes what the sources lead to, where they changed since: the database client, the pages.
- * @param onWork called once if there is anything to do
+ * Builds the database client and the pages when their sources have changed.
+ * @param onWork called once before the first step that runs
  * @throws BuildFailure
  */
 export const buildChanged = (env: NodeJS.ProcessEnv, signal: AbortSignal, onWork: () => void) =>

@@ -6,14 +6,14 @@ export interface Check {
 }
 const local = (file: string, ...args: string[]) => [`node_modules/${file}`, ...args]
 
-/** Has to run before the other checks and all tests. */
+/** Must run before the other checks and all tests. */
 export const generateClient: Check = { name: 'database client', args: ['bin/generate.ts'] }
 
 /** Checks that read the code without running the product. */
 export const checks: readonly Check[] = [
   { name: 'style (Biome)', args: local('@biomejs/biome/bin/biome', 'check', '--error-on-warnings') },
   { name: 'route types (Next)', args: local('next/dist/bin/next', 'typegen') },
-  // One checker: several each resolve the shared types anew, which takes twice the processor time.
+  // One checker: several would each resolve the shared types, which doubles the processor time.
   { name: 'types (tsc)', args: local('typescript/bin/tsc', '--noEmit', '--checkers', '1') },
   {
     name: 'import rules (dependency-cruiser)',
@@ -33,7 +33,7 @@ export const checks: readonly Check[] = [
   { name: 'openapi.json matches the operations', args: ['bin/openapi.ts', '--check'] },
 ]
 
-/** Returns whether the check passed; prints its output only when it failed. */
+/** Returns whether the check passed. Prints its output only when it failed. */
 export async function runCheck({ name, args }: Check): Promise<boolean> {
   const started = performance.now()
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -36,7 +36,7 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** A supervised process that notes its pid, and its orderly end. */
+/** A supervised process that writes its pid, and a line when it finishes in order. */
 const PROGRAM = `
 import { appendFileSync } from 'node:fs'
 import { supervised } from ${JSON.stringify(resolve('bin/supervised.ts'))}
@@ -54,7 +54,7 @@ const start = (program: string) => {
   return child
 }
 
-test('a child that was killed is started again', async () => {
+test('startChild restarts a child that was killed', async () => {
   await start(PROGRAM).ready
   process.kill(Number(noted()[0]), 'SIGKILL')
   await vi.waitUntil(() => noted().length === 2, 120_000)
@@ -62,14 +62,14 @@ test('a child that was killed is started again', async () => {
   expect(givenUp).toEqual([])
 })
 
-test('a stopped child finishes its work and is not started again', async () => {
+test('stop lets a child finish its work, and it is not restarted', async () => {
   const child = start(PROGRAM)
   await child.ready
   await child.stop()
   expect(noted()).toEqual([expect.stringMatching(/^\d+$/), 'finished'])
 })
 
-test('Ctrl-C in the foreground group does not end a supervised child', async () => {
+test('a supervised child ignores Ctrl-C in the foreground group', async () => {
   const child = start(PROGRAM)
   await child.ready
   process.kill(Number(noted()[0]), 'SIGINT')
@@ -77,11 +77,11 @@ test('Ctrl-C in the foreground group does not end a supervised child', async () 
   expect(noted()).toEqual([expect.stringMatching(/^\d+$/), 'finished'])
 })
 
-test('a child that ends before it is ready is a failure, not a loop', async () => {
+test('startChild rejects when a child ends before it is ready', async () => {
   await expect(start('process.exit(3)').ready).rejects.toThrow('The child did not start (status 3)')
 })
 
-test('a supervisor that is killed takes its children with it, in order', async () => {
+test('children finish in order when their supervisor is killed', async () => {
   const file = join(folder, 'child.mjs')
   writeFileSync(file, PROGRAM)
   const supervisor = spawn(
@@ -103,7 +103,7 @@ test('a supervisor that is killed takes its children with it, in order', async (
   expect(noted().at(-1)).toBe('finished')
 })
 
-test('five restarts a minute, with growing pauses, and no more', () => {
+test('restartAllowance allows five restarts a minute with growing pauses', () => {
   let now = 0
   const allowance = restartAllowance(() => now)
   expect(Array.from({ length: 6 }, allowance)).toEqual([200, 400, 800, 1600, 3200, undefined])

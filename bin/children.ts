@@ -1,24 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A process of ours ended before it was ready. */
+/** A child process ended before it was ready. */
 export class ChildFailure extends Error {}
 
 export type ChildOptions = {
-  /** What to call it in messages. */
+  /** The name in messages. */
   name: string
   file: string
   env: NodeJS.ProcessEnv
-  /** It ended more often than it may be restarted. */
+  /** Called when it ended more often than it may be restarted. */
   onGivenUp(message: string): void
 }
 
 export type Child = {
-  /** Settles when it has said `ready`; rejects with one line if it ends before. */
+  /** Resolves when the process has sent `ready`. Rejects with one line if it ends before. */
   ready: Promise<void>
-  /** Asks it to finish, and insists after ten seconds. Safe to repeat. */
+  /** Asks it to finish, and kills it after ten seconds. Safe to repeat. */
   stop(): Promise<void>
-  /** Ends it at once. */
+  /** Kills it immediately. */
   kill(): void
 }
 
@@ -26,7 +26,7 @@ const PATIENCE = 10_000
 const MOST_RESTARTS = 5
 const WITHIN = 60_000
 
-/** Allows five restarts a minute, each after a longer pause. → the pause in ms, undefined when there were too many. */
+/** Allows five restarts a minute with growing pauses. Returns the pause in ms, or undefined when there were too many. */
 export function restartAllowance(now: () => number = () => performance.now()): () => number | undefined {
   let recent: number[] = []
   return () => {
@@ -38,12 +38,12 @@ export function restartAllowance(now: () => number = () => performance.now()): (
 }
 
 /**
- * Half of what Node gives its youngest objects, in MiB: what streams through, exports above all, is garbage at once, and more room for it
- * only makes the process larger.
+ * Semi-space size in MiB, half of Node's default. Streamed data, mainly exports, is short-lived garbage, and a larger
+ * semi-space only increases the memory of the process.
  */
 export const nodeFlags = ['--max-semi-space-size=8'] as const
 
-/** A process of our own with a line to it: it is restarted when it ends by itself, and ends by itself when we are killed. */
+/** Starts a child process with an IPC channel. It is restarted when it ends unexpectedly, and ends when this process is killed. */
 export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child {
   const allowance = restartAllowance()
   let current: ChildProcess | undefined
@@ -57,7 +57,7 @@ export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child 
       })
       current = child
       let isReady = false
-      child.on('error', () => {}) // what could not be spawned or told also exits
+      child.on('error', () => {}) // a process that cannot be spawned or messaged also exits
       child.on('message', (message) => {
         if (message !== 'ready') return
         isReady = true
@@ -88,7 +88,7 @@ export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child 
 
   const hasEnded = () => !current || current.exitCode !== null || current.signalCode !== null
   const ready = launch()
-  ready.catch(() => {}) // whoever waits for it hears of it
+  ready.catch(() => {}) // callers of `ready` handle the rejection
   return {
     ready,
     kill: () => {

@@ -19,7 +19,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'kp-demo-'))
 const secret = 'a secret of thirty-two characters'
 const until = new Date()
 const env = () => readEnv({ DATABASE_URL: database.appUrl, KP_DATA_DIR: dataDir, KP_SECRET: secret })
-// No folder: what a stranger's checkout has is our own.
+// An empty folder, as in a new checkout: the built-in material is used.
 const material = materialIn(dataDir)
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ const counted = async (sql: string): Promise<Record<string, number>> =>
   Object.fromEntries((await app.db.query<{ key: string; n: number }>(undefined, sql)).map(({ key, n }) => [key, n]))
 
 describe('the demo', () => {
-  it('has a person of every role in two organisations, who sign in with the one password', async () => {
+  it('has a person of every role in two organizations, who sign in with the same password', async () => {
     const roles = await counted('SELECT role::text AS key, count(*)::int AS n FROM accounts GROUP BY 1')
     expect(Object.keys(roles).sort()).toEqual(['admin', 'auditor', 'manager', 'person'])
     expect(await app.db.prisma.organisation.count({ where: { accounts: { some: {} } } })).toBe(2)
@@ -45,7 +45,7 @@ describe('the demo', () => {
     expect(await app.accounts.verifyPassword('ada@example.org', told.password)).toBeDefined()
   })
 
-  it('has requests in every state that one rests in, of every kind, by every channel', async () => {
+  it('has requests of every kind and channel in every resting state', async () => {
     const states = await counted('SELECT state AS key, count(*)::int AS n FROM privacy_requests GROUP BY 1')
     expect(Object.keys(states).sort()).toEqual(
       'cancelled completed failed partly_completed received rejected running verifying waiting'.split(' '),
@@ -60,14 +60,14 @@ describe('the demo', () => {
     expect(Object.keys(channels).sort()).toEqual(['api', 'console', 'mail', 'manager'])
   })
 
-  it('has clocks that are well, near, over and paused', async () => {
+  it('has request deadlines of every status', async () => {
     const rows = await app.db.prisma.privacyRequest.findMany({ where: { closedAt: null } })
     expect(new Set(rows.map((row) => dueNow(row, until).tag))).toEqual(
       new Set(['ok', 'near', 'overdue', 'paused', 'stopped']),
     )
   })
 
-  it('has tokens in every state, and the evidence of the one that the limiter revoked', async () => {
+  it('has tokens in every state, and the rejections that revoked one', async () => {
     const tokens = await app.db.prisma.token.findMany()
     expect(new Set(tokens.map((token) => stateOf(token, until)))).toEqual(
       new Set(['active', 'rotated', 'expired', 'revoked']),
@@ -80,7 +80,7 @@ describe('the demo', () => {
     expect(tokens.some(({ expiresAt }) => expiresAt && expiresAt > until && expiresAt < soon)).toBe(true)
   })
 
-  it('has more than 300 units of each type and visibility, skills, votes, reports and what waits for a review', async () => {
+  it('has over 300 units of all types and visibilities, skills, votes, reports and units for review', async () => {
     const types = await counted("SELECT type || ' ' || visibility AS key, count(*)::int AS n FROM units GROUP BY 1")
     expect(Object.values(types).reduce((sum, n) => sum + n, 0)).toBeGreaterThanOrEqual(300)
     expect(new Set(Object.keys(types).flatMap((key) => key.split(' ')))).toEqual(
@@ -93,7 +93,7 @@ describe('the demo', () => {
     for (const [what, n] of Object.entries(rest)) expect(n, what).toBeGreaterThan(0)
   })
 
-  it('has erased for good, with receipts that verify; under a hold, and after one ended', async () => {
+  it('has erasures with valid receipts, and active, released and expired legal holds', async () => {
     const keys = await app.signer.keys()
     const receipts = await app.db.prisma.erasure.findMany({ where: { state: 'signed' } })
     expect(receipts.length).toBeGreaterThanOrEqual(6)
@@ -105,7 +105,7 @@ describe('the demo', () => {
     expect(Object.keys(holds).sort()).toEqual(['active', 'ended', 'released'])
   })
 
-  it('has sixty days of history: audit entries, sweeps that took something, letters of the last week', async () => {
+  it('has sixty days of audit entries, sweeps with deletions, and emails of the last week', async () => {
     const days = await app.db.query<{ n: number }>(
       undefined,
       'SELECT count(DISTINCT at::date)::int AS n FROM audit_entries',
@@ -123,7 +123,7 @@ describe('the demo', () => {
     expect(letters.filter((name) => name.slice(0, 10) < weekAgo.slice(0, 10))).toEqual([])
   })
 
-  it('leaves something for the worker of the next start, and nothing that it cannot do', async () => {
+  it('leaves jobs for the next worker, all with a known name', async () => {
     const waiting = await counted(
       'SELECT task_identifier AS key, count(*)::int AS n FROM graphile_worker.jobs WHERE attempts < max_attempts GROUP BY 1',
     )
@@ -131,13 +131,13 @@ describe('the demo', () => {
     for (const name of Object.keys(waiting)) expect(app.jobs.map((job) => job.name)).toContain(name)
   })
 
-  it('refuses an installation that is in use, and changes nothing in it', async () => {
+  it('rejects an installation in use and changes nothing', async () => {
     const before = await app.db.prisma.account.count()
     await expect(tellStory({ env: env(), material, until })).rejects.toThrow(NotEmpty)
     expect(await app.db.prisma.account.count()).toBe(before)
   })
 
-  it('says so in one line at the command line', () => {
+  it('prints the rejection as one line on the command line', () => {
     const asked = spawnSync(process.execPath, [join(import.meta.dirname, 'demo.ts')], {
       encoding: 'utf8',
       env: {

@@ -7,10 +7,10 @@ import { BuildFailure, generateChanged } from './build.ts'
 import { materialIn } from './demo/material.ts'
 import { sampleFolder } from './demo/sample-folder.ts'
 
-/** Something the operator can put right, in one line. */
+/** An error that the operator can correct, in one line. */
 class Refusal extends Error {}
 
-/** What a crash would lose of a demo is lost gladly: nobody waits for the disk at each of some ten thousand commits. */
+/** Turns off synchronous commits: a crash may lose demo data, and waiting for the disk at some ten thousand commits would take long. */
 const hurried = (url: string): string => {
   const hurry = new URL(url)
   hurry.searchParams.set('options', '-c synchronous_commit=off')
@@ -39,7 +39,7 @@ async function demo(): Promise<void> {
   const until = new Date()
   const material = materialIn(values.data === undefined ? sampleFolder : resolve(values.data))
   await generateChanged(process.env, AbortSignal.timeout(120_000))
-  // What knows the database client can be loaded from here on.
+  // The generated database client exists from here on, so modules that import it can be loaded.
   const { openInstallation } = await import('#lib/stores/postgres/installation.ts')
   const { othersConnected } = await import('./demo/emptiness.ts')
   const installation = await openInstallation(env)

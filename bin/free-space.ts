@@ -1,7 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** PostgreSQL writes its log in files of 16 MiB, and stops with a PANIC where it cannot make the next ones. In bytes. */
+/** In bytes. PostgreSQL writes its log in files of 16 MiB, and panics when it cannot create the next ones. */
 const leastFree = 64 * 1024 * 1024
 
 const freeOf = (folder: string): number => {
@@ -11,7 +11,7 @@ const freeOf = (folder: string): number => {
   return bavail * bsize
 }
 
-/** Why the embedded database cannot start in this folder; undefined when there is enough space. */
+/** Why the embedded database cannot start in this folder. Undefined when there is enough space. */
 export function tooLittleSpace(folder: string, free = freeOf(folder)): string | undefined {
   if (free >= leastFree) return undefined
   const [left, needed] = [free, leastFree].map((bytes) => `${Math.floor(bytes / 1024 / 1024)} MiB`)

@@ -44,7 +44,7 @@ await main({
     process.exitCode = code
   },
   onTermination(cleanUp) {
-    // Without a listener, a signal ends the process as signals do.
+    // Without a listener, a signal ends the process in the default way.
     if (cleanUps.size === 0) process.once('SIGINT', end).once('SIGTERM', end)
     cleanUps.add(cleanUp)
     return () => {

@@ -13,7 +13,7 @@ npm run migrate -- --name add_x  writes what prisma/schema has and prisma/migrat
                         --empty  an empty one instead, for SQL that Prisma's schema cannot express
 npm run migrate -- --check       exits 1 and shows the difference if the two disagree`
 
-/** The SQL from prisma/migrations to prisma/schema, worked out on a database of its own. */
+/** The SQL from prisma/migrations to prisma/schema, computed on a temporary database. */
 async function difference(): Promise<string | undefined> {
   const cluster = await startTemporary()
   try {

@@ -2,7 +2,7 @@ import './runtime.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { app } from '#lib/app-instance.ts'
 
-// The committed document shows in a diff what a change does to the API.
+// The committed document shows API changes in a diff.
 const text = `${JSON.stringify(app.openApi(), null, 2)}\n`
 if (process.argv.includes('--check')) {
   if (readFileSync('openapi.json', 'utf8') !== text) {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-// Imported first, for its effect: started by hand under an older Node, the process is replaced by the one that we bring along.
+// Imported first for its side effect: under an older Node, the process is replaced by the bundled Node.
 const LEAST_MAJOR = 24
 
 if (Number.parseInt(process.versions.node, 10) < LEAST_MAJOR) {

@@ -9,7 +9,7 @@ import { supervised } from './supervised.ts'
 
 const env = readEnv()
 
-/** Serves the API and the pages on HOST:PORT until told to stop; requests under way are finished. */
+/** Serves the API and the pages on HOST:PORT until it is stopped. Finishes running requests. */
 async function serve(): Promise<void> {
   process.env.NEXTAUTH_URL = publicUrl(env)
   const { app } = await import('#lib/app-instance.ts')
@@ -18,7 +18,7 @@ async function serve(): Promise<void> {
   const handlePage = pages.getRequestHandler()
   const front = createFront(app, (request, response) => handlePage(request, response))
   const server = createListener(front)
-  // In memory, so that receipts can be verified while the database is down.
+  // Loads the keys into memory, so that receipts can be verified while the database is down.
   app.signer.keys().catch(() => {})
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(env.PORT, env.HOST, listening))
   const monitored = env.KP_METRICS_LISTEN === undefined ? undefined : metricsListener(app)
@@ -37,7 +37,7 @@ async function serve(): Promise<void> {
   })
 }
 
-/** Several processes on one port; one that dies is replaced. */
+/** Runs several processes on one port, and replaces a process that dies. */
 async function lead(count: number): Promise<void> {
   let isEnding = false
   let early = 0
@@ -52,7 +52,7 @@ async function lead(count: number): Promise<void> {
       })
       worker.once('exit', () => {
         if (isEnding) return
-        // One that cannot even start will not start the next time either.
+        // A process that cannot start will not start the next time either.
         if (!isReady && ++early === 5) {
           console.error('The server processes end before they are ready; what they said stands above.')
           process.exit(1)

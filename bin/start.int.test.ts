@@ -11,7 +11,7 @@ import { takeOwnerLock } from '#lib/stores/postgres/owner-lock.ts'
 const supervisor = [join(import.meta.dirname, 'start.ts')]
 const kpStart = [join(import.meta.dirname, 'kp.ts'), 'start']
 
-/** What a start says that is refused before it builds or opens anything. */
+/** The output of a start that is rejected before it builds or opens anything. */
 async function refusedStart(env: Record<string, string>, command = supervisor, cwd = process.cwd()) {
   const settings = { ...process.env, KP_DATA_DIR: `${tmpdir()}/kp-never-made`, ...env }
   const child = spawn(process.execPath, command, { cwd, env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -29,13 +29,13 @@ async function said(child: ChildProcessByStdio<null, Readable, Readable>) {
   return { status, lines: text.trim().split('\n') }
 }
 
-test('a bad variable is named in one line', async () => {
+test('start names an invalid variable in one line', async () => {
   const { status, lines } = await refusedStart({ PORT: '99999' })
   expect(status).toBe(1)
   expect(lines).toEqual([expect.stringContaining('PORT')])
 })
 
-test('a place outside the EU is named in one line, before anything is opened', async () => {
+test('start names a store outside the EU in one line before it opens anything', async () => {
   const eu = { KP_RESIDENCY: 'eu', DATABASE_URL: '', KP_REDIS_URL: '', KP_REGIONS: 'files=de@own' }
   const refused = async (more: Record<string, string>) => {
     const { status, lines } = await refusedStart({ ...eu, HOST: '192.0.2.1', PORT: '3000', ...more })
@@ -48,11 +48,11 @@ test('a place outside the EU is named in one line, before anything is opened', a
   expect(await refused({ KP_GRAPH_URL: 'bolt://neo4j:a-secret@graph.example:7687' })).toEqual([
     expect.stringMatching(/^KP_RESIDENCY: eu cannot be kept: nobody has said where graph is; state it in KP_REGIONS/),
   ])
-  // Where all of it is inside, it goes on to the next thing that cannot be.
+  // With all stores in the EU, the next invalid setting is reported.
   expect(await refused({})).toEqual([expect.stringMatching(/^HOST: 192\.0\.2\.1 is not an address/)])
 })
 
-test('a port in use is named in one line, with the command that avoids it', async () => {
+test('start names a port in use in one line, with the command that avoids it', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const address = other.address()
@@ -63,10 +63,10 @@ test('a port in use is named in one line, with the command that avoids it', asyn
   expect(lines).toEqual([expect.stringMatching(new RegExp(`^Port ${port} .* in use.*PORT=${port + 1} npm start$`))])
 })
 
-test('a second start beside a first one names the first, before it complains about the port', async () => {
+test('a second start names the first one, before it reports the port', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kp-second-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  chmodSync(folder, 0o755) // where the database's own user may not enter, its files would be elsewhere
+  chmodSync(folder, 0o755) // otherwise the database's user could not enter, and its files would be stored elsewhere
   for (const name of ['pgdata', 'run']) mkdirSync(join(folder, name))
   writeFileSync(join(folder, 'pgdata/PG_VERSION'), '18\n')
   const lock = await takeOwnerLock(join(folder, 'run'))
@@ -81,14 +81,14 @@ test('a second start beside a first one names the first, before it complains abo
   expect(lines).toEqual([expect.stringMatching(`^KnowledgePulse is already running here \\(process ${process.pid}\\)`)])
 })
 
-test('an address that is not this machine’s is named in one line', async () => {
+test('start names an address of another machine in one line', async () => {
   const { status, lines } = await refusedStart({ HOST: '192.0.2.1', PORT: '3000' }) // TEST-NET-1 (RFC 5737)
   expect(status).toBe(1)
   expect(lines).toEqual([expect.stringContaining('HOST: 192.0.2.1')])
 })
 
 describe('kp start', () => {
-  test('is that start, from whatever folder: what it refuses, what it says, and its exit code', async () => {
+  test('gives the same errors and exit code as npm start, from any folder', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'kp-elsewhere-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const { status, lines } = await refusedStart({ HOST: '192.0.2.1', PORT: '3000' }, kpStart, folder)
@@ -96,7 +96,7 @@ describe('kp start', () => {
     expect(lines).toEqual([expect.stringContaining('HOST: 192.0.2.1')])
   })
 
-  // Whether a process listens to a signal can be seen under Linux alone.
+  // Signal handlers can only be observed on Linux.
   test.runIf(process.platform === 'linux')('stops in order on SIGTERM', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -107,7 +107,7 @@ describe('kp start', () => {
     const env = { ...process.env, KP_DATA_DIR: `${tmpdir()}/kp-never-made`, HOST: '127.0.0.1', PORT }
     const child = spawn(process.execPath, kpStart, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     const told = said(child)
-    // Node itself listens to SIGTERM from its start; to SIGHUP the supervisor does, last of all.
+    // Node handles SIGTERM from its start. The supervisor installs its SIGHUP handler last.
     const listens = () => {
       const caught = /^SigCgt:\s*([\da-f]+)$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? '0'
       return (BigInt(`0x${caught}`) & (1n << BigInt(constants.signals.SIGHUP - 1))) !== 0n

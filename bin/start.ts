@@ -11,7 +11,7 @@ import { BuildFailure, buildChanged } from './build.ts'
 import { type Child, ChildFailure, restartAllowance, startChild } from './children.ts'
 import { tooLittleSpace } from './free-space.ts'
 
-/** Something the operator can put right, in one line. */
+/** An error that the operator can correct, in one line. */
 class Refusal extends Error {}
 
 const PRODUCTION = { NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' } as const
@@ -21,7 +21,7 @@ let children: Child[] = []
 let installation: Promise<Installation> | undefined
 let stopping: Promise<void> | undefined
 
-/** Ends what was started, in order: the server first, so that nothing new comes in; the database last. */
+/** Stops everything in order: the server first, so that no new requests arrive, and the database last. */
 async function stopAll() {
   aborted.abort()
   for (const child of children) await child.stop()
@@ -42,7 +42,7 @@ function stop(status: number) {
   )
 }
 
-/** The first signal drains; another one ends the processes at once (the database still in order). */
+/** The first signal finishes running work. A second one kills the processes; the database still stops in order. */
 function onSignal() {
   if (!stopping) console.log('\nStopping …')
   else for (const child of children) child.kill()
@@ -54,11 +54,11 @@ const fail = (message: string) => {
   stop(1)
 }
 
-/** The pid of the KnowledgePulse that runs on the embedded database of this data directory. */
+/** The pid of the KnowledgePulse that uses the embedded database of this data directory. */
 const running = async ({ DATABASE_URL, DATABASE_MIGRATION_URL, KP_DATA_DIR }: Env) =>
   DATABASE_URL || DATABASE_MIGRATION_URL ? undefined : (await findEmbedded(KP_DATA_DIR)).ownerPid
 
-/** Free now? Asked again for two seconds, for the processes of a killed start take a moment to leave. */
+/** Waits up to two seconds for the port, because processes of a killed start take a moment to exit. */
 async function checkPort(env: Env) {
   const { HOST, PORT } = env
   const patience = performance.now() + 2000
@@ -86,7 +86,7 @@ async function checkPort(env: Env) {
   }
 }
 
-/** The database server ends only if it crashes or is killed; its clients reconnect to the same address. */
+/** Restarts the database server, which ends only if it crashes or is killed. Its clients reconnect to the same address. */
 async function keepDatabase(opened: Installation, env: Env) {
   const allowance = restartAllowance()
   while (opened.embedded) {
@@ -108,8 +108,8 @@ function startChildren(
   { appUrl, embedded }: Installation,
   { KP_ROLE: role, KP_LIMITS, KP_REDIS_URL, KP_WEB_PROCESSES }: Env,
 ): Child[] {
-  const { DATABASE_MIGRATION_URL: _, ...inherited } = process.env // the owner's rights stay here
-  // One server process on a database of its own is alone, so its limits need no shared store.
+  const { DATABASE_MIGRATION_URL: _, ...inherited } = process.env // only this process gets the owner's rights
+  // A single server process with its own database needs no shared store for its limits.
   const isAlone = embedded !== undefined && KP_WEB_PROCESSES === 1 && KP_REDIS_URL === undefined
   const limits = KP_LIMITS === 'auto' && isAlone ? 'memory' : KP_LIMITS
   const env = { ...inherited, ...PRODUCTION, DATABASE_URL: appUrl, KP_LIMITS: limits }
@@ -120,7 +120,7 @@ function startChildren(
   ]
 }
 
-/** After a restore, erases again what the ledger says was erased, before anything is served. What is still missing then needs the operator. */
+/** After a restore, repeats the erasures of the ledger before anything is served. The operator must resolve the remaining ones. */
 async function caughtUp({ appUrl }: Installation, env: Env) {
   const { createApp } = await import('#lib/app.ts')
   const app = createApp({ env: { ...env, DATABASE_URL: appUrl }, replaysByItself: env.KP_ROLE === 'all' })
@@ -139,7 +139,7 @@ async function start() {
   const full = env.DATABASE_URL || env.DATABASE_MIGRATION_URL ? undefined : tooLittleSpace(env.KP_DATA_DIR)
   if (full !== undefined) throw new Refusal(full)
   installation = openInstallation(env)
-  installation.catch(() => {}) // heard of below, after the build or before
+  installation.catch(() => {}) // a rejection is handled where it is awaited below
   const buildEnv = { ...process.env, ...PRODUCTION }
   const built = buildChanged(buildEnv, aborted.signal, () => console.log('Building (once after each change) …'))
   const [opened] = await Promise.all([installation, built])
@@ -162,7 +162,7 @@ async function start() {
   console.log([`KnowledgePulse is ready ${where} (Ctrl-C stops it)`, ...news].join('\n'))
 }
 
-/** One line for what the operator can put right; everything else is a defect of ours and shown in full. */
+/** One line for an error that the operator can correct. Everything else is a defect, and printed in full. */
 function explain(error: unknown): string {
   const isPlain = [Refusal, ChildFailure, DatabaseFault, BadVariable].some((kind) => error instanceof kind)
   if (isPlain && error instanceof Error) return error.message

@@ -1,9 +1,9 @@
 const PATIENCE = 10_000
 
 /**
- * Tells the supervisor that this process is ready, and from then on ends it when asked: `stop` lets running work finish.
- * Ctrl-C reaches the whole foreground group, so under a supervisor only its SIGTERM counts; a supervisor that is lost, however it
- * died, ends us too. Without one (started by hand) Ctrl-C counts.
+ * Tells the supervisor that this process is ready, and ends it on request: `stop` finishes running work. Ctrl-C
+ * reaches the whole foreground group, so under a supervisor only SIGTERM counts; losing the supervisor also ends this
+ * process. Without a supervisor, Ctrl-C counts.
  */
 export function supervised(stop: () => Promise<void>) {
   const isSupervised = process.send !== undefined
@@ -11,7 +11,7 @@ export function supervised(stop: () => Promise<void>) {
   const end = () => {
     if (isEnding) return
     isEnding = true
-    setTimeout(() => process.exit(1), PATIENCE).unref() // with the supervisor gone nobody else would insist
+    setTimeout(() => process.exit(1), PATIENCE).unref() // without the supervisor, no other process would end this one
     stop().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -25,6 +25,6 @@ export function supervised(stop: () => Promise<void>) {
   })
   process.on('SIGTERM', end).on('disconnect', end)
   if (isSupervised && !process.connected)
-    end() // lost while we were starting
+    end() // the supervisor was lost during the start
   else process.send?.('ready')
 }

@@ -14,7 +14,7 @@ const temporary = temporaryFolder()
 const reports = join(temporary, 'reports')
 mkdirSync(reports)
 const sampleReport = join(reports, 'samples.jsonl')
-/** The same code has the same samples everywhere, and each change of it has others. */
+/** The seed depends only on the code: the same code gets the same samples everywhere. */
 function seedOfCode(): number {
   const { stdout } = spawnSync('git', ['rev-parse', 'HEAD:lib'], { encoding: 'utf8' })
   const seed = Number.parseInt(stdout?.slice(0, 7) ?? '', 16)
@@ -33,7 +33,7 @@ const env = {
   NODE_COMPILE_CACHE: join(reports, 'compiled'),
 }
 
-/** Runs Node; resolves to its exit code and, unless `isShown`, its output. */
+/** Runs Node. Resolves to its exit code and, unless `isShown`, its output. */
 const run = (
   args: string[],
   { isShown = true, more = {} }: { isShown?: boolean; more?: Record<string, string> } = {},
@@ -66,7 +66,7 @@ function count(name: string, status: number | null, report: Counts | undefined):
   total.passed += report?.passed ?? 0
   total.skipped += report?.skipped ?? 0
   total.failed += report?.failed ?? 0
-  // A run that crashed, or failed in a hook, names no failed test but has failed.
+  // A run that crashed, or failed in a hook, reports no failed test but has failed.
   if (status !== 0 && (report?.failed ?? 0) === 0) total.failed += 1
   summary.push(
     `${name}: ${report ? `${report.passed} passed, ${report.failed} failed, ${report.skipped} skipped` : 'wrote no report'}`,

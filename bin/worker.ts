@@ -10,7 +10,7 @@ const env = readEnv()
 const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
 const runner = await runJobsAfterReplay((jobs) => runJobs(app.db, app.gate, jobs), app.jobs, app.restored)
 supervised(async () => {
-  await app.retention.stop() // after the batch under way; a job that may take minutes would outlast our patience
+  await app.retention.stop() // after the current batch; a job of several minutes would exceed the supervisor's timeout
   await runner.stop()
   await app.close()
 })

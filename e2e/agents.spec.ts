@@ -18,10 +18,10 @@ const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 const line = commandLine(origin)
 test.afterAll(() => line.close())
 
-/** The browser says nothing but that a request was refused. */
+/** Console messages other than rejected requests. */
 const unexpected = (complaints: readonly string[]) => complaints.filter((text) => !/status of 4\d\d/.test(text))
 
-test('an agent’s life: what the command line sealed is read in the browser, shared, recalled, kept in a snapshot; then it ends', async ({
+test('an owner reads an entry that kp sealed, shares and recalls it, makes a snapshot and retires the agent', async ({
   browser,
 }) => {
   test.setTimeout(300_000)
@@ -29,7 +29,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
   const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
   const page = await context.newPage()
   const complaints = complaintsOf(page)
-  /** All that the browser sent. */
+  /** All requests of the browser. */
   const sent: string[] = []
   page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
   const api = await asking(session)
@@ -72,7 +72,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     )
   })
 
-  await test.step('before the page is alive its form sends nothing of the passphrase', async () => {
+  await test.step('the form sends no passphrase before the page is interactive', async () => {
     const still = await browser.newContext({ storageState: session, javaScriptEnabled: false })
     const early = await still.newPage()
     await early.goto('/agents/heron/grimoire')
@@ -86,7 +86,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     await still.close()
   })
 
-  await test.step('the browser opens it by the passphrase alone, and locks again', async () => {
+  await test.step('the browser opens the entry with the passphrase, and locks it again', async () => {
     await page.goto('/agents/heron')
     await view('Grimoire')
     const unlock = page.locator('[data-form="unlock"]')
@@ -108,7 +108,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     await expect(page.getByText('The entry is changed.')).toBeVisible()
     await page.getByRole('button', { name: `Open: ${secret} ${changed}` }).click()
     await expect(page.locator('[data-entry-content]')).toHaveText(`${secret} ${changed}`)
-    // The agent changes it meanwhile: nobody's words are written over unasked.
+    // The agent changes the entry meanwhile: the form must not overwrite it unasked.
     await page.getByRole('button', { name: 'Change the entry …' }).click()
     await kp(['grimoire', 'edit', sealed, '--confidence', '0.6'])
     await form.getByLabel('What was learned').fill(`${changed} ${secret}`)
@@ -126,7 +126,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
   })
 
   const shares = page.locator('[data-share]')
-  await test.step('sharing is switched on; what the preview shows is what the sibling gets', async () => {
+  await test.step('sharing is switched on, and the sibling receives what the preview shows', async () => {
     await view('Sharing')
     await page.getByRole('button', { name: 'Switch on …' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Switch sharing on' }).click()
@@ -144,7 +144,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     expect(await got.text()).not.toContain(wallet)
   })
 
-  await test.step('it is recalled, and the page follows until the sibling has removed it', async () => {
+  await test.step('the share is recalled, and the page updates when the sibling has removed it', async () => {
     await page.goto('/agents/heron/sharing')
     await alive(page)
     await shares.getByRole('button', { name: /^Recall/ }).click()
@@ -159,7 +159,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     await expect(shares).toContainText('1 of 1 sibling has acknowledged')
   })
 
-  await test.step('a snapshot is made, with its end', async () => {
+  await test.step('a snapshot is made and shows its expiry', async () => {
     await view('Snapshots')
     await page.locator('#make').getByRole('button').click()
     await control.work()
@@ -167,7 +167,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     await expect(snapshot.first()).toContainText(/in [34] hours/, { timeout: 60_000 })
   })
 
-  await test.step('it ends, once its id is typed, and its token does nothing more', async () => {
+  await test.step('the agent is retired after its id is typed, and its token is rejected', async () => {
     await page.goto('/agents/heron')
     await alive(page)
     await page.getByRole('button', { name: 'End it …' }).click()

@@ -4,7 +4,7 @@ import { sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
 import { people } from './places.ts'
 
-/** How many rows there are, and the first of them, as the page shows them once it is alive. */
+/** The number of rows, and the first ones, when the page is interactive. */
 async function rowsOf(page: Page): Promise<{ count: number; first: string[] }> {
   await expect(page.locator('[data-known]')).toContainText('to the last one there is')
   await expect.poll(() => page.locator('[data-row]').count()).toBeGreaterThan(4)
@@ -12,7 +12,7 @@ async function rowsOf(page: Page): Promise<{ count: number; first: string[] }> {
   return { count, first: (await page.locator('[data-row]').allInnerTexts()).slice(0, 4) }
 }
 
-test('filters of the audit log stand in the address: a reload and another reader see the same rows, and so does the file', async ({
+test('filters of the audit log are in the address, and a reload, another reader and the file show the same rows', async ({
   browser,
 }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.auditor) })
@@ -31,14 +31,14 @@ test('filters of the audit log stand in the address: a reload and another reader
   await page.getByRole('button', { name: 'Apply' }).click()
   await expect(page).toHaveURL(/action=delete/)
   await expect(page).toHaveURL(/resource_type=knowledge/)
-  // From here on others may write what they like: the link shows these rows.
+  // Pins the end time in the address, so that later entries do not change the rows.
   await page.getByRole('button', { name: 'Keep this moment in the address' }).click()
   await expect(page).toHaveURL(/to=/)
   const rows = await rowsOf(page)
   expect(rows.count).toBeGreaterThan(4)
 
   await page.reload()
-  // Until a page is alive its times are those of the server's zone.
+  // Until the page is interactive, times are in the server's zone.
   await expect.poll(() => rowsOf(page)).toEqual(rows)
   const other = await browser.newContext({ storageState: await sessionOf(people.admin) })
   const beside = await other.newPage()
@@ -46,7 +46,7 @@ test('filters of the audit log stand in the address: a reload and another reader
   await expect.poll(() => rowsOf(beside)).toEqual(rows)
   await other.close()
 
-  await test.step('by keyboard alone an entry is opened, and left', async () => {
+  await test.step('an entry is opened and closed by keyboard', async () => {
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
@@ -55,7 +55,7 @@ test('filters of the audit log stand in the address: a reload and another reader
     await page.keyboard.press('Escape')
     await expect(page.getByRole('dialog')).toHaveCount(0)
   })
-  await test.step('the file has exactly these rows', async () => {
+  await test.step('the file contains exactly these rows', async () => {
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Download JSON Lines' }).click()
     const lines = readFileSync(await (await download).path(), 'utf8')

@@ -6,14 +6,14 @@ import { asking, people } from './places.ts'
 
 const Units = z.object({ data: z.array(z.object({ id: z.string() })) })
 
-test('a server that goes away is told of; what was typed stays, and goes on when it is back', async ({ browser }) => {
+test('a form reports an unreachable server, keeps its input and works when it is back', async ({ browser }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })
   const page = await context.newPage()
   await page.goto('/agents')
   await alive(page)
   const field = page.getByLabel('Token of the agent')
   await field.fill('kp_typed before the server went away')
-  // The page stands whole: the router fetches it once more ahead of time, and what is cut off in that is made anew.
+  // Wait: the router prefetches the page again, and a request that the outage cuts off would reload it.
   await page.waitForLoadState('networkidle')
   await control.down()
   try {
@@ -31,7 +31,7 @@ test('a server that goes away is told of; what was typed stays, and goes on when
   await context.close()
 })
 
-test('a session that ends in the middle of a form loses nothing that was typed, by a reload neither', async ({
+test('a form keeps everything that was typed when the session ends, also after a reload of the page', async ({
   browser,
 }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
@@ -49,7 +49,7 @@ test('a session that ends in the middle of a form loses nothing that was typed, 
   await context.close()
 })
 
-test('a link to something erased says so, with the receipt for its owner alone', async ({ browser }) => {
+test('the page of an erased unit says so, and shows the receipt only to its owner', async ({ browser }) => {
   const session = await sessionOf('mara@example.org')
   const api = await asking(session)
   const [unit] = Units.parse(
@@ -84,7 +84,7 @@ const texts = {
   HTML: '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><b>bold</b>',
 }
 for (const [name, text] of Object.entries(texts))
-  test(`${name} in every field of every form: told in words or taken, never run, nothing lost or broken`, async ({
+  test(`${name} in every field of every form is accepted or rejected with a message, never executed or lost`, async ({
     browser,
   }) => {
     const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
@@ -120,7 +120,7 @@ for (const [name, text] of Object.entries(texts))
         await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
         expect(await page.evaluate(() => 'hacked' in window), path).toBe(false)
       })
-    // The browser notes every answer that refuses what was typed; nothing else may be said.
+    // The browser logs every response that rejects input. Nothing else may be logged.
     expect(complaints.filter((said) => !/status of 4\d\d/.test(said))).toEqual([])
     await context.close()
   })

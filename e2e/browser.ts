@@ -26,7 +26,7 @@ function installed(): string | undefined {
   return [chromium.executablePath(), ...onPath, ...places].find((file) => file !== '' && existsSync(file))
 }
 
-/** The browser to test with: Playwright's own, or else one of this machine. Installs one if there is none and it may. */
+/** The browser for tests: Playwright's own, or one of this machine. Tries to install one if there is none. */
 export function findBrowser(): string | undefined {
   const found = installed()
   if (found !== undefined) return found

@@ -3,21 +3,21 @@ import { controlPort, origin, readCredentials } from './credentials.ts'
 
 export interface Installation {
   origin: string
-  /** Of everybody of the demo. */
+  /** The password of all demo people. */
   password: string
-  /** Does what no user of it can. */
+  /** Sends an order that no user can. */
   ask(order: Order): Promise<unknown>
 }
 let chosen: Installation | undefined
-/** Another than the one of the journeys. */
+/** Selects another installation than that of the journeys. */
 export const setInstallation = (installation: Installation): void => {
   chosen = installation
 }
-/** The one that the journeys are made in, unless another was chosen. */
+/** The selected installation. By default that of the journeys. */
 export const installation = (): Installation =>
   chosen ?? { origin, password: readCredentials().password, ask: askAt(controlPort) }
 
-/** What the journeys ask of the installation that no user of it can. */
+/** Orders of the journeys to the installation that no user can give. */
 export const Order = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('advance'), milliseconds: z.number().positive() }),
   z.strictObject({ do: z.literal('work') }),
@@ -29,7 +29,7 @@ export const Order = z.discriminatedUnion('do', [
 ])
 export type Order = z.output<typeof Order>
 
-/** Asks an installation of e2e/installation.ts by its control port. */
+/** Sends orders to an installation of e2e/installation.ts through its control port. */
 export const askAt =
   (port: number) =>
   async (order: Order): Promise<unknown> => {
@@ -41,19 +41,19 @@ const ask = (order: Order): Promise<unknown> => installation().ask(order)
 const hour = 3_600_000
 
 export const control = {
-  /** Lets so many hours pass, and the worker do what is due then. Sessions live for eight. */
+  /** Advances the clock by hours and lets the worker do the work that is due. Sessions last eight hours. */
   async advance(hours: number): Promise<void> {
     await ask({ do: 'advance', milliseconds: hours * hour })
   },
-  /** Waits for what the worker has to do now. */
+  /** Waits until the worker has done the work that is due. */
   async work(): Promise<void> {
     await ask({ do: 'work' })
   },
-  /** The side store does not answer at this stage of an erasure; null: it answers. */
+  /** Makes the side store unavailable at this stage of an erasure. Null: available. */
   async silence(silentAt: 'plan' | 'erase' | null): Promise<void> {
     await ask({ do: 'store', silentAt })
   },
-  /** The application stores a checkpoint of this thread that nobody but it reads. */
+  /** Stores a checkpoint of this thread that only the application can read. */
   async encrypt(thread: string): Promise<void> {
     await ask({ do: 'encrypt', thread })
   },
@@ -66,7 +66,7 @@ export const control = {
 }
 
 export type Session = Awaited<ReturnType<typeof sessionOf>>
-/** A session of somebody of the demo, as a browser keeps it. */
+/** A session of a demo person, in the form of a browser's storage. */
 export async function sessionOf(email: string, password = installation().password) {
   const { cookie } = z.object({ cookie: z.string() }).parse(await ask({ do: 'sign-in', email, password }))
   const kept = {
@@ -76,7 +76,7 @@ export async function sessionOf(email: string, password = installation().passwor
   return {
     cookies: [
       { ...kept, name: 'next-auth.session-token', value: cookie },
-      // If the server does not know the time zone, it sends the first page again while a test reads it.
+      // Without a known time zone, the server sends the first page again while a test reads it.
       { ...kept, name: 'tz', value: 'Europe/Berlin' },
     ],
     origins: [],

@@ -6,25 +6,25 @@ import { materialIn } from '../bin/demo/material.ts'
 import type { Env } from '../lib/env.ts'
 
 export interface DemoInstallation {
-  /** With the database's URL. */
+  /** Contains the database URL. */
   env: Env
   origin: string
-  /** Of everybody of the demo. */
+  /** The password of all demo people. */
   password: string
-  /** What the first start said. */
+  /** The output of the first start. */
   told: string
-  /** Whoever serves it has stopped already. */
+  /** Call after the servers have stopped. */
   remove(): Promise<void>
 }
 export interface DemoOptions {
   port: number
-  /** Where its units come from; our own small set unless given. */
+  /** The folder of sample units. By default the built-in set. */
   data?: string
 }
 
 /**
- * The production build, and a database of its own with the first admin and the demo's organisation; gone after `remove`. Settings of this
- * process that are of the product are replaced by its own.
+ * The production build with a temporary database, the first admin and the demo organization. Removed by `remove`.
+ * Replaces the product's settings in this process.
  */
 export async function makeDemoInstallation({ port, data }: DemoOptions): Promise<DemoInstallation> {
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-e2e-'))
@@ -42,7 +42,7 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
     KP_SECRET: secret,
     KP_LIMITS: 'memory',
   })
-  // Only now, for the application reads its settings as it loads.
+  // Imported late, because the application reads its settings when it loads.
   const [{ readEnv }, { firstRun }, { prepareDatabase }, { startTemporary }, { tellStory }] = await Promise.all([
     import('#lib/env.ts'),
     import('#lib/first-run.ts'),
@@ -52,7 +52,7 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
   ])
   const stopping = new AbortController()
   const built = buildChanged({ ...process.env }, stopping.signal, () => console.log('Building …'))
-  built.catch(() => {}) // heard of below
+  built.catch(() => {}) // a rejection is handled where it is awaited below
   const cluster = await startTemporary()
   const remove = async () => {
     stopping.abort()

@@ -6,11 +6,11 @@ import { z } from 'zod'
 import { origin, readCredentials } from './credentials.ts'
 import { complaintsOf, fillSignIn, registerAgent, signOut } from './journey.ts'
 
-/** As the console's own pages ask. */
+/** The headers of the console's own pages. */
 const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
 const Filed = z.object({ data: z.object({ state: z.string(), waiting_until: z.string() }) })
 
-/** The newest address of this form in a letter to somebody, once it is there. */
+/** Waits for the newest link of this form in an email to the address. */
 async function inLetterTo(email: string, form: RegExp, known: readonly string[] = []): Promise<string> {
   const { letters } = readCredentials()
   let found: string | undefined
@@ -35,7 +35,7 @@ async function inLetterTo(email: string, form: RegExp, known: readonly string[] 
   return found ?? ''
 }
 
-test('an erasure that waits is seen everywhere, called off by its button and by its letter, and in the end carried out', async ({
+test('a waiting erasure is shown on every page, cancelled by its button and by its email, and finally carried out', async ({
   page,
   request,
 }) => {
@@ -57,7 +57,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
     await fillSignIn(on, leaving)
   }
 
-  await test.step('nothing waits, nothing is said', async () => {
+  await test.step('without an erasure there is no banner', async () => {
     await signIn(page)
     await expect(page).toHaveURL('/overview')
     await expect(banner).toHaveCount(0)
@@ -67,7 +67,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
   })
 
   let cancelLink = ''
-  await test.step('asked for: the banner says when, in the reader’s zone, and what has stopped', async () => {
+  await test.step('the banner shows the time in the reader’s zone, and the tokens are rejected', async () => {
     const { waiting_until } = await ask('24h')
     expect(await tokenWorks()).toBe(false)
     const answer = await page.goto('/')
@@ -94,7 +94,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
     cancelLink = await inLetterTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g)
   })
 
-  await test.step('it is there right after signing in', async () => {
+  await test.step('the banner is shown immediately after signing in', async () => {
     await page.setViewportSize({ width: 1280, height: 800 })
     await signOut(page)
     await expect(page.getByRole('banner').getByRole('link', { name: 'Sign in' })).toBeVisible()
@@ -104,7 +104,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
     await expect(keep).toBeVisible()
   })
 
-  await test.step('one click keeps everything', async () => {
+  await test.step('one click cancels the erasure', async () => {
     await keep.click()
     await expect(banner.getByText('Your data is kept.')).toBeVisible()
     await expect(keep).toHaveCount(0)
@@ -113,7 +113,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
     await expect(banner).toHaveCount(0)
   })
 
-  await test.step('asked anew, the letter’s link calls it off, once', async () => {
+  await test.step('the link in the email cancels a second erasure once', async () => {
     await ask('7d')
     const link = await inLetterTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g, [cancelLink])
     await page.goto(link)
@@ -130,11 +130,11 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
       await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
       await expect(page.getByText('This link no longer works')).toBeVisible()
       await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
-      complaints.length = 0 // the browser notes the 410
+      complaints.length = 0 // the browser logs the 410
     }
   })
 
-  await test.step('without a grace: the session ends, nobody signs in, the receipt is there', async () => {
+  await test.step('an erasure without a grace period ends the session, and a receipt exists', async () => {
     await ask('now')
     const receipt = await inLetterTo(leaving.email, /http\S+\/receipts\/rcpt_\w+/g)
     expect(await tokenWorks()).toBe(false)
@@ -143,7 +143,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
     await expect(banner).toHaveCount(0)
     await fillSignIn(page, leaving)
     await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
-    complaints.length = 0 // the browser notes the 401
+    complaints.length = 0 // the browser logs the 401
     await page.goto(receipt)
     await expect(page.getByText('and nothing was left')).toBeVisible()
     await expect(page.getByText(/^usr_/).first()).toBeAttached()

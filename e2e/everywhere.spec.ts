@@ -16,7 +16,7 @@ const themes = ['light', 'dark'] as const
 let at: Record<PageName, string>
 const sessions: Partial<Record<PageEntry['area'], Session>> = {}
 test.beforeAll(async () => {
-  // The whole reference takes axe a minute; a part of it has all of its elements.
+  // axe takes a minute for the complete reference. A part of it contains all kinds of elements.
   at = { ...(await addresses()), reference: '/docs/api?q=receipt' }
   sessions.you = await sessionOf(people.person)
   sessions.admin = await sessionOf(people.admin)
@@ -29,7 +29,7 @@ interface PageView {
   theme: (typeof themes)[number]
 }
 
-/** The page fits a phone and a desktop, is accessible in this theme, and writes nothing to the console. */
+/** Checks that the page fits a phone and a desktop, is accessible in this theme, and logs nothing to the console. */
 async function checkView(page: Page, { name, language, theme }: PageView): Promise<void> {
   const view = `${name} in ${language.lang}, ${theme}`
   const complaints = complaintsOf(page)
@@ -44,7 +44,7 @@ async function checkView(page: Page, { name, language, theme }: PageView): Promi
   const width = await page.evaluate(() => document.documentElement.scrollWidth)
   expect.soft(width, `${view}: width at 360 px`).toBeLessThanOrEqual(360)
   await page.setViewportSize({ width: 1280, height: 900 })
-  // Legacy mode runs axe in the page itself, which has no frames; reporting violations only takes a third less time.
+  // Legacy mode runs axe in the page itself, which has no frames; reporting only violations takes a third less time.
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode()
     .options({ resultTypes: ['violations'] })

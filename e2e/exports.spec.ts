@@ -8,7 +8,7 @@ import { asking } from './places.ts'
 
 const person = 'mara@example.org'
 
-test('the export that the console prepares is whole, and has what was planted', async ({ browser }) => {
+test('an export that the console prepares is complete and contains the planted records', async ({ browser }) => {
   const session = await sessionOf(person)
   const api = await asking(session)
   const Made = z.object({ data: z.object({ api_key: z.string() }) })
@@ -44,7 +44,7 @@ test('the export that the console prepares is whole, and has what was planted', 
   await page.getByRole('button', { name: 'Prepare everything' }).dblclick()
   const list = page.getByRole('list', { name: 'Your exports' })
   await expect(list.getByRole('listitem')).toHaveCount(1)
-  // It is the server's work: whoever comes back finds it.
+  // The server prepares it, so a returning person finds it.
   await page.reload()
   await control.work()
   const link = list.getByRole('link', { name: /^Download: Everything/ })

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@playwright/test'
 
-test('the front page’s commands lead from nothing to a receipt that was checked', async ({ page }) => {
+test('the commands on the front page lead to a verified receipt', async ({ page }) => {
   const home = mkdtempSync(join(tmpdir(), 'kp-first-steps-'))
-  /** Runs each line of a step as it stands, with `more` words at the end of its first; gives all that was said. */
+  /** Runs the lines of a step as printed, with `more` words after the first one. Returns the output. */
   const run = (step: string, more: readonly string[] = []): string => {
     const lines = step.replaceAll('\\\n', ' ').split('\n')
     return lines

@@ -12,9 +12,9 @@ import { Order } from './control.ts'
 import { untilAtRest } from './rest.ts'
 
 /**
- * Server and worker of the production build in this process, composed as bin/server.ts and bin/worker.ts compose them, but for the clock:
- * it goes ahead of the machine's by as much as the journeys say, at a port that nobody but them knows. With `hasSideStore` there is a store
- * besides, which holds nothing, and does not answer when the journeys say so.
+ * Server and worker of the production build in this process, composed like bin/server.ts and bin/worker.ts. The clock
+ * is ahead of the machine's by the amount that journeys set through the control port. `hasSideStore` adds an empty
+ * store that journeys can make unavailable.
  */
 export async function startInstallation({
   env,
@@ -32,7 +32,7 @@ export async function startInstallation({
     clock: { now: () => new Date(Date.now() + ahead) },
     ...(hasSideStore && { moreHolders: (db) => [sideHolder(side)(db)] }),
   })
-  // What the pages of the build find instead of making their own.
+  // The pages of the build use this application instead of creating one.
   globalThis.knowledgePulse = app
   const pages = next({
     dev: false,
@@ -68,7 +68,7 @@ export async function startInstallation({
     switch (order.do) {
       case 'advance':
         ahead += order.milliseconds
-        // The queue's own timetable goes by the machine's clock.
+        // The queue schedules jobs by the machine's clock, so run them here.
         for (const job of app.jobs) if (job.cron !== undefined) await job.execute(app.gate, {})
         await untilAtRest(app.db)
         return { now: app.gate.clock.now().toISOString() }
@@ -76,7 +76,7 @@ export async function startInstallation({
         await untilAtRest(app.db)
         return {}
       case 'sign-in': {
-        // Each from an address of their own: who signs in often is not what the journeys are about.
+        // Each sign-in uses another address, so that rate limits do not apply.
         const address = `2001:db8:${(++visits).toString(16)}::1`
         const { email, password } = order
         const { cookie } = await signIn(app, env.KP_SECRET ?? '', { email, password, address, locale: 'en' })

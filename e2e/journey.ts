@@ -1,14 +1,14 @@
 import { type APIRequestContext, expect, type Page } from '@playwright/test'
 import { z } from 'zod'
 
-/** What the browser complained of: violations of the content policy, failed hydration, requests without an answer, anything on the console. */
+/** Problems that the browser reports: policy violations, failed hydration, requests without a response, and console messages. */
 export function complaintsOf(page: Page): string[] {
   const said: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') said.push(message.text())
   })
   page.on('pageerror', (error) => said.push(error.message))
-  // A page that is left takes its open requests with it.
+  // Leaving a page aborts its open requests.
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? ''
     if (why !== 'net::ERR_ABORTED') said.push(`${request.method()} ${request.url()}: ${why}`)
@@ -22,7 +22,7 @@ export async function fillSignIn(page: Page, { email, password }: { email: strin
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
 }
 
-/** Resolves when what can be pressed on the page does something: before that a press is the browser's own. */
+/** Resolves when the page is interactive. Before that, the browser handles clicks. */
 export async function alive(page: Page): Promise<void> {
   await page.waitForFunction(() => {
     const all = [...document.querySelectorAll('main :is(button, input, select, textarea)')]
@@ -36,7 +36,7 @@ export async function signOut(page: Page): Promise<void> {
 }
 
 const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
-/** A new agent, as any program would register it. */
+/** Registers a new agent like any program. */
 export async function registerAgent(request: APIRequestContext, name: string) {
   const response = await request.post('/v1/auth/register', { data: { name, scopes: ['read', 'write'] } })
   expect(response.status()).toBe(201)
@@ -61,7 +61,7 @@ const unit = {
 }
 const Stored = z.object({ data: z.object({ id: z.string() }) })
 
-/** Contributes a unit and erases it; gives the ids of both the unit and its receipt. */
+/** Contributes a unit and erases it. Returns the ids of the unit and its receipt. */
 export async function eraseOne(request: APIRequestContext, token: string): Promise<{ unit: string; receipt: string }> {
   const headers = { Authorization: `Bearer ${token}` }
   const stored = await request.post('/v1/knowledge', { data: unit, headers })

@@ -12,8 +12,8 @@ test.beforeAll(async ({ playwright, baseURL }) => {
   await request.dispose()
 })
 
-test('an address where nothing is says so, accessibly, with 404', async ({ page, baseURL }) => {
-  // Whose time zone is not known yet is sent the page once more, while it is read.
+test('an unknown address returns an accessible page with status 404', async ({ page, baseURL }) => {
+  // Without a known time zone, the page would be sent again while it is read.
   await page.context().addCookies([{ name: 'tz', value: 'Europe/Berlin', url: baseURL ?? '' }])
   expect((await page.goto('/nothing/here', { waitUntil: 'networkidle' }))?.status()).toBe(404)
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
@@ -21,7 +21,7 @@ test('an address where nothing is says so, accessibly, with 404', async ({ page,
   expect(violations.map(({ id }) => id)).toEqual([])
 })
 
-test('pages carry a policy that lets nothing in, and a new nonce each time', async ({ request }) => {
+test('pages have a strict content security policy with a new nonce each time', async ({ request }) => {
   const policies = await Promise.all(
     ['/', '/', '/nothing'].map(async (path) => (await request.get(path)).headers()['content-security-policy'] ?? ''),
   )
@@ -40,8 +40,8 @@ test('pages carry a policy that lets nothing in, and a new nonce each time', asy
   expect(headers).not.toHaveProperty('x-powered-by')
 })
 
-test('a receipt is read by whoever has its address, and by nobody else', async ({ page }) => {
-  // What a crawler reads is the answer's own text; the page may hold the tag twice while it wakes.
+test('a receipt is readable by its address and excluded from search engines', async ({ page }) => {
+  // A crawler reads the text of the response. In the page, the tag may appear twice during hydration.
   const answer = await page.goto(`/receipts/${receipt}`)
   expect(await answer?.text()).toContain('<meta name="robots" content="noindex, nofollow"/>')
   await expect(page.getByText('and nothing was left')).toBeVisible()
@@ -56,7 +56,7 @@ test('a receipt is read by whoever has its address, and by nobody else', async (
     expect((await page.goto(`/receipts/${id}`))?.status()).toBeGreaterThanOrEqual(400)
 })
 
-test('the reference is filtered by its address, and each code has its place', async ({ page }) => {
+test('the reference is filtered by its address, and each error code has an anchor', async ({ page }) => {
   await page.goto('/docs/api')
   const all = await page.getByRole('article').count()
   const filter = page.getByRole('searchbox').or(page.getByRole('textbox'))
@@ -74,7 +74,7 @@ test('the reference is filtered by its address, and each code has its place', as
   await expect(page.locator('#not_found')).toBeInViewport()
 })
 
-test('the language is kept, also where no script runs', async ({ browser, baseURL }) => {
+test('the language is kept, also without scripts', async ({ browser, baseURL }) => {
   const context = await browser.newContext({
     ...(baseURL !== undefined && { baseURL }),
     javaScriptEnabled: false,
@@ -89,7 +89,7 @@ test('the language is kept, also where no script runs', async ({ browser, baseUR
   await context.close()
 })
 
-test('the theme is chosen by hand, and kept', async ({ page }) => {
+test('the theme can be chosen and is kept', async ({ page }) => {
   await page.goto('/')
   const button = page.getByRole('button', { name: /^Colours/ })
   await button.click()
@@ -100,7 +100,7 @@ test('the theme is chosen by hand, and kept', async ({ page }) => {
   await expect(page.locator('html')).toHaveClass('dark')
 })
 
-test('by keyboard: the first stop leads to the content', async ({ page }) => {
+test('the first keyboard stop leads to the content', async ({ page }) => {
   await page.goto('/')
   await page.keyboard.press('Tab')
   await expect(page.getByRole('link', { name: 'Skip to the content' })).toBeFocused()

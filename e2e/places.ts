@@ -6,7 +6,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { control, installation, type Session, sessionOf } from './control.ts'
 
-/** Somebody of the demo for each role; `stranger` is a person of the other organisation. */
+/** A demo person for each role. `stranger` belongs to the other organization. */
 export const people = {
   person: 'ben@example.org',
   manager: 'mara@example.org',
@@ -19,11 +19,11 @@ export const everybody = ['nobody', ...Object.keys(people)] as readonly Somebody
 export const roleOf = (who: Somebody): Role | undefined =>
   who === 'nobody' ? undefined : who === 'stranger' ? 'person' : who
 
-/** Whose session opens it: nobody's, the person's, or the admin's, who may open whatever the person may not. */
+/** The session that can open the page: none, the person's, or the admin's for pages that the person may not open. */
 export const areaOf = (page: PageEntry): PageEntry['area'] =>
   page.roles === undefined ? 'public' : mayOpen(page, 'person') ? 'you' : 'admin'
 
-/** Requests as a page of the console makes them. */
+/** Sends requests like a console page. */
 export const asking = (session?: Session): Promise<APIRequestContext> =>
   requests.newContext({
     baseURL: installation().origin,
@@ -43,13 +43,13 @@ const first = async (api: APIRequestContext, path: string): Promise<string> => {
 const Runs = z.object({ data: z.array(z.object({ run_id: z.string(), receipt_id: z.string().nullable() })) })
 const Made = z.object({ data: z.object({ id: z.string() }) })
 const Erased = z.object({ auditId: z.string() })
-/** What stands at each `[name]` of an address, and the query behind it. */
+/** The values of each `[name]` in an address, and the query. */
 interface Named {
   query?: string
   names: Record<string, string>
 }
 
-/** A project of somebody's with a conversation, a message that stays, and one that was erased. */
+/** Creates a project with a conversation, a remaining message and an erased one. */
 async function inProject(api: APIRequestContext): Promise<Partial<Record<PageName, Named>>> {
   const make = async (path: string, data: object): Promise<string> => {
     const response = await api.post(path, { data })
@@ -71,7 +71,7 @@ async function inProject(api: APIRequestContext): Promise<Partial<Record<PageNam
     partErasure: { names: { id, auditId } },
   }
 }
-/** What an agent keeps and shares, one thing of each kind; what is there already stays. */
+/** Creates one thing of each kind that an agent stores and shares. Existing ones are kept. */
 async function inAgent(api: APIRequestContext, id: string): Promise<Partial<Record<PageName, Named>>> {
   const at = `/v1/agents/${id}`
   const put = async (method: 'POST' | 'PUT', path: string, data?: object): Promise<unknown> => {
@@ -107,7 +107,7 @@ async function inAgent(api: APIRequestContext, id: string): Promise<Partial<Reco
 }
 const Account = z.object({ data: z.object({ account_id: z.string() }) })
 
-/** An address for each page of the list; what is named in it is of the demo's person. */
+/** An address for each page of the list, with records of the demo person. */
 export async function addresses(): Promise<Record<PageName, string>> {
   const [person, admin] = await Promise.all([sessionOf(people.person), sessionOf(people.admin)])
   const [own, office] = await Promise.all([asking(person), asking(admin)])

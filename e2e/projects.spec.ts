@@ -8,7 +8,7 @@ import { asking, people } from './places.ts'
 
 const Made = z.object({ data: z.object({ id: z.string() }) })
 
-/** Nothing is wider than a phone, and nothing is hard to read, in either theme. */
+/** Checks that nothing is wider than a phone or hard to read, in both themes. */
 async function looksRight(page: Page): Promise<void> {
   await page.setViewportSize({ width: 360, height: 800 })
   await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
@@ -21,7 +21,7 @@ async function looksRight(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 })
 }
 
-test('a project is made and filled; one message of it is planned, erased and proved; closing is called off', async ({
+test('a project is created and filled, one message is planned, erased and proved, and closing is cancelled', async ({
   browser,
 }) => {
   const session = await sessionOf(people.person)
@@ -31,7 +31,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
   const api = await asking(session)
   const sentence = 'Xanadu Beispielfrau hides a quokka in the vault.'
 
-  const project = await test.step('created, by keyboard alone', async () => {
+  const project = await test.step('a project is created by keyboard', async () => {
     await page.goto('/overview')
     await alive(page)
     await page.keyboard.press('g')
@@ -48,7 +48,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
     return z.string().parse(new URL(page.url()).pathname.split('/')[2])
   })
 
-  await test.step('a document is uploaded, and comes back as it was', async () => {
+  await test.step('a document is uploaded and downloaded unchanged', async () => {
     await page.getByRole('link', { name: /^Documents/ }).click()
     await expect(page).toHaveURL(`/projects/${project}?tab=documents`)
     const text = 'The vault is in the cellar.\n'
@@ -83,7 +83,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
     }
   })
 
-  await test.step('it is read from its end, and from its beginning', async () => {
+  await test.step('the conversation is read from its end and from its beginning', async () => {
     await page.goto(`/projects/${project}`)
     await page.getByRole('link', { name: 'About the vault' }).click()
     await expect(page.getByText(sentence)).toBeVisible()
@@ -98,7 +98,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await looksRight(page)
   })
 
-  await test.step('one message is planned: nothing is changed by it', async () => {
+  await test.step('the plan of one message changes nothing', async () => {
     const article = page.getByRole('article').filter({ hasText: sentence })
     await article.getByRole('link', { name: /^Erase/ }).click()
     await expect(page).toHaveURL(/\/erase\?/)
@@ -113,7 +113,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
     expect(still.status()).toBe(200)
   })
 
-  await test.step('it is erased, and the page of its erasure survives a reload', async () => {
+  await test.step('the message is erased, and the page of its erasure survives a reload', async () => {
     await page.getByRole('button', { name: 'Erase the message …' }).click()
     const dialog = page.getByRole('dialog')
     await expect(dialog).toContainText('This cannot be undone.')
@@ -129,7 +129,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
     expect(gone.status()).toBe(410)
   })
 
-  await test.step('the receipt proves it, and the conversation is without it', async () => {
+  await test.step('the receipt proves the erasure, and the conversation no longer contains the message', async () => {
     await page.getByRole('link', { name: 'Read and verify the receipt' }).click()
     await expect(page).toHaveURL(/\/receipts\/rcpt_/)
     await expect(page.getByText(sentence)).toHaveCount(0)
@@ -144,13 +144,13 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await expect(page.getByText('it was erased, or it never was here.')).toBeVisible()
   })
 
-  await test.step('it is kept out of the EEA by its stores, closed with its window, and opened again', async () => {
+  await test.step('the EEA region is rejected because of a store, and the project is closed and reopened', async () => {
     await page.goto(`/projects/${project}?tab=settings`)
     await alive(page)
     await page.getByLabel('Its data lies').selectOption({ label: 'in the EEA, and nowhere else' })
     await page.getByRole('button', { name: 'Save the region' }).click()
     await expect(page.getByText(/^Nothing was changed: not everything here is known to be in the EEA\./)).toBeVisible()
-    expect(complaints.splice(0)).toEqual([expect.stringContaining('409')]) // the browser notes the refusal
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('409')]) // the browser logs the rejection
     await page.getByLabel('Its data lies').selectOption({ label: 'wherever this installation keeps it' })
     await page.getByRole('button', { name: 'Save the region' }).click()
     await expect(page.getByText('The region is saved.')).toBeVisible()

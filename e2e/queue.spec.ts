@@ -10,7 +10,7 @@ const Listed = z.object({
   total: z.number(),
 })
 
-test('an admin handles twenty requests with the keyboard alone', async ({ browser }) => {
+test('an admin handles twenty requests by keyboard', async ({ browser }) => {
   const session = await sessionOf('otto@example.org')
   const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
   const page = await context.newPage()
@@ -23,7 +23,7 @@ test('an admin handles twenty requests with the keyboard alone', async ({ browse
   const before = (await mailed()).total
   const names = 'ben dana emil fay hana ivo kim mara iris ada otto yu'.split(' ').map((name) => `${name}@example.org`)
   const others = 'noor mona pia quin'.split(' ').map((name) => `${name}@example.com`)
-  // People ask for different things; of what is open already each is one.
+  // Several people and kinds, because a request of a kind that is already open only joins it.
   const wishes = [...names, ...others].flatMap((email) => [
     { email, kinds: ['access'] },
     { email, kinds: ['portability'] },
@@ -67,7 +67,7 @@ test('an admin handles twenty requests with the keyboard alone', async ({ browse
   )
   expect(assigned.data.length).toBeGreaterThanOrEqual(count)
 
-  await test.step('one is opened, looked at and left; then the next', async () => {
+  await test.step('a request is opened and left', async () => {
     await key('Escape')
     await key('Enter')
     await expect(page).toHaveURL(/\/admin\/requests\/preq_/)

@@ -3,7 +3,7 @@ import { sessionOf } from './control.ts'
 import { complaintsOf } from './journey.ts'
 import { people } from './places.ts'
 
-test('what the dry run of the periods says is what the sweep takes', async ({ browser }) => {
+test('a sweep deletes what the dry run of the new periods announced', async ({ browser }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
   const page = await context.newPage()
   const complaints = complaintsOf(page)

@@ -3,7 +3,7 @@ import { mayOpen, type PageEntry, type PageName, pages } from '#components/frame
 import { type Session, sessionOf } from './control.ts'
 import { addresses, asking, everybody, people, roleOf, type Somebody } from './places.ts'
 
-/** What these pages show is the person's own: another finds nothing there, whatever their role. */
+/** Pages with a person's own records: other people get 404, whatever their role. */
 const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
   ownRequest: ['person'],
   unit: ['person'],
@@ -14,11 +14,11 @@ const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
   agentSharing: ['person'],
   agentSnapshots: ['person'],
   agentRecords: ['person'],
-  // Who closes it by their office sees that it is there, and nothing of what is in it.
+  // Managers and admins, who may close a project, see that it exists, but not its content.
   project: ['person', 'manager', 'admin'],
   conversation: ['person'],
   partErasing: ['person'],
-  // Managers may retry what stops in a project of their organization.
+  // Managers may retry stopped erasures in a project of their organization.
   partErasure: ['person', 'manager', 'auditor', 'admin'],
 }
 
@@ -29,7 +29,7 @@ test.beforeAll(async () => {
   for (const [who, email] of Object.entries(people)) sessions[who as Somebody] = await sessionOf(email)
 })
 
-/** The answer's status, with where it leads. */
+/** The expected status, with the address of a redirect. */
 function expected(page: PageEntry & { name: PageName }, who: Somebody): string {
   const role = roleOf(who)
   if (page.name === 'signIn' && role !== undefined) return '307 /overview'
@@ -40,19 +40,19 @@ function expected(page: PageEntry & { name: PageName }, who: Somebody): string {
 }
 
 for (const who of everybody)
-  test(`every page, opened by ${who === 'nobody' ? 'nobody in particular' : who}, is shown or refused as the list says`, async () => {
+  test(`every page opened by ${who === 'nobody' ? 'nobody in particular' : who} returns the status of the list`, async () => {
     const api = await asking(sessions[who])
     const told: Record<string, string> = {}
     for (const page of pages) {
       const response = await api.get(at[page.name], { maxRedirects: 0, headers: { Accept: 'text/html' } })
       const { location } = response.headers()
       const text = await response.text()
-      // What was asked while the answer was on its way is told in the answer itself.
+      // A result that arrives after the headers were sent is in the response body.
       const late = /NEXT_REDIRECT;replace;([^;]+);(307)|NEXT_HTTP_ERROR_FALLBACK;(404)/.exec(text)
       const status = late?.[2] ?? late?.[3] ?? String(response.status())
       const to = location ?? late?.[1]
       told[page.name] = to === undefined ? status : `${status} ${to}`
-      // What is refused says nothing of what is there.
+      // A rejected page contains no data.
       if (response.status() === 403) expect(text, page.name).not.toMatch(/@example\.(org|com)/)
     }
     expect(told).toEqual(Object.fromEntries(pages.map((page) => [page.name, expected(page, who)])))

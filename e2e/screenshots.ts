@@ -8,10 +8,10 @@ import { type PageEntry, type PageName, pages } from '../components/frame/pages.
 import { findBrowser } from './browser.ts'
 import { makeDemoInstallation } from './demo-installation.ts'
 
-// Every page of a demo installation, as it looks: npm run screenshots [-- --only <name> …] [--readme]
+// Screenshots of every page of a demo installation: npm run screenshots [-- --only <name> …] [--readme]
 const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'var/screenshots')
-/** Those in the README. */
+/** The pages in the README. */
 const main: readonly PageName[] = ['overview', 'privacy', 'deletion', 'requests', 'audit', 'compliance']
 const forReadme = join(root, 'docs/screenshots')
 

@@ -13,20 +13,20 @@ test('the first admin signs in, chooses a password, ends another session and cla
   const { admin } = readCredentials()
   const complaints = complaintsOf(page)
 
-  await test.step('an account is for who is signed in', async () => {
+  await test.step('the account page redirects to the sign-in', async () => {
     await page.goto('/account')
     await expect(page).toHaveURL('/sign-in?callbackUrl=%2Faccount')
   })
 
-  await test.step('a wrong password is told in words, and the address stays', async () => {
+  await test.step('a wrong password is reported, and the address is kept', async () => {
     await fillSignIn(page, { email: admin.email, password: 'not this one' })
     await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
     await expect(page.getByLabel('E-mail address')).toHaveValue(admin.email)
     await expect(page.getByLabel('Password')).toBeFocused()
-    complaints.length = 0 // the browser notes the 401
+    complaints.length = 0 // the browser logs the 401
   })
 
-  await test.step('the one-time password leads to choosing one, from everywhere', async () => {
+  await test.step('with a one-time password every page redirects to choosing a password', async () => {
     await fillSignIn(page, admin)
     await expect(page).toHaveURL('/account/password')
     await expect(page.getByText('You signed in with a one-time password')).toBeVisible()
@@ -41,7 +41,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await page.getByLabel('New password, again').fill(again)
     await page.getByRole('button', { name: 'Change password' }).click()
   }
-  await test.step('what does not fit is named at its field', async () => {
+  await test.step('an invalid value is reported at its field', async () => {
     await change(admin.password, chosen, `${chosen}!`)
     await expect(page.getByText('The two new passwords differ.')).toBeVisible()
     await change(admin.password, 'aaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaa')
@@ -49,17 +49,17 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await change('wrong', chosen, chosen)
     await expect(page.getByText('This is not the current password.')).toBeVisible()
     await expect(page.getByLabel('Current password')).toBeFocused()
-    complaints.length = 0 // the browser notes the 422
+    complaints.length = 0 // the browser logs the 422
   })
 
-  await test.step('a good one opens the account', async () => {
+  await test.step('a valid password opens the account', async () => {
     await change(admin.password, chosen, chosen)
     await expect(page.getByText('Your password is changed')).toBeVisible()
     await page.goto('/account')
     await expect(page.getByText('You have 1 open session.')).toBeVisible()
   })
 
-  await test.step('another session is seen, ended, and refused at its next request', async () => {
+  await test.step('another session is listed, ended, and rejected at its next request', async () => {
     const elsewhere = await browser.newContext({ ...(baseURL !== undefined && { baseURL }), locale: 'en-GB' })
     const other = await elsewhere.newPage()
     await other.goto('/sign-in')
@@ -76,7 +76,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await elsewhere.close()
   })
 
-  await test.step('an agent is claimed by its token, and by no other text', async () => {
+  await test.step('an agent is claimed by its token, and not by another text', async () => {
     const agent = await registerAgent(request, 'Build helper')
     await page.goto('/agents')
     const token = page.getByLabel('Token of the agent')
@@ -84,7 +84,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await page.getByRole('button', { name: 'Claim agent' }).click()
     await expect(page.getByText('No agent is known by this token.')).toBeVisible()
     await expect(token).toHaveValue('kp_nonsense')
-    complaints.length = 0 // the browser notes the 404
+    complaints.length = 0 // the browser logs the 404
     await token.fill(agent.token)
     await page.getByRole('button', { name: 'Claim agent' }).dblclick()
     await expect(page.getByText(/Build helper.? is yours now/)).toBeVisible()
@@ -94,7 +94,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await expect(page.getByRole('link', { name: /Build helper/ }).first()).toBeVisible()
   })
 
-  await test.step('after signing out the cookie of before is worth nothing', async () => {
+  await test.step('a cookie from before signing out is rejected', async () => {
     const cookies = await page.context().cookies()
     const session = cookies.find(({ name }) => name.endsWith('next-auth.session-token'))
     expect(session).toMatchObject({ httpOnly: true, sameSite: 'Lax', secure: false })
@@ -108,13 +108,13 @@ test('the first admin signs in, chooses a password, ends another session and cla
   expect(complaints).toEqual([])
 })
 
-test('sign-in leads to no other site', async ({ page }) => {
+test('sign-in does not redirect to another site', async ({ page }) => {
   await page.goto('/sign-in?callbackUrl=https%3A%2F%2Fevil.example%2F')
   await fillSignIn(page, readCredentials().person)
   await expect(page).toHaveURL('/overview')
 })
 
-test('a form survives the end of its session', async ({ page }) => {
+test('a form keeps its input when the session ends', async ({ page }) => {
   await page.goto('/sign-in?callbackUrl=%2Fagents')
   await fillSignIn(page, readCredentials().person)
   await expect(page).toHaveURL('/agents')
@@ -128,7 +128,7 @@ test('a form survives the end of its session', async ({ page }) => {
   await expect(await beside).toHaveURL('/sign-in?callbackUrl=%2Fagents')
 })
 
-test('without an answer nothing that was typed is lost', async ({ page }) => {
+test('the sign-in form keeps its input without a response', async ({ page }) => {
   await page.goto('/sign-in')
   await page.route('**/api/auth/**', (route) => route.abort())
   await fillSignIn(page, { email: 'somebody@example.org', password: 'whatever it is' })
@@ -137,7 +137,7 @@ test('without an answer nothing that was typed is lost', async ({ page }) => {
   await expect(page.getByLabel('Password')).toHaveValue('whatever it is')
 })
 
-test('a password never gets into the address, even before the page is alive', async ({ browser, baseURL }) => {
+test('a password is never added to the address, even before the page is interactive', async ({ browser, baseURL }) => {
   const context = await browser.newContext({
     ...(baseURL !== undefined && { baseURL }),
     javaScriptEnabled: false,
@@ -161,7 +161,7 @@ const refusalTo = async (page: Page, email: string): Promise<string> => {
   await expect(alert).toBeVisible()
   return ((await alert.textContent()) ?? '').replace(/\d+ seconds?/, '… seconds')
 }
-test('too many tries wait, and whether the address is known is not told', async ({ page }) => {
+test('too many sign-ins are delayed in the same way for known and unknown addresses', async ({ page }) => {
   const known = await refusalTo(page, readCredentials().person.email)
   expect(known).toContain('wait … seconds')
   expect(await refusalTo(page, 'nobody@example.org')).toBe(known)

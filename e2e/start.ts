@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Credentials, controlPort, credentialsFile, port } from './credentials.ts'
 import { makeDemoInstallation } from './demo-installation.ts'
 
-// What the operator would see, the tests read in a file.
+// Tests read from a file what the operator would see.
 const { env, password, told, remove } = await makeDemoInstallation({ port })
 const { createApp } = await import('#lib/app.ts')
 const { oneTimePassword } = await import('#lib/domains/accounts/passwords.ts')
@@ -39,7 +39,7 @@ const credentials: Credentials = {
 }
 rmSync(credentialsFile, { force: true })
 writeFileSync(credentialsFile, JSON.stringify(credentials), { mode: 0o600, flag: 'wx' })
-// Next keeps a process alive whatever is thrown; who waits for it would wait long.
+// Next keeps the process running after an error, so exit explicitly.
 const installation = await startInstallation({ env, controlPort, hasSideStore: true }).catch(async (error: unknown) => {
   console.error(error)
   await remove()

@@ -5,12 +5,12 @@ import { readCredentials } from './credentials.ts'
 import { complaintsOf, fillSignIn } from './journey.ts'
 import { asking, people } from './places.ts'
 
-// Journeys that move the clock are called time-…: they come last, for the browser's own clock stays behind.
-// Whom these are about: people of the demo, whom no other journey needs.
+// Journeys that move the clock are called time-… and run last, because the browser's own clock does not move. These
+// people of the demo appear in no other journey.
 const leaving = 'cleo@example.org'
 const staying = 'lea@example.org'
 
-/** From the consequences to the button, as the console leads. Gives the id of the receipt that is promised. */
+/** Follows the console from the consequences to the button. Returns the id of the promised receipt. */
 async function askForErasure(page: Page, grace: string): Promise<string | null> {
   await page.goto('/settings/privacy')
   await page
@@ -35,13 +35,13 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
   await expect(page.getByLabel('Password')).toBeFocused()
   await expect(page.getByLabel('Type DELETE to confirm')).toHaveValue('DELETE')
   await page.getByLabel('Password').fill(readCredentials().password)
-  // One effect, however often it is pressed.
+  // A double click must have one effect.
   await button.dblclick()
   await expect(page.getByRole('heading', { level: 1 })).toContainText('will be erased on')
   return new URL(page.url()).searchParams.get('receipt')
 }
 
-test('a person erases themself in the console and, when the grace is over, cannot be found; the receipt verifies', async ({
+test('a person erased in the console cannot be found after the grace period, and the receipt verifies', async ({
   browser,
 }) => {
   const { password } = readCredentials()
@@ -58,7 +58,7 @@ test('a person erases themself in the console and, when the grace is over, canno
 
   const receipt = await askForErasure(page, 'In 24 hours')
   expect(receipt).toMatch(/^rcpt_/)
-  complaints.length = 0 // the browser notes the 422 of the wrong password
+  complaints.length = 0 // the browser logs the 422 of the wrong password
   const Requests = z.object({ data: z.array(z.object({ kinds: z.array(z.string()), state: z.string() })) })
   const asked = Requests.parse(await (await own.get('/api/privacy/requests')).json()).data
   expect(asked.filter(({ kinds, state }) => kinds.includes('erasure') && state === 'waiting')).toHaveLength(1)
@@ -68,12 +68,12 @@ test('a person erases themself in the console and, when the grace is over, canno
 
   await control.advance(25)
 
-  await test.step('nobody signs in as them', async () => {
+  await test.step('their sign-in is rejected', async () => {
     await page.goto('/sign-in')
     await fillSignIn(page, { email: leaving, password })
     await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
   })
-  await test.step('no search, no page of an admin and no id finds them', async () => {
+  await test.step('no search, admin page or id finds them', async () => {
     const neighbour = await asking(await sessionOf(people.person))
     const admin = await asking(await sessionOf(people.admin))
     const found = Units.parse(await (await neighbour.get('/v1/knowledge?agent_id=triage-bot')).json())
@@ -82,14 +82,14 @@ test('a person erases themself in the console and, when the grace is over, canno
     const users = await (await admin.get('/admin/users')).text()
     expect(users).toContain(people.person)
     expect(users).not.toContain(leaving)
-    // Found out while the answer was on its way, and told in it.
+    // The 404 was determined after the headers were sent, so it is in the body.
     expect(await (await admin.get(`/admin/users/${accountId}`)).text()).toContain('NEXT_HTTP_ERROR_FALLBACK;404')
     await neighbour.dispose()
     await admin.dispose()
   })
-  await test.step('the receipt is read and verified without signing in', async () => {
+  await test.step('the receipt can be read and verified without signing in', async () => {
     await context.clearCookies()
-    complaints.length = 0 // the browser notes the 401
+    complaints.length = 0 // the browser logs the 401
     await page.goto(`/receipts/${receipt}`)
     await expect(page.getByText('and nothing was left')).toBeVisible()
     await page.goto('/verify')
@@ -108,12 +108,12 @@ test('a person erases themself in the console and, when the grace is over, canno
   await context.close()
 })
 
-test('called off in its grace, everything is as it was', async ({ browser }) => {
+test('an erasure cancelled in its grace period changes nothing', async ({ browser }) => {
   const context = await browser.newContext({ storageState: await sessionOf(staying) })
   const page = await context.newPage()
   const complaints = complaintsOf(page)
   await askForErasure(page, 'In 7 days')
-  complaints.length = 0 // the browser notes the 422 of the wrong password
+  complaints.length = 0 // the browser logs the 422 of the wrong password
   await page.goto('/overview')
   await page.getByRole('region', { name: 'Erasures ahead' }).getByRole('button', { name: 'Keep my data' }).dblclick()
   await expect(page.getByText('Your data is kept.')).toBeVisible()

@@ -5,7 +5,7 @@ import { people } from './places.ts'
 
 const isKey = /^kp_[0-9A-Za-z]{49}$/
 
-/** The key in the dialog, which is left when it is said to be stored. */
+/** Reads the key in the dialog, and closes it after confirming that the key is stored. */
 async function storedKey(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog')
   const key = ((await dialog.locator('code, pre').first().textContent()) ?? '').trim()
@@ -18,7 +18,7 @@ async function storedKey(page: Page): Promise<string> {
   return key
 }
 
-test('a key is shown once; replaced, it works as long as was chosen; revoked, it is refused at once', async ({
+test('a key is shown once, works for the chosen overlap after rotation, and is rejected when revoked', async ({
   browser,
 }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })

@@ -7,7 +7,7 @@ import { asking, people } from './places.ts'
 const Made = z.object({ data: z.object({ id: z.string() }) })
 const Erasing = z.object({ auditId: z.string() })
 
-/** A project of the person with a conversation; asks as the person. */
+/** Creates a project of the person with a conversation. */
 async function project() {
   const api = await asking(await sessionOf(people.person))
   const make = async (path: string, data: object): Promise<string> => {
@@ -19,7 +19,7 @@ async function project() {
   const conversation = await make(`/api/projects/${id}/conversations`, { title: 'A conversation' })
   const messages = `/api/projects/${id}/conversations/${conversation}/messages`
   const say = (content: string): Promise<string> => make(messages, { role: 'user', content })
-  /** The address of the page of the erasure. */
+  /** Requests an erasure. Returns the address of its page. */
   const erase = async (message: string): Promise<string> => {
     const { auditId } = Erasing.parse(await (await api.delete(`${messages}/${message}`)).json())
     return `/projects/${id}/erasures/${auditId}`

@@ -11,10 +11,10 @@ import type { Happening, World } from './world.ts'
 const ada = 'ada@example.org'
 const otto = 'otto@example.org'
 const iris = 'iris@example.org'
-/** What is kept of private units here, in days: short enough that sweeps find something within the story. */
+/** Retention of private units in days. Short, so that sweeps delete some within the story. */
 const privateDays = 45
 
-/** What those do who answer for it: periods, holds, looking after the log. */
+/** Work of admins and auditors: retention periods, legal holds, audit log. */
 export function administration(stock: Stock): Happening[] {
   const holds = new Map<string, string>()
   const hold = (
@@ -95,7 +95,7 @@ export function administration(stock: Stock): Happening[] {
         }),
     },
     {
-      // Paused for a week by its owner, and again since yesterday.
+      // Restricted for a week by its owner, and again since yesterday.
       daysAgo: 22,
       run: async (world) =>
         world.ask(await world.as('hana@example.org'), setRestriction, {

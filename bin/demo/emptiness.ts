@@ -1,7 +1,7 @@
 import type { App } from '#lib/app.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
-/** What there may be before the demo: what the first start makes. */
+/** Counts of tables. Only rows of the first start may exist before the demo. */
 const counts = `SELECT
   (SELECT count(*) FROM accounts)::int AS accounts, (SELECT count(*) FROM agents)::int AS agents,
   (SELECT count(*) FROM organisations)::int AS organisations, (SELECT count(*) FROM tokens)::int AS tokens,
@@ -13,13 +13,13 @@ const counts = `SELECT
 type Counts = Record<string, number>
 const atMost: Counts = { accounts: 1, agents: 1, organisations: 1, tokens: 1 }
 
-/** What the database has beyond the first admin with their agent, in words; nothing where it is empty. */
+/** Describes everything in the database besides the first admin and its agent. Empty for a new installation. */
 export async function beyondFirstAdmin({ db }: Pick<App, 'db'>): Promise<string[]> {
   const [row = {}] = await db.query<Counts>(undefined, counts)
   return Object.entries(row).flatMap(([what, count]) => (count > (atMost[what] ?? 0) ? [`${count} ${what}`] : []))
 }
 
-/** How many others are connected to the database: the worker of an installation that runs would do in the present what the story does in the past. */
+/** The number of other database connections. A running worker would execute the story's jobs at the current time. */
 export const othersConnected = (ownerUrl: string): Promise<number> =>
   withConnection(ownerUrl, async (client) => {
     const { rows } = await client.query<{ n: number }>(

@@ -5,27 +5,27 @@ import type { App } from '#lib/app.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 
 const hour = 3_600_000
-/** How often what goes by the clock is done: often enough for graces of a day. */
+/** Interval of the frequent jobs: short enough for grace periods of a day. */
 const step = 12 * hour
-/** Of the jobs that the worker does every minute or hour, those that bring something of the story forward, and those that are seen in it day by day. */
+/** Jobs that advance the story at each step or every day. The worker runs them every minute or hour. */
 const atEachStep = ['privacy.clock', 'exports.upkeep', 'erasure.watch']
 const daily = ['projects.close', 'retention.sweep', 'accounts.upkeep', 'agents.purge-unused']
-/** All others tidy up, and find little to do: every so many days. */
+/** Interval of all other jobs in days. They find little to delete. */
 const tidyEvery = 10
 const mostRounds = 500
 const silent = new Logger(() => () => {})
 
 export interface WorkOptions {
-  /** Jobs that stay in the queue. */
+  /** Jobs that remain in the queue. */
   except?: readonly string[]
-  /** Whose jobs they are; the application's own unless told. */
+  /** The application that runs the jobs. By default the story's own. */
   by?: Pick<App, 'jobs' | 'gate'>
-  /** Jobs may fail, and are repeated as often as the queue would repeat them. */
+  /** Failing jobs are retried as often as the queue allows. */
   mayFail?: boolean
 }
 export type MovableClock = Clock & { advance(milliseconds: number): void }
 
-/** Letters are written in the present, whatever the business clock says: one is given the time that its story has. */
+/** Emails are dated by system time. This sets the dates of new ones to the time of the story. */
 function datedLetters(folder: string, known: Set<string>, at: Date): void {
   for (const name of readdirSync(folder, { withFileTypes: true }).map((entry) => entry.name)) {
     if (known.has(name) || !name.endsWith('.eml')) continue
@@ -42,7 +42,7 @@ function datedLetters(folder: string, known: Set<string>, at: Date): void {
   }
 }
 
-/** Lets time pass: what the worker does by the clock and from its queue is done by its own jobs, in the business time of the story. */
+/** Advances time: the application's own jobs do the scheduled and queued work at the time of the story. */
 export function history(app: App, clock: MovableClock) {
   const letters = join(app.env.KP_DATA_DIR, 'mail')
   const known = new Set<string>()
@@ -50,7 +50,7 @@ export function history(app: App, clock: MovableClock) {
   let day = ''
   let days = 0
 
-  /** Those that a round is just giving back are still to be done, perhaps. */
+  /** Counts locked jobs as well, because a round may return them to the queue. */
   async function waiting(names: readonly string[]): Promise<number> {
     const { rows } = await app.db.pool.query<{ n: number }>(
       'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE (locked_at IS NOT NULL OR attempts < max_attempts) AND task_identifier = ANY($1::text[])',
@@ -59,7 +59,7 @@ export function history(app: App, clock: MovableClock) {
     return rows[0]?.n ?? 0
   }
 
-  /** Does what the queue holds, until nothing is left of it. */
+  /** Runs the queue until it is empty. */
   async function work({ except = [], by = app, mayFail = false }: WorkOptions = {}): Promise<void> {
     const jobs = by.jobs.filter(({ name }) => !except.includes(name))
     const names = jobs.map(({ name }) => name)
@@ -103,7 +103,7 @@ export function history(app: App, clock: MovableClock) {
 
   return {
     work,
-    /** Moves the clock on, with everything that falls due on the way. */
+    /** Moves the clock and runs everything that becomes due. */
     async moveTo(at: Date): Promise<void> {
       for (; nextStep <= at.getTime(); nextStep += step) {
         advanceTo(nextStep)
@@ -111,7 +111,7 @@ export function history(app: App, clock: MovableClock) {
       }
       advanceTo(at.getTime())
     },
-    /** So many milliseconds later, with what is due by the clock then. */
+    /** Moves the clock by milliseconds and runs the scheduled jobs. */
     async later(milliseconds: number, options: WorkOptions): Promise<void> {
       clock.advance(milliseconds)
       await tick(options)

@@ -22,7 +22,7 @@ const questions = [
   'rota',
 ]
 
-/** Refusals that belong to the story: an agent whose token stands still, something voted on before, something that is gone. */
+/** Expected rejections: a suspended token, a repeated vote, an erased unit. */
 const expected = [
   'token_suspended',
   'token_revoked',
@@ -49,12 +49,12 @@ const text = (unit: unknown, agent: string, visibility: string) => {
 }
 
 export interface Stock {
-  /** Network units, newest last: what others find, vote on, report. */
+  /** Network units, newest last, which other agents find, vote on and report. */
   shared: { id: string; agent: string }[]
   count: number
 }
 
-/** A day of every agent: what it contributes, looks for, and says of others'. */
+/** A day of every agent: contributions, searches, and votes on others' units. */
 function dayOf(daysAgo: number, material: Material, stock: Stock): Happening {
   async function contribute(world: World, agent: AgentOfDemo, { size }: Contributor): Promise<void> {
     const units = Array.from({ length: size }, () => {
@@ -116,7 +116,7 @@ const injected = (agent: string, at: Date): Unit =>
     outcome: { result_summary: 'Done.', confidence: 1 },
   })
 
-/** Three contributions of one hour are refused; what comes next waits for somebody to look at it. */
+/** Three contributions within an hour are rejected. The next one is quarantined for review. */
 async function refusedThrice(world: World, id: string, stock: Stock): Promise<void> {
   const agent = world.agent(id)
   for (let n = 0; n < 3; n++) {
@@ -132,7 +132,7 @@ async function refusedThrice(world: World, id: string, stock: Stock): Promise<vo
   })
 }
 
-/** Three owners report one unit; it is out of sight until an admin has looked. */
+/** Three owners report one unit. It is hidden until an admin reviews it. */
 async function reportedThrice(world: World, unit: { id: string; agent: string } | undefined, reason: string) {
   if (!unit) return
   const owners = new Map(contributors.map(({ id, owner }) => [id, owner]))

@@ -21,7 +21,7 @@ const pick = <T>(list: readonly T[], n: number): T => {
   return found
 }
 
-/** A trace of our own: what was wrong, where it was looked for, what it was, how it was put right. */
+/** An example trace: problem, search, cause and remedy. */
 function trace(n: number, at: Date): unknown {
   const { domain, objective, suspects, cause, remedy } = pick(problems, n)
   const place = pick(tools, Math.floor(n / problems.length))
@@ -87,10 +87,10 @@ function pattern(n: number, at: Date): unknown {
   }
 }
 
-/** A unit of our own; every eighth is a tool pattern. */
+/** An example unit. Every eighth is a tool pattern. */
 export const ownUnit = (n: number, at: Date): unknown => (n % 8 === 5 ? pattern(n, at) : trace(n, at))
 
-/** An expert's procedure; `revision` counts its wordings. */
+/** An expert's procedure. `revision` is the number of earlier versions. */
 export function procedure(n: number, expert: string, at: Date, revision = 0): Extract<Unit, { '@type': 'ExpertSOP' }> {
   const { name, domain, steps } = pick(procedures, n)
   const unit = Unit.parse({
@@ -113,20 +113,20 @@ export function procedure(n: number, expert: string, at: Date, revision = 0): Ex
 }
 
 export interface Material {
-  /** As they stand in the folder, without ids and authors. */
+  /** As they are in the folder, without ids and authors. */
   traces: unknown[]
   skills: string[]
-  /** Where they come from, for people. */
+  /** Their source, for people. */
   source: string
 }
 
-/** What a contribution may be without: ids and dates of another place. */
+/** Removes ids and dates of another installation. */
 function withoutOrigin(line: string): unknown {
   const { id: _, ...unit }: Record<string, unknown> = JSON.parse(line)
   return unit
 }
 
-/** Real traces and skills of a folder (`traces.jsonl`, `skills/<name>/SKILL.md`), where it has some; our own skills otherwise. */
+/** Real traces and skills of a folder (`traces.jsonl`, `skills/<name>/SKILL.md`) if it has some, otherwise the built-in skills. */
 export function materialIn(folder: string): Material {
   const lines = join(folder, 'traces.jsonl')
   const skillsFolder = join(folder, 'skills')

@@ -19,7 +19,7 @@ const person = (name: string, role: PersonOfDemo['role'] = 'person', locale: Per
   }
 }
 
-/** Those who run it first; nobody of them is anybody. */
+/** The first staff. All people are fictitious. */
 export const staff: readonly PersonOfDemo[] = [
   person('Ada Example', 'admin'),
   person('Otto Example', 'admin'),
@@ -55,11 +55,11 @@ export const members: readonly PersonOfDemo[] = [
 export interface Contributor {
   id: string
   name: string
-  /** Whose it is; nobody's where nobody claimed it. */
+  /** The owner. Undefined for an unclaimed agent. */
   owner?: string
   tier: TierName
   since: number
-  /** Contributes every so many days, so many units at a time. */
+  /** Contributes `size` units every `every` days. */
   every: number
   size: number
 }
@@ -136,7 +136,7 @@ export const contributors: readonly Contributor[] = [
   { id: 'lone-parser', name: 'Lone parser', tier: 'free', since: 33, every: 4, size: 2 },
 ]
 
-/** An agent registers itself, uses its token, and is claimed; its tier is an admin's to give. */
+/** An agent registers, uses its token and is claimed. An admin sets its tier. */
 async function arrive(world: World, { id, name, owner, tier }: Contributor): Promise<void> {
   const address = `203.0.113.${1 + (world.agents.size % 250)}`
   const { data } = await world.ask({ address }, registerAgent, {
@@ -170,7 +170,7 @@ export const arrivals: readonly Happening[] = [
   },
   ...contributors.map((one) => ({ daysAgo: one.since + 0.55, run: (world: World) => arrive(world, one) })),
   {
-    // It never uses its token, and is gone after a day.
+    // It never uses its token, and is deleted after a day.
     daysAgo: 45,
     run: (world) => world.ask({ address: '203.0.113.250' }, registerAgent, { body: { agent_id: 'never-seen-again' } }),
   },

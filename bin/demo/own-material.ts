@@ -1,4 +1,4 @@
-/** What agents of an example organisation work on: enough to search, vote and disagree about. */
+/** Problems that the example organization's agents work on: enough for searches, votes and disagreement. */
 export const problems = [
   {
     domain: 'code',
@@ -129,7 +129,7 @@ export const tools = [
   { system: '文件库', tool: 'doc-search', command: 'doc-search 交货延迟', shows: '找到三处相关条款' },
 ] as const
 
-/** What people who know it wrote down. */
+/** Procedures that experts wrote. */
 export const procedures = [
   {
     name: 'Restore a backup without bringing anybody back',
@@ -192,7 +192,7 @@ export const procedures = [
 const skill = (name: string, description: string, tools: string, body: string): string =>
   `---\nname: ${name}\ndescription: ${description}\nversion: 1.0.0\nlicense: CC0-1.0\ntags: [${tools.split(' ').join(', ').toLowerCase()}, example]\nallowed-tools: ${tools}\n---\n\n# ${name}\n\n${body}\n`
 
-/** Skills of the example organisation, as SKILL.md. */
+/** Skills of the example organization, as SKILL.md. */
 export const ownSkills: readonly string[] = [
   skill(
     'slow-build',

@@ -63,7 +63,7 @@ const by = async (
 ): Promise<Pick<AgentOfDemo, 'address' | 'token'> | { cookie: string; address: string }> =>
   who === 'agent' ? world.agent(helper) : world.as(address[who])
 
-/** A project with members, what they said, and what came of it. Gives its id. */
+/** Creates a project with members, conversations and derived data. Returns its id. */
 async function lived(world: World, name: string, owner: 'ben' | 'cleo', talks: readonly Talk[]): Promise<string> {
   const first = await world.as(address[owner])
   const { data: project } = await world.ask(first, createProject, {
@@ -106,7 +106,7 @@ async function lived(world: World, name: string, owner: 'ben' | 'cleo', talks: r
   return project.id
 }
 
-/** Two projects: one that goes on, and one that is being closed. */
+/** Two projects: an active one and one that is being closed. */
 export function projectsUnderWay(): Happening[] {
   let done: string | undefined
   return [

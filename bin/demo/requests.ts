@@ -19,7 +19,7 @@ const ada = 'ada@example.org'
 const otto = 'otto@example.org'
 type Wish = { kinds: Kind[]; grace?: Grace; statement?: string; changes?: { name?: string } }
 
-/** Requests by the name that the story gives them. */
+/** Request ids by their names in the story. */
 type Known = Map<string, string>
 
 const known: (requests: Known, name: string) => string = (requests, name) => {
@@ -30,7 +30,7 @@ const known: (requests: Known, name: string) => string = (requests, name) => {
 
 export function requestsInEveryState(): { happenings: Happening[]; last: Happening[] } {
   const requests: Known = new Map()
-  /** In the console, with the password once more. */
+  /** A person files a request in the console, with the password. */
   const asks = (daysAgo: number, name: string, email: string, wish: Wish): Happening => ({
     daysAgo,
     async run(world) {
@@ -40,7 +40,7 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
       requests.set(name, made.data.id)
     },
   })
-  /** By mail: an admin files it, with the day on which it came. */
+  /** A person writes an email, and an admin files it with the day of arrival. */
   const writes = (
     daysAgo: number,
     name: string,
@@ -55,7 +55,7 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
       requests.set(name, made.data.id)
     },
   })
-  /** A manager asks for a member. */
+  /** A manager files a request for a member. */
   const managerAsks = (daysAgo: number, name: string, manager: string, member: string, wish: Wish): Happening => ({
     daysAgo,
     async run(world) {
@@ -228,7 +228,7 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
     { daysAgo: 0.05, run: async (world) => world.ask(await world.as('ben@example.org'), prepareExport, { body: {} }) },
   ]
 
-  // What these begin is left to the worker of the next start: until then it is seen as it stands in the middle.
+  // Left unfinished for the worker of the next start, to show requests in progress.
   const last: Happening[] = [
     { daysAgo: 0.02, run: async (world) => verifying(world, requests, 'vera@example.org') },
     asks(0.012, 'wim', 'wim@example.org', { kinds: ['access'] }),
@@ -237,7 +237,7 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
   return { happenings: [...closed, ...open], last }
 }
 
-/** Everything is erased; whether anything is left anywhere is still to be looked for. */
+/** Everything is erased, but not yet verified. */
 async function verifying(world: World, requests: Known, email: string): Promise<void> {
   const who = await world.as(email)
   const body = { kinds: ['erasure' as const], grace: 'now' as const, password: world.password }
@@ -246,11 +246,11 @@ async function verifying(world: World, requests: Known, email: string): Promise<
 }
 
 const minute = 60_000
-/** More rounds than a copy has tries. */
+/** More rounds than an export has attempts. */
 const mostRounds = 12
 /**
- * A copy that cannot be made: a worker whose data folder is not one cannot write the file. Its request has failed when every try is used
- * up, and an admin can have it tried again.
+ * An export that cannot be made: a worker with an invalid data folder cannot write the file. Its request fails after
+ * the last attempt, and an admin can retry it.
  */
 async function fails(world: World, email: string): Promise<void> {
   const { app } = world

@@ -13,7 +13,7 @@ const created = (daysAgo: number, owner: string, agent: string, wanted: Wanted):
   run: (world) => create(world, owner, agent, wanted),
 })
 
-/** The agent asks without a pause, and does not hear that it is too much: the third refusal within the hour ends its token. */
+/** The agent ignores rate limits: the third rejection within an hour revokes its token. */
 async function runaway(world: World, id: string): Promise<void> {
   const agent = world.agent(id)
   const most = tierLimits.free.writes + 3
@@ -28,7 +28,7 @@ async function runaway(world: World, id: string): Promise<void> {
   }
 }
 
-/** Tokens in every state: in use, about to end, ended, replaced with an overlap, revoked by hand and by the limiter. */
+/** Tokens in every state: active, about to expire, expired, rotated with an overlap, revoked by hand and by the rate limiter. */
 export const tokensInEveryState: readonly Happening[] = [
   created(50, 'ben@example.org', 'build-helper', { name: 'CI, main branch', scopes: ['read', 'write'] }),
   created(48, 'mara@example.org', 'warehouse-scout', { name: 'night shift', scopes: ['read'] }),

@@ -9,14 +9,14 @@ import { publicUrl } from '#lib/env.ts'
 import type { DoorRequest } from '#lib/http/door.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 
-/** Who asks, by what, and from where. */
+/** Credentials and address of a client. */
 export interface Visitor {
   token?: string
   cookie?: string
   address: string
 }
 
-/** An answer that was none of 2xx; the story expects some. */
+/** A response with a status other than 2xx. The story expects some. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
@@ -39,8 +39,8 @@ async function* sent(text: string): AsyncGenerator<Uint8Array> {
 const codeOf = (text: string): string => /"code":\s*"(\w+)"/.exec(text)?.[1] ?? 'unknown'
 
 /**
- * Asks the application as a client would, past the socket alone: who it is, limits, the gate and its audit entries are those of the
- * production server.
+ * Sends requests like a client, but without a socket: authentication, limits, the pipeline and audit entries are those
+ * of the production server.
  */
 export function visits(app: App) {
   const useCases = new Map(app.useCases.map((useCase) => [useCase.operation.id, useCase]))
@@ -89,7 +89,7 @@ export function visits(app: App) {
     const answer = await app.handle(useCase, request, { params: given, address })
     const told = await textOf(answer.body)
     if (answer.status >= 400) throw new Refused(operation.id, answer.status, codeOf(told), told)
-    // What is no JSON is nothing that the story goes on with.
+    // The story uses no responses other than JSON.
     if (operation.produces || answer.status === 204) return undefined as z.output<O['output']>
     return operation.output.parse(told === '' ? undefined : JSON.parse(told)) as z.output<O['output']>
   }
@@ -102,7 +102,7 @@ export interface Signing {
   address: string
   locale: Locale
 }
-/** Signs a person in with their password, as the sign-in page does; gives the cookie. Its life is the session's, by the business clock. */
+/** Signs a person in with the password, like the sign-in page. Returns the cookie. The session expires by the story's clock. */
 export async function signIn(
   app: App,
   secret: string,

@@ -13,7 +13,7 @@ export interface PersonOfDemo {
   name: string
   role: Role
   locale: Locale
-  /** The name of an organisation of the demo. */
+  /** The name of a demo organization. */
   organisation: string
 }
 interface Known extends PersonOfDemo {
@@ -29,19 +29,19 @@ export interface AgentOfDemo extends Visitor {
 export interface WorldParts {
   app: App
   history: History
-  /** The installation's. */
+  /** The secret of the installation. */
   secret: string
-  /** Of every account. */
+  /** The password of every account. */
   password: string
 }
 
 const hour = 3_600_000
-/** A session is renewed when less of it is left. */
+/** A session is renewed when less than this remains. */
 const leastLeft = hour
-/** Sign-ins of one account from one address; the limit of a minute is one more, and the story takes less than that. */
+/** Sign-ins of one account per address. The limit is one more per minute, and the story takes less than a minute. */
 const signInsHere = 4
 
-/** Everybody and everything that the story speaks of, by name. */
+/** All people and things of the story, by name. */
 export function world({ app, history, secret, password }: WorldParts) {
   const ask: Ask = visits(app)
   const people = new Map<string, Known>()
@@ -62,7 +62,7 @@ export function world({ app, history, secret, password }: WorldParts) {
     return found
   }
 
-  /** The secret of the newest link in a letter to the address. */
+  /** The secret of the newest link in an email to the address. */
   async function linkTo(email: string, purpose: string): Promise<string> {
     const letters = await app.mail.folder.to({ address: email, mark: person(email).accountId })
     const secrets = letters.flatMap(({ name }) => {
@@ -91,7 +91,7 @@ export function world({ app, history, secret, password }: WorldParts) {
     async organisation(name: string): Promise<void> {
       organisations.set(name, await app.gate.transaction((tx) => createOrganisation(tx, name, now())))
     },
-    /** Makes an account, as an operator does. */
+    /** Creates an account, like an operator. */
     async join(given: PersonOfDemo): Promise<void> {
       const organisationId = organisations.get(given.organisation)
       if (organisationId === undefined) throw new Error(`there is no organisation ${given.organisation}`)
@@ -118,7 +118,7 @@ export function world({ app, history, secret, password }: WorldParts) {
       people.set(given.email, { ...given, accountId, place: people.size, signIns: 0 })
     },
 
-    /** The person at their browser, signed in anew where their session is over. */
+    /** The person's session, renewed by a new sign-in when it has ended. */
     async as(email: string): Promise<Visitor & { cookie: string }> {
       const known = person(email)
       const address = addressOf(known)
@@ -129,14 +129,14 @@ export function world({ app, history, secret, password }: WorldParts) {
       return { cookie: known.session.cookie, address }
     },
 
-    /** As {@link as}, with the password confirmed, as the console asks for it before a dangerous action. */
+    /** Like {@link as}, with the password confirmed, which the console requires before dangerous actions. */
     async confirmed(email: string): Promise<Visitor & { cookie: string }> {
       const who = await this.as(email)
       await ask(who, confirmPassword, { body: { password } })
       return who
     },
 
-    /** Follows the newest link of a letter to the person. */
+    /** Follows the newest link in an email to the person. */
     async follow(email: string, purpose: 'verify' | 'cancel' | 'address'): Promise<void> {
       const token = await linkTo(email, purpose)
       await ask({ address: `${addressOf(person(email))}` }, useLink, { body: { token, purpose } })
@@ -145,7 +145,7 @@ export function world({ app, history, secret, password }: WorldParts) {
 }
 export type World = ReturnType<typeof world>
 
-/** Something that happened so many days ago; what follows from it is done by the worker's jobs at once. */
+/** An event of the story. The worker's jobs then run immediately. */
 export interface Happening {
   daysAgo: number
   run(world: World): Promise<unknown>

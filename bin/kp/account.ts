@@ -86,7 +86,7 @@ async function me(session: Session): Promise<void> {
   if (data.restricted_at) row('restricted', `since ${data.restricted_at}: nothing is written for it`)
 }
 
-/** Who one is: register, login, me, logout. */
+/** Sign-in and identity: register, login, me, logout. */
 export function accountCommands(program: Command, begin: () => Session): void {
   program
     .command('register')

@@ -131,7 +131,7 @@ function accountCommands(admin: Command, begin: () => Session): void {
     .action(() => listAccounts(begin()))
 }
 
-/** What needs the installation's machine and its database, and no token. */
+/** Commands that need the installation's machine and database instead of a token. */
 export function adminCommands(program: Command, begin: () => Session): void {
   const admin = program
     .command('admin')

@@ -19,7 +19,7 @@ interface CreateOptions extends PersonOptions {
   keep?: boolean
 }
 
-/** Makes an agent that is the person's from the start, and prints or keeps its token. */
+/** Creates an agent of the person, and prints or stores its token. */
 async function create(session: Session, id: string | undefined, options: CreateOptions): Promise<void> {
   const { name, ancestor, region, selfHosted, keep = false } = options
   if (options.as === undefined)

@@ -2,7 +2,7 @@ import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { usageFailure } from './failure.ts'
 import type { Asking } from './person.ts'
 
-/** The agent that is named; without a name the one behind the token. */
+/** The named agent, or by default the agent of the token. */
 export async function namedAgent({ call, person }: Asking, id: string | undefined): Promise<string> {
   if (id !== undefined) return id
   const self = person ? null : (await call(readSelf)).body.data.agent_id

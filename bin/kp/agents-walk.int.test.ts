@@ -19,7 +19,7 @@ afterAll(async () => {
   reader.close()
 })
 
-/** What the reader brings: the fingers that type passwords and the agent's id, and the eyes that find ids in what was printed. */
+/** Stands in for the reader: types passwords and the agent's id, and finds ids in the printed output. */
 const hands = `
 set -eu -o pipefail
 typed='a password that was typed'
@@ -37,7 +37,7 @@ seen() { grep -o "$1_[0-9A-Za-z]\\{22\\}" printed | tail -n 1; }
 `
 
 test.runIf(hasShell && isWalked('agents'))(
-  'the README’s walk through an agent’s life works to the letter',
+  'the commands of the README section about an agent’s life work as written',
   async () => {
     const commands = commandsOf('Agents')
     expect(commands.length).toBeGreaterThan(5)

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const address = probe.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
   await new Promise((closed) => probe.close(closed))
-  // People sign in by the pages of the installation, under its own address.
+  // People sign in through the installation's pages, which require its own address.
   app = await testApp({ KP_URL: `http://127.0.0.1:${port}` }, undefined, { pages: authPages, port })
   kp = commandLine(app.url)
 })

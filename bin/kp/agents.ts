@@ -96,7 +96,7 @@ async function heartbeats(asking: Asking, named: string | undefined): Promise<vo
   for await (const piece of response.body ?? []) asking.invocation.stdout.write(decoder.decode(piece, { stream: true }))
 }
 
-/** Agents of one's own: how they live, and what they wrote for themselves. */
+/** The user's own agents: creation, status and documents. */
 export function agentCommands(program: Command, begin: () => Session): void {
   const agent = program
     .command('agent')
@@ -153,7 +153,7 @@ export function agentCommands(program: Command, begin: () => Session): void {
     .argument('[id]', 'the agent’s id (default: the one behind the token)')
     .action((id: string | undefined, options: PersonOptions) => {
       const session = begin()
-      // A dead agent's token does not even say whose it is.
+      // The token of a retired agent cannot read its own agent id, so the stored id is used.
       const own = session.usesStored && options.as === undefined ? session.stored?.agent_id : undefined
       return withAsking(session, options, (asking) => heartbeats(asking, id ?? own))
     })

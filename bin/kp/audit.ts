@@ -40,7 +40,7 @@ async function exported(session: Session, options: AuditOptions, format: 'csv' |
   const { stdout } = session.invocation
   const isShown = stdout.isTTY === true
   const decoder = new TextDecoderStream()
-  // A file gets CSV as it is; a terminal never what would act on it. JSON says the same with escapes.
+  // A file gets CSV unchanged. On a terminal, control characters are made visible; JSON escapes them.
   const safe = format === 'jsonl' ? escapedJson : isShown ? visibleLines : (text: string) => text
   await pipeline(
     response.body.pipeThrough(decoder),

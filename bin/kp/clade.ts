@@ -31,7 +31,7 @@ interface ShareOptions extends Whose {
   digest?: string
 }
 
-/** Entries of the agent's as they are read on this machine; the passphrase is asked for once, and where one is private. */
+/** Reads entries of the agent and opens private ones on this machine. Asks for the passphrase once, at the first private entry. */
 function opening(asking: Asking, id: string) {
   let master: MasterKey | undefined
   return async (entryId: string) => {
@@ -49,7 +49,10 @@ function opening(asking: Asking, id: string) {
 }
 type Opening = ReturnType<typeof opening>
 
-/** Shares of siblings that an entry was made from by way of private ones, which the registry cannot follow; undefined where it can. */
+/**
+ * Origins of an entry that derives from shares through private entries, which the registry cannot follow. Undefined
+ * when the registry can follow them.
+ */
 async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Promise<string[] | undefined> {
   const origins = new Set<string>()
   const seen = new Set<string>()
@@ -68,7 +71,7 @@ async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Pr
       if (shareIdForm.test(one)) origins.add(one)
       if (!entryIdForm.test(one)) continue
       const entry = await read(one).catch((error: unknown) => {
-        // It was deleted, or has ended: what it was made from is nowhere any more.
+        // A deleted or expired entry: its parents are unknown.
         if (error instanceof RequestRefused && error.problem.code === 'not_found') return undefined
         throw error
       })
@@ -79,7 +82,7 @@ async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Pr
   return isPrivate ? [...origins] : undefined
 }
 
-/** A private entry is opened and stripped on this machine; the registry strips what it gets once more. */
+/** Opens and strips a private entry on this machine. The registry strips its content again. */
 async function asked(asking: Asking, id: string, entryId: string) {
   const read = opening(asking, id)
   const first = await read(entryId)
@@ -238,7 +241,7 @@ const numberOf = (text: string): number => {
   return number
 }
 
-/** What agents of one ancestor share with each other. */
+/** Sharing between agents of one ancestor. */
 export function cladeCommands(program: Command, begin: () => Session): void {
   const clade = program
     .command('clade')

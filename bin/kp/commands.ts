@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import type { Session } from './session.ts'
 
-/** Adds commands to the program; `begin` opens the session that a command works in. */
+/** Adds commands to the program. `begin` opens the session of a command. */
 type AddCommands = (program: Command, begin: (url?: string) => Session) => void
 
 export interface CommandFile {
   /** The heading in the overview. */
   group: string
-  /** The first words that it answers to. */
+  /** The first words of its commands. */
   names: readonly string[]
   load(): Promise<AddCommands>
 }
@@ -21,7 +21,7 @@ const tokens = 'Tokens and the audit log:'
 const admins = 'For admins:'
 const machine = 'On the installation’s own machine:'
 
-/** Every command, in the order of the overview, with the file that knows it: a call loads what it needs, not the whole. */
+/** Every command with its file, in the order of the overview. A run loads only the files that it needs. */
 export const commandFiles: readonly CommandFile[] = [
   {
     group: you,
@@ -73,7 +73,7 @@ export const commandFiles: readonly CommandFile[] = [
   },
 ]
 
-/** The files that a call with these words can need: all of them for the overview, for completion, and for a word that is no command. */
+/** The files that these words can need. All files for the overview, for completion and for an unknown command. */
 export function filesFor(words: readonly string[]): readonly CommandFile[] {
   const files = commandFiles.filter(({ names }) => names.some((name) => words.includes(name)))
   return files.length === 0 || words.includes('completion') ? commandFiles : files

@@ -1,10 +1,10 @@
 import type { CompletionNode } from './completion-tree.ts'
 
-/** In single quotes, whatever it holds. */
+/** Quotes text with single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const words = (list: readonly string[]): string => quoted(list.join(' '))
 
-/** A script for bash 3.2 and later, without bash-completion. Lines are indented by spaces: a tab would complete when pasted. */
+/** A script for bash 3.2 and later, without bash-completion. Indented with spaces, because a pasted tab would trigger completion. */
 export function bashCompletion(tree: readonly CompletionNode[]): string {
   const taking = tree.flatMap(({ path, options }) =>
     options.flatMap((option) => (option.takesValue ? option.names.map((name) => quoted(`${path}:${name}`)) : [])),

@@ -1,6 +1,6 @@
 import type { CompletionNode, CompletionOption } from './completion-tree.ts'
 
-/** In single quotes, where fish knows two escapes. */
+/** Quotes text with single quotes, in which fish has two escapes. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
 function optionLine(path: string, { names, summary, takesValue, choices }: CompletionOption): string {

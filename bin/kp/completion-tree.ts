@@ -5,16 +5,16 @@ export interface CompletionOption {
   names: string[]
   summary: string
   takesValue: boolean
-  /** The values it takes, where they are few; else a file's name is offered. */
+  /** Its possible values. When empty, file names are offered. */
   choices: string[]
 }
-/** One command as the shells complete it. */
+/** One command, as the shells complete it. */
 export interface CompletionNode {
-  /** Its words below the program; empty for the program itself. */
+  /** The words of the command after `kp`. Empty for `kp` itself. */
   path: string
   commands: { name: string; summary: string }[]
   options: CompletionOption[]
-  /** What its arguments may be, where they are few. */
+  /** The possible values of its arguments. Empty when they are unlimited. */
   choices: string[]
   takesArguments: boolean
 }
@@ -27,7 +27,7 @@ const optionOf = (option: Option): CompletionOption => ({
   choices: [...(option.argChoices ?? [])],
 })
 
-/** Every command of the program with what may follow it: read from the program, so nothing is missing and nothing is left over. */
+/** Every command with its options, read from the program itself so that the tree is complete. */
 export function completionTree(program: Command): CompletionNode[] {
   const everywhere = [
     ...program.options.map(optionOf),

@@ -1,10 +1,10 @@
 import type { CompletionNode } from './completion-tree.ts'
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-/** _describe parts name and summary at the first colon. */
+/** _describe separates name and summary at the first colon. */
 const described = (name: string, summary: string): string => quoted(`${name.replaceAll(':', '\\:')}:${summary}`)
 
-/** A script for zsh, to be sourced after compinit, or to lie in a folder of $fpath as _kp. */
+/** A script for zsh, to be sourced after compinit or stored as _kp in a folder of $fpath. */
 export function zshCompletion(tree: readonly CompletionNode[]): string {
   const taking = tree.flatMap(({ path, options }) =>
     options.flatMap((option) => (option.takesValue ? option.names.map((name) => quoted(`${path}:${name}`)) : [])),

@@ -26,14 +26,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const run = (shell: string, ...args: string[]): string => execFileSync(shell, args, { encoding: 'utf8' })
 const has = (shell: string): boolean => spawnSync(shell, ['--version']).error === undefined
 
-/** What bash would offer for the last of the words. */
+/** Completions of bash for the last word. */
 function offered(...words: string[]): string[] {
   const code = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kp; printf '%s\\n' "\${COMPREPLY[@]}"`
   const out = execFileSync('bash', ['--norc', '-c', code, 'bash', script('bash'), 'kp', ...words], { encoding: 'utf8' })
   return out.split('\n').filter((word) => word !== '')
 }
 
-test('every command of the program is in the tree, with every option that it has', () => {
+test('the completion tree contains every command with all its options', () => {
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)]
   const pathOf = (command: Command): string =>
     command.parent ? `${pathOf(command.parent)} ${command.name()}`.trim() : ''
@@ -45,14 +45,14 @@ test('every command of the program is in the tree, with every option that it has
 })
 
 describe('bash', () => {
-  test('takes the script, and knows then how kp is completed', () => {
+  test('loads the script and registers completion for kp', () => {
     execFileSync('bash', ['-n', script('bash')])
     const said = execFileSync('bash', ['--norc', '-c', `source ${script('bash')}; complete -p kp`], {
       encoding: 'utf8',
     })
     expect(said.trim()).toBe('complete -o default -F _kp kp')
   })
-  test('offers commands, those below them, options and values', () => {
+  test('completes commands, subcommands, options and values', () => {
     expect(offered('')).toEqual(tree[0]?.commands.map(({ name }) => name))
     expect(offered('cont')).toEqual(['contribute'])
     expect(offered('retention', '')).toEqual(['show', 'set', 'reset', 'sweep', 'history'])
@@ -61,15 +61,15 @@ describe('bash', () => {
     expect(offered('completion', 'f')).toEqual(['fish'])
     expect(offered('help', 'sea')).toEqual(['search'])
   })
-  test('is not led astray by options, their values, or words that are also commands', () => {
+  test('completes correctly after options, option values, and words that are also commands', () => {
     expect(offered('--url', 'http://localhost:3000', 'retention', '--json', 's')).toEqual(['show', 'set', 'sweep'])
     expect(offered('search', 'retention', '--ty')).toEqual(['--type'])
     expect(offered('--token', 'retention', 'audit', '--act')).toEqual(['--action'])
-    expect(offered('export', 'me', '--output', '')).toEqual([]) // a file’s name, which is bash’s own affair
+    expect(offered('export', 'me', '--output', '')).toEqual([]) // file names are completed by bash itself
   })
 })
 
-test.runIf(has('zsh'))('zsh takes the script and completes by it', () => {
+test.runIf(has('zsh'))('zsh loads the script and registers completion for kp', () => {
   run('zsh', '-n', script('zsh'))
   const said = run(
     'zsh',
@@ -79,7 +79,7 @@ test.runIf(has('zsh'))('zsh takes the script and completes by it', () => {
   expect(said.trim()).toBe('_kp')
 })
 
-test.runIf(has('fish'))('fish takes the script and offers what follows', () => {
+test.runIf(has('fish'))('fish loads the script and completes commands and values', () => {
   run('fish', '--no-execute', script('fish'))
   const complete = (line: string) =>
     run('fish', '--no-config', '-c', `source ${script('fish')}; complete -C '${line}'`)
@@ -90,7 +90,7 @@ test.runIf(has('fish'))('fish takes the script and offers what follows', () => {
   expect(complete('kp export me --format ')).toEqual(expect.arrayContaining(['zip']))
 })
 
-test('quotes of a shell within a summary do not end it', () => {
+test('completion scripts quote shell characters in a summary', () => {
   const odd = [
     {
       path: '',

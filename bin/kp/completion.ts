@@ -8,7 +8,7 @@ import type { Session } from './session.ts'
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }
 const shellNames = Object.keys(shells) as (keyof typeof shells)[]
 
-/** Completion for shells: completion. */
+/** Shell completion: completion. */
 export function completionCommand(program: Command, begin: () => Session): void {
   program
     .command('completion')

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 const rights = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-test('what is written is read again, and its owner alone may read it, whatever the umask', () => {
+test('readConfig returns the written configuration, readable only by its owner under any umask', () => {
   const before = process.umask(0)
   try {
     writeConfig(folder, config)
@@ -27,7 +27,7 @@ test('what is written is read again, and its owner alone may read it, whatever t
   expect(rights(folder)).toBe('700')
 })
 
-test('a file that others could read is replaced by one that they cannot', () => {
+test('writeConfig makes a publicly readable file private', () => {
   mkdirSync(folder)
   writeFileSync(configFile(folder), '{}', { mode: 0o644 })
   chmodSync(configFile(folder), 0o644)
@@ -35,7 +35,7 @@ test('a file that others could read is replaced by one that they cannot', () => 
   expect(rights(configFile(folder))).toBe('600')
 })
 
-test('a write that fails leaves what was there, and nothing beside it', () => {
+test('writeConfig keeps the old file and leaves no other when it fails', () => {
   writeConfig(folder, config)
   const before = readFileSync(configFile(folder), 'utf8')
   rmSync(configFile(folder))
@@ -47,7 +47,7 @@ test('a write that fails leaves what was there, and nothing beside it', () => {
   expect(readConfig(folder)).toEqual(config)
 })
 
-test('nobody is signed in where there is no file; another file is told apart from none', () => {
+test('readConfig returns undefined without a file, and rejects an invalid one', () => {
   expect(readConfig(folder)).toBeUndefined()
   expect(removeConfig(folder)).toBe(false)
   writeConfig(folder, config)

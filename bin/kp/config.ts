@@ -8,7 +8,7 @@ import { Failure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 
 const Config = z.object({
-  /** The registry that the token is for: it is sent to no other. */
+  /** The registry of the token. The token is never sent to another one. */
   url: z.url({ protocol: /^https?$/ }),
   token: z.string(),
   agent_id: z.string().optional(),
@@ -21,8 +21,8 @@ export const configFolder = (env: ClientEnv, invocation: Pick<Invocation, 'homeD
 export const configFile = (folder: string): string => join(folder, 'config.json')
 
 /**
- * Writes a file that its owner alone may read (600), in a folder that its owner alone may enter (700). It is whole or as it was
- * before: a kill in the middle leaves no half of it.
+ * Writes a file atomically that only its owner can read (600), in a folder that only its owner can enter (700). An
+ * interrupted write leaves the old file.
  */
 export function writePrivately(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -36,14 +36,14 @@ export function writePrivately(file: string, text: string): void {
   }
 }
 
-/** Throws the system's error unless files can be made in the folder, which is made where it is absent. */
+/** Creates the folder if needed. @throws the system error when files cannot be created in it */
 export function checkWritable(folder: string): void {
   const probe = join(folder, `probe-${randomBytes(4).toString('hex')}`)
   writePrivately(probe, '')
   rmSync(probe)
 }
 
-/** A file's text; undefined where there is none. */
+/** The text of a file. Undefined when it does not exist. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
@@ -53,7 +53,7 @@ export function readIfThere(file: string): string | undefined {
   }
 }
 
-/** JSON that the schema knows; undefined for anything else. */
+/** JSON that matches the schema. Undefined for anything else. */
 export function parsedJson<T>(text: string, schema: z.ZodType<T>): T | undefined {
   let value: unknown
   try {
@@ -78,7 +78,7 @@ export function readConfig(folder: string): Config | undefined {
 export const writeConfig = (folder: string, config: Config): void =>
   writePrivately(configFile(folder), `${JSON.stringify(config, null, 2)}\n`)
 
-/** Whether there was one. */
+/** Deletes the configuration. Returns whether it existed. */
 export function removeConfig(folder: string): boolean {
   const had = readIfThere(configFile(folder)) !== undefined
   rmSync(configFile(folder), { force: true })

@@ -9,7 +9,7 @@ export const policyOption = [
   'version of the privacy notice that you read; another one in force is refused',
 ] as const
 
-/** Shows where the privacy notice is, and has the person agree; in scripts the option is the agreement. */
+/** Shows the address of the privacy notice and asks for consent. In scripts, the option gives consent. */
 export async function consentTo(
   session: Session,
   options: { consent?: boolean; yes?: boolean; policyVersion?: string },
@@ -35,7 +35,7 @@ export async function consentTo(
   throw new Failure('no_consent', 'You did not agree, so nothing was sent.')
 }
 
-/** A notice that changed since this kp was made is one to be read first. */
+/** Explains that the privacy notice has a newer version than this kp, which the person must read first. */
 export function explainNotice(error: unknown, command: (words: string) => string): unknown {
   if (!(error instanceof RequestRefused) || !error.problem.issues?.some(({ path }) => path.at(-1) === 'policy_version'))
     return error

@@ -3,7 +3,7 @@ import { type Contribution, type ContributionOptions, contribute, exitCodeOf } f
 import type { Outcome } from './contribution-outcome.ts'
 import type { Session } from './session.ts'
 
-/** How many of those left aside are named; --json names all. */
+/** Maximum number of skipped files that are listed. --json lists all. */
 const mostNamed = 10
 
 function tellOutcome({ terminal }: Session, outcome: Outcome): void {

@@ -5,13 +5,13 @@ import { z } from 'zod'
 import { idPrefix, type Unit } from '#lib/domains/knowledge/unit.ts'
 import { parsedJson, readIfThere, writePrivately } from './config.ts'
 
-/** How long what an interrupted run had sent is believed to be there still, in milliseconds. */
+/** How long the journal of an interrupted run is trusted, in milliseconds. */
 const believedFor = 24 * 3_600_000
 
 const Line = z.object({ key: z.string(), id: z.string(), quality_score: z.number() })
 export type Kept = Omit<z.output<typeof Line>, 'key'>
 
-/** 32 random bytes of this machine. Without them nobody can tell from an id, which outlives its unit, what the unit said. */
+/** A key of 32 random bytes on this machine. An id outlives its unit, and without the key the id does not reveal the unit's content. */
 function secretOf(folder: string): Buffer {
   const file = join(folder, 'contribution-key')
   const before = readIfThere(file)
@@ -21,7 +21,7 @@ function secretOf(folder: string): Buffer {
   return made
 }
 
-/** Whose contributions they are, and where they go. */
+/** The author and destination of contributions. */
 export interface Whose {
   folder: string
   url: string
@@ -29,8 +29,8 @@ export interface Whose {
 }
 
 /**
- * What tells one contribution from another on this machine: a keyed hash of what is sent, by whom, and where. The same unit gets the
- * same id in every run, so a run that is repeated, however it ended, stores nothing twice.
+ * Derives contribution ids as a keyed hash of content, author and registry. The same unit gets the same id in every
+ * run, so that a repeated run stores nothing twice.
  */
 export function openIdentity({ folder, url, agentId }: Whose) {
   const secret = secretOf(folder)
@@ -47,8 +47,8 @@ export const journalFile = ({ folder, url, agentId }: Whose): string =>
   join(folder, 'contributions', `${openIdentity({ folder, url, agentId }).keyOf('journal')}.jsonl`)
 
 /**
- * What a run that was interrupted had stored, so that the next one goes on where it ended. Ids and hashes alone. Without it everything
- * would be sent again, and found to be there.
+ * The results of an interrupted run, with ids and hashes only, so that the next run continues from there. Without the
+ * journal, everything would be sent again and found to exist.
  */
 export function openJournal(whose: Whose, now = Date.now()) {
   const file = journalFile(whose)
@@ -56,7 +56,7 @@ export function openJournal(whose: Whose, now = Date.now()) {
   const text = readIfThere(file)
   if (text !== undefined && now - statSync(file).mtimeMs < believedFor)
     for (const line of text.split('\n')) {
-      const entry = parsedJson(line, Line) // the last one may have been cut short
+      const entry = parsedJson(line, Line) // the last line may be incomplete
       if (entry) kept.set(entry.key, { id: entry.id, quality_score: entry.quality_score })
     }
   else rmSync(file, { force: true })
@@ -65,12 +65,12 @@ export function openJournal(whose: Whose, now = Date.now()) {
     find: (key: string): Kept | undefined => kept.get(key),
     keep: (entries: readonly { key: string; id: string; quality_score: number }[]): void =>
       appendFileSync(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), { mode: 0o600 }),
-    /** The run reached its end: the ids themselves say what is there. */
+    /** The run is complete. From now on, the ids show what exists. */
     close: (): void => rmSync(file, { force: true }),
   }
 }
 export type Journal = ReturnType<typeof openJournal>
 
-/** After an erasure nothing is believed to be there because an earlier run said so. */
+/** After an erasure, earlier results must not be trusted. */
 export const forgetJournals = (folder: string): void =>
   rmSync(join(folder, 'contributions'), { recursive: true, force: true })

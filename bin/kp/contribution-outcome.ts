@@ -1,8 +1,8 @@
 import type { Issue } from '#lib/kernel/problem.ts'
 
 /**
- * What became of one unit or skill. known: an earlier run stored it, and nothing was stored again. updated: it took the place of another
- * wording.
+ * The result for one unit or skill. known: an earlier run stored it, and nothing was stored again. updated: it
+ * replaced another version.
  */
 export type Outcome = { kind: 'unit' | 'skill'; source: string } & (
   | { state: 'stored' | 'known' | 'updated'; id: string; quality_score: number; warnings?: string[] }

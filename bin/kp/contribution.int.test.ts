@@ -41,7 +41,7 @@ const origin = isThere
   ? `samples in ${sampleFolder}`
   : 'a small set of its own (KP_SAMPLE_DATA names no folder with samples)'
 
-describe(`a folder of traces and skills: ${origin}`, () => {
+describe(`contribute of a folder with traces and skills: ${origin}`, () => {
   const samples = () => {
     if (isThere) return sampleFolder
     return folder('samples', {
@@ -53,7 +53,7 @@ describe(`a folder of traces and skills: ${origin}`, () => {
     })
   }
 
-  test('is taken whole by a free agent without one refusal; the second time everything is known', async () => {
+  test('stores all of it within the limits of a free agent, and reports all as known the second time', async () => {
     const { id } = await signIn()
     const first = await kp.run(['contribute', samples(), '--json'])
     expect(first.status, first.err).toBe(0)
@@ -69,8 +69,8 @@ describe(`a folder of traces and skills: ${origin}`, () => {
   })
 })
 
-describe('a run that is killed', () => {
-  /** Kills it as soon as so many units are stored, as the power going would. */
+describe('a killed run', () => {
+  /** Kills the process with SIGKILL when this many units are stored. */
   async function killedAt(file: string, agentId: string, least: number): Promise<number> {
     const child = kp.start(['contribute', file])
     const ended = new Promise((done) => child.once('exit', done))
@@ -82,14 +82,14 @@ describe('a run that is killed', () => {
     return count()
   }
 
-  test('is gone on with: nothing is stored twice, and what was stored is known', async () => {
+  test('is continued: nothing is stored twice, and stored units are known', async () => {
     const { id } = await signIn()
     const file = join(folder('killed', { 'units.jsonl': lines(150, 'killed') }), 'units.jsonl')
     const stored = await killedAt(file, id, 20)
     expect(stored).toBeGreaterThanOrEqual(20)
     expect(stored).toBeLessThan(150)
     const { json, err } = await kp.run(['contribute', file, '--json'])
-    // What was on its way when the run died may have been stored after it was counted.
+    // Units in transit when the run died may have been stored after the count.
     expect(json.data, err).toMatchObject({ failed: 0, complete: true })
     expect(json.data.known).toBeGreaterThanOrEqual(stored)
     expect(json.data.stored).toBe(150 - json.data.known)
@@ -100,7 +100,7 @@ describe('a run that is killed', () => {
     expect(await refusals(id)).toBe(0)
   })
 
-  test('also where it had no time to note what it had sent', async () => {
+  test('is continued without its journal', async () => {
     const { id } = await signIn()
     const file = join(folder('unnoted', { 'units.jsonl': lines(60, 'unnoted') }), 'units.jsonl')
     const stored = await killedAt(file, id, 10)
@@ -113,7 +113,7 @@ describe('a run that is killed', () => {
 })
 
 describe('ids', () => {
-  test('one of one’s own that says something else, or of somebody else, is refused by name; the rest goes on', async () => {
+  test('are rejected when they belong to another version or author, and the other units are stored', async () => {
     const other = await app.agent()
     await app.fetch('POST', '/v1/knowledge', { token: other.token, body: trace({ id: 'kp:trace:theirs' }) })
     await signIn()
@@ -131,7 +131,7 @@ describe('ids', () => {
     expect(read.json.data.unit.task.objective).not.toBe('x')
   })
 
-  test('what was erased does not come back by a repetition, but anew', async () => {
+  test('of erased units are rejected, and --anew uses a new id', async () => {
     await signIn()
     const file = join(folder('erased', { 'unit.json': JSON.stringify(trace()) }), 'unit.json')
     const { json } = await kp.run(['contribute', file, '--json'])
@@ -147,7 +147,7 @@ describe('ids', () => {
 })
 
 describe('skills', () => {
-  test('are known again a day later, refused when they changed, and updated on request', async () => {
+  test('are known when repeated, rejected after a change, and updated on request', async () => {
     const { id } = await signIn()
     const at = folder('tool', { 'SKILL.md': skillMd('a-tool'), 'notes/more.md': '# More\n' })
     expect((await kp.run(['contribute', at, '--json'])).json.data).toMatchObject({ stored: 1 })
@@ -162,7 +162,7 @@ describe('skills', () => {
     expect(await app.db.prisma.skill.count({ where: { agentId: id } })).toBe(1)
   })
 
-  test('a fault is told by its file and line before anything is sent, and keeps the others not back', async () => {
+  test('with a fault are reported with file and line before any request, and the valid ones are still sent', async () => {
     await signIn()
     const at = folder('faulty', {
       'bad/SKILL.md': '---\nname: Bad Name\ndescription: x\n---\ntext\n',
@@ -183,7 +183,7 @@ describe('skills', () => {
   })
 })
 
-test('the secret behind ids stays on this machine', async () => {
+test('the key of contribution ids stays on this machine', async () => {
   await signIn()
   const file = join(folder('secret', { 'unit.json': JSON.stringify(trace()) }), 'unit.json')
   const { json } = await kp.run(['contribute', file, '--json'])

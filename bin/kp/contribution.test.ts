@@ -31,7 +31,7 @@ const example = (name: string): unknown =>
   JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/examples', name), 'utf8'))
 
 test.each(['trace.json', 'pattern.json', 'sop.json'])(
-  'docs/examples/%s is a unit, and leaves id and author to the registry',
+  'docs/examples/%s is a valid unit and contains neither id nor author',
   (name) => {
     const value = example(name)
     expect(judge(value)).toHaveProperty('unit')
@@ -40,7 +40,7 @@ test.each(['trace.json', 'pattern.json', 'sop.json'])(
   },
 )
 
-test('faults are named by their place', () => {
+test('judge reports issues with their paths', () => {
   const value = { ...Object(example('trace.json')), steps: [], more: 1 }
   const judged = judge(value)
   expect('issues' in judged && judged.issues.map(({ path }) => path.join('.')).sort()).toEqual(['more', 'steps'])
@@ -52,7 +52,7 @@ const idOf = (value: unknown, of = whose) => {
   return 'unit' in judged ? openIdentity(of).idOf(judged.unit) : undefined
 }
 
-test('the same unit has the same id in every run, whatever the order of its fields; another has another', () => {
+test('identity returns the same id for equal units in every run, and another for other units', () => {
   const value = Object(example('trace.json'))
   const reordered = Object.fromEntries(Object.entries(value).reverse())
   expect(idOf(value)).toMatch(/^kp:trace:[\da-f]{32}$/)
@@ -61,7 +61,7 @@ test('the same unit has the same id in every run, whatever the order of its fiel
   expect(idOf(example('sop.json'))).toMatch(/^kp:sop:/)
 })
 
-test('an id tells nobody what the unit says: another agent, registry or machine makes another of it', () => {
+test('identity returns another id for another agent, registry or machine', () => {
   const value = example('trace.json')
   const others = [{ agentId: 'b' }, { url: 'http://localhost:3001' }, { folder: join(folder, 'elsewhere') }]
   const ids = others.map((other) => idOf(value, { ...whose, ...other }))
@@ -72,7 +72,7 @@ test('an id tells nobody what the unit says: another agent, registry or machine 
 describe('the journal of a run', () => {
   const entry = { key: 'k1', id: 'kp:trace:1', quality_score: 0.5 }
 
-  test('is read by the next one, also where it was cut short, and gone once a run reached its end', () => {
+  test('is read by the next run, even when it is cut off, and deleted by a complete run', () => {
     const first = openJournal(whose)
     first.keep([entry, { ...entry, key: 'k2' }])
     appendFileSync(journalFile(whose), '{"key":"k3","id":"kp:tra')
@@ -83,7 +83,7 @@ describe('the journal of a run', () => {
     second.close()
     expect(openJournal(whose).find('k1')).toBeUndefined()
   })
-  test('is not believed after a day, nor after an erasure', () => {
+  test('is ignored after a day and after an erasure', () => {
     openJournal(whose).keep([entry])
     expect(openJournal(whose, Date.now() + 25 * 3_600_000).find('k1')).toBeUndefined()
     openJournal(whose).keep([entry])
@@ -92,7 +92,7 @@ describe('the journal of a run', () => {
   })
 })
 
-test('a file is one unit, an array, or one a line', async () => {
+test('unitsOf reads a file as one unit, an array or JSON Lines', async () => {
   const one = file('one.json', '{\n "a": 1\n}\n')
   const array = file('array.json', '[{"a":1},{"a":2}]')
   const lines = file('lines.jsonl', '{"a":1}\n\n{"a":2}\r\nnonsense\n')
@@ -113,7 +113,7 @@ test('a file is one unit, an array, or one a line', async () => {
   ])
 })
 
-test('a folder is its files in order, those below it too; one without any is told', async () => {
+test('unitsOf reads the files of a folder and its subfolders in order, and reports a folder without any', async () => {
   const inner = join(folder, 'tree', 'b')
   mkdirSync(inner, { recursive: true })
   writeFileSync(join(folder, 'tree', 'c.json'), '3')
@@ -128,7 +128,7 @@ test('a folder is its files in order, those below it too; one without any is tol
   await expect(all(join(folder, 'nowhere.json'))).rejects.toThrow(/ENOENT/)
 })
 
-test('a folder with a SKILL.md is a skill with the text files in it; links, hidden and other files are named', async () => {
+test('unitsOf returns a folder with a SKILL.md as a skill with its text files, and reports skipped files', async () => {
   const skills = join(folder, 'skills')
   for (const name of ['one/refs', 'one/.git', 'one/nested', 'two']) mkdirSync(join(skills, name), { recursive: true })
   writeFileSync(join(skills, 'one/SKILL.md'), 'first')

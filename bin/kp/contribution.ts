@@ -11,11 +11,11 @@ import { described, judge } from './unit-judgement.ts'
 import { type Found, unitsOf } from './unit-source.ts'
 
 const endings = new Set<string>(['scope_too_small', 'restricted', 'rate_limited', 'unknown'])
-/** After these no other unit would fare better. */
+/** Whether the error would affect every other unit as well. */
 const ends = (error: unknown): boolean => {
   if (!(error instanceof RequestRefused)) return true
   const { status, code, issues } = error.problem
-  if (code === 'forbidden') return issues === undefined // with issues it is about this one unit
+  if (code === 'forbidden') return issues === undefined // with issues, the error is about this unit only
   return status === 0 || status === 401 || status >= 500 || endings.has(code)
 }
 
@@ -25,15 +25,15 @@ export interface Contribution {
   known: number
   failed: number
   outcomes: Outcome[]
-  /** What was left aside, and why. */
+  /** Skipped files and the reasons. */
   skipped: { source: string; why: string }[]
-  /** Why the run ended before its end; what was not reached was not sent. */
+  /** Why the run ended early. The remaining units were not sent. */
   stopped?: Failure
 }
 export interface ContributionOptions {
-  /** Also what was contributed before: under new ids, and with new keys. */
+  /** Contributes earlier contributions again, with new ids and keys. */
   anew?: boolean
-  /** A skill whose name is taken by another skill of one's own takes that one's place. */
+  /** Replaces the user's own skill of the same name. */
   update?: boolean
 }
 
@@ -44,8 +44,8 @@ async function total({ invocation }: Session, paths: readonly string[]): Promise
 }
 
 /**
- * Sends everything behind the paths, units in batches and skills one by one, at the pace that the limits allow. What is refused does
- * not keep the others back; what would refuse all of them ends the run.
+ * Sends all units (in batches) and skills (one by one) of the paths, at the pace of the rate limits. Continues after a
+ * rejected item, and ends on an error that would affect every item.
  */
 export async function contribute(
   session: Session,

@@ -10,7 +10,7 @@ const Copy = z.object({
   folder: z.string(),
   files: z.array(z.string()),
   installed_at: z.string(),
-  /** When it was erased at its registry, once that is known. */
+  /** When it was erased at its registry, if known. */
   erased_at: z.string().optional(),
 })
 export type Copy = z.output<typeof Copy>
@@ -24,14 +24,14 @@ export type Copies = z.output<typeof Copies>
 
 const fileOf = (folder: string): string => join(folder, 'copies.json')
 
-/** What kp installed on this machine. A file that cannot be read counts as none: it knows nothing that is worth failing for. */
+/** Skills that kp installed on this machine. An unreadable file counts as empty, because its content is not essential. */
 export const readCopies = (folder: string): Copies =>
   parsedJson(readIfThere(fileOf(folder)) ?? '', Copies) ?? { copies: [], followed: {} }
 
 export const writeCopies = (folder: string, copies: Copies): void =>
   writePrivately(fileOf(folder), `${JSON.stringify(copies, null, 2)}\n`)
 
-/** Remembers a copy, in place of what was in the same folder. */
+/** Records a copy, replacing the record of the same folder. */
 export function rememberCopy(folder: string, copy: Copy): void {
   const { copies, followed } = readCopies(folder)
   writeCopies(folder, { copies: [...copies.filter((one) => one.folder !== copy.folder), copy], followed })

@@ -24,7 +24,7 @@ function nodeCheck(): Check {
     : fault('Node', node, `Use Node ${leastNode}, which npm start installs.`)
 }
 
-/** The stamp that bin/setup.mjs leaves. */
+/** Checks the stamp that bin/setup.mjs writes. */
 function dependenciesCheck(): Check {
   const name = 'dependencies'
   const stamp = join(checkout, 'node_modules/.knowledgepulse-installed')
@@ -67,7 +67,7 @@ async function registryChecks(session: Session): Promise<Check[]> {
             `${url} answers, version ${version}; this kp is ${packageJson.version}`,
             'Use the same version on both sides.',
           ),
-      // The server's time is somewhere between the two, and cut to the second.
+      // The server's time is between both times, and truncated to the second.
       ...(Number.isNaN(date) ? [] : [judgeSkew('clock', (asked + answered) / 2 - (date + 500))]),
     ]
   } catch (error) {
@@ -159,7 +159,7 @@ async function doctor(session: Session): Promise<void> {
   session.invocation.setExitCode(faults === 0 ? exitCodes.done : exitCodes.failed)
 }
 
-/** Whether everything is as it should be. */
+/** Checks this machine and the registry. */
 export function doctorCommand(program: Command, begin: () => Session): void {
   program
     .command('doctor')

@@ -4,7 +4,7 @@ import { usageFailure } from './failure.ts'
 import { timeOf } from './times.ts'
 
 const clearable = ['confidence', 'tags', 'provenance', 'parents', 'from', 'until'] as const
-/** What is said of an entry beside its content. */
+/** Metadata of an entry besides its content. */
 export interface EntryOptions {
   confidence?: string
   tag?: string[]
@@ -31,7 +31,7 @@ function shareOf(text: string): number {
   return share
 }
 
-/** What the options change of an entry; what they do not name stays. Throws {@link usageFailure}. */
+/** Changes to an entry from the options. Other members stay unchanged. @throws Failure from {@link usageFailure} */
 export function changesOf(options: EntryOptions): Partial<EntryContent> {
   const { confidence, tag, provenance, parent, from, until } = options
   const cleared = new Set(options.clear)
@@ -52,7 +52,7 @@ export function changesOf(options: EntryOptions): Partial<EntryContent> {
 }
 
 type Readable = Omit<EntryContent, 'content' | 'provenance'> & { content: unknown; provenance: unknown }
-/** As the API takes an entry for the clade. Throws {@link usageFailure} where nobody said how sure it is. */
+/** The request body of an entry for the clade. @throws Failure from {@link usageFailure} without a confidence */
 export function cladeBody({ confidence, tags, parents, valid_from, valid_until, ...rest }: Readable) {
   if (confidence === null) throw usageFailure('An entry for the clade says how sure it is: --confidence.')
   return {

@@ -14,7 +14,7 @@ import { printFindings, printReceipt } from './receipt-print.ts'
 import type { Session } from './session.ts'
 import { pinOnFirstUse } from './trust.ts'
 
-/** A receipt that could not be written must not be found out after the erasure. */
+/** Checks before the erasure that the receipt can be written. */
 function checkOutput(file: string): void {
   if (existsSync(file))
     throw usageFailure(`${file} exists already; nothing was erased. Choose another name for the receipt.`)
@@ -39,7 +39,7 @@ async function confirm(session: Session, id: string, yes: boolean): Promise<void
   if (answer !== ending && !/^y(?:es)?$/i.test(answer)) throw new Failure('not_confirmed', 'Nothing was erased.')
 }
 
-/** The receipt of the erasure, of an earlier one where the unit is gone already. */
+/** Erases and returns the receipt, or the earlier receipt of an already erased unit. */
 async function erased(session: Session, id: string): Promise<{ receipt: unknown; isEarlier: boolean }> {
   try {
     const parts = { params: { id }, headers: { prefer: 'return=representation' } }
@@ -58,7 +58,7 @@ async function erase(session: Session, id: string, { output, yes }: { output?: s
   const file = output === undefined ? undefined : session.pathOf(output)
   if (file !== undefined) checkOutput(file)
   await confirm(session, id, yes ?? false)
-  // Keys that were there before the receipt are the ones that it can be checked with.
+  // Only keys that were pinned before the receipt can verify it.
   await pinOnFirstUse(session)
   const { receipt: answered, isEarlier } = await erased(session, id)
   const read = asReceipt(answered)

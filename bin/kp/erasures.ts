@@ -68,7 +68,7 @@ async function replay(session: Session): Promise<void> {
   const isWhole =
     report.refused.length + report.unfinished.length + report.unsearched.length + report.unknown + report.uncertain ===
     0
-  // A script that restores a backup must not take it for done.
+  // A script that restores a backup must notice an incomplete replay.
   if (!isWhole) session.invocation.setExitCode(exitCodes.failed)
   terminal.line(
     isWhole ? terminal.good('✓ ') : '! ',

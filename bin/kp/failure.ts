@@ -5,11 +5,11 @@ import type { Issue } from '#lib/kernel/problem.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 
-/** 0 done, 1 refused or failed, 2 wrong usage, 3 no answer, 4 not signed in or not allowed. */
+/** 0 done, 1 rejected or failed, 2 wrong usage, 3 unreachable, 4 not signed in or not allowed. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, unreachable: 3, unauthorised: 4 } as const
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** An end that `kp` itself decides on: what happened (and what was not lost), and what to do. */
+/** An error that `kp` itself reports: what happened, what was not changed, and what to do. */
 export class Failure extends Error {
   readonly code: string
   readonly exitCode: ExitCode
@@ -31,7 +31,7 @@ export class Failure extends Error {
 export const usageFailure = (message: string, advice?: string): Failure =>
   new Failure('usage', message, { exitCode: exitCodes.usage, ...(advice !== undefined && { advice }) })
 
-/** What is told of an error, on the terminal and as JSON. */
+/** An error as printed on the terminal and as JSON. */
 export interface Told {
   code: string
   message: string
@@ -48,7 +48,7 @@ function exitCodeOf({ status, code }: ProblemDocument): ExitCode {
   return exitCodes.failed
 }
 
-/** The innermost system error: `fetch failed` alone says nothing. */
+/** The innermost system error, because `fetch failed` is not specific. */
 function networkReason(cause: unknown): string {
   for (let inner = cause; inner instanceof Error; inner = inner.cause) {
     if (inner.name === 'TimeoutError') return 'it took too long'
@@ -84,7 +84,7 @@ function refusalAdvice(
   return undefined
 }
 
-/** Where a fault is, as the person knows it: the parts of a request are kp's own affair. */
+/** The place of an issue as the user knows it, without the part of the request. */
 const placeOf = ([first, ...rest]: Issue['path']): string =>
   (first === 'params' || first === 'query' || first === 'headers' ? rest : [first, ...rest]).join('.') || 'the body'
 
@@ -120,7 +120,7 @@ function tellRefusal(error: RequestRefused, url: string, command: (words: string
   }
 }
 
-/** Any error in words, without a stack. `url` is the registry that was asked; `command` says how the person calls `kp`. */
+/** Describes any error without a stack. `url`: the registry. `command`: formats a call of `kp` for this user. */
 export function tell(error: unknown, url: string, command: (words: string) => string): Told {
   if (error instanceof RequestRefused) return tellRefusal(error, url, command)
   if (error instanceof Failure)
@@ -135,7 +135,7 @@ export function tell(error: unknown, url: string, command: (words: string) => st
     return {
       code: error.code.toLowerCase(),
       message: error.message,
-      // It answered, and said no.
+      // The database answered with a rejection.
       exitCode: error.code === 'IN_USE' || error.code === 'SECRET_REPLACED' ? exitCodes.failed : exitCodes.unreachable,
     }
   if (Problem.is(error))
@@ -146,7 +146,7 @@ export function tell(error: unknown, url: string, command: (words: string) => st
     }
   const code = errorCode(error)
   const message = error instanceof Error ? error.message : String(error)
-  // The system's own words name the file and the fault: "ENOENT: no such file or directory, open 'x.json'".
+  // System messages name the file and the error: "ENOENT: no such file or directory, open 'x.json'".
   if (code !== undefined && /^E[A-Z]+$/.test(code))
     return { code: code.toLowerCase(), message: `${message}.`, exitCode: exitCodes.failed }
   return {

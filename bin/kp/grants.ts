@@ -4,7 +4,7 @@ import { usageFailure } from './failure.ts'
 const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text)
 const isTier = (text: string): text is TierName => tiers.some((tier) => tier === text)
 
-/** `read,write` as scopes. */
+/** Parses `read,write` into scopes. */
 export function scopesOf(text: string): Scope[] {
   const named = text.split(',').map((one) => one.trim())
   const known = named.filter(isScope)

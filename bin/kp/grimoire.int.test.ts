@@ -19,7 +19,7 @@ let app: TestApp
 let agent: Issued
 let between: Server
 let line: ReturnType<typeof commandLine>
-/** All that went over the wire, both ways, and all that the server printed. */
+/** All bytes that were sent or received, and all output of the server. */
 const traffic: Buffer[] = []
 const printed: string[] = []
 const silenced = vi.spyOn(process.stderr, 'write')
@@ -66,7 +66,7 @@ const kp = (secrets: readonly string[], args: readonly string[], input = '') => 
   writeFileSync(file, secrets.join('\n'), { mode: 0o600 })
   return line.run(['grimoire', ...args], { input, env: { KP_PASSPHRASE_FILE: file } })
 }
-/** Every row of every table, as text; bytes in base64 and in hex. */
+/** Every row of every table as text, with bytes in base64 and hex. */
 async function wholeDatabase(): Promise<string> {
   const { rows: tables } = await app.db.pool.query<{ name: string }>(
     `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name FROM information_schema.tables
@@ -85,7 +85,7 @@ const everyFile = (folder: string): string =>
     .filter((one) => one.isFile())
     .map((one) => readFileSync(join(one.parentPath, one.name), 'latin1'))
     .join('\n')
-/** A secret as it might have been written. */
+/** Encodings of a secret. */
 const spellings = (secret: Uint8Array): string[] => {
   const bytes = Buffer.from(secret)
   return [
@@ -97,7 +97,7 @@ const spellings = (secret: Uint8Array): string[] => {
 }
 
 describe('kp grimoire', () => {
-  test('makes a keyring, seals, opens, changes the passphrase, recovers; the server sees none of it', async () => {
+  test('creates and recovers a keyring, seals and opens entries, and changes the passphrase without revealing secrets to the server', async () => {
     const made = await kp([first], ['init', '--json'])
     expect(made.status, made.err).toBe(0)
     const code: string = made.json.data.recovery_code
@@ -160,7 +160,7 @@ describe('kp grimoire', () => {
       ]),
       ...spellings(master.bytes),
     ]
-    // It finds what is there: the ciphertext in the database, the shared words on the wire.
+    // The search works: it finds the ciphertext in the database and the shared text in the traffic.
     expect(database).toContain(id)
     expect(database).toContain(ring.json.data.keyring.passphrase.wrapped)
     expect(places.traffic).toContain(sharedWords)
@@ -172,7 +172,7 @@ describe('kp grimoire', () => {
     expect((await kp([third], ['show', id])).status).toBe(1)
   }, 600_000)
 
-  test('says what an entry is made of, and changes one without a word of it in the clear', async () => {
+  test('sets and changes the members of an entry without sending its content in plain text', async () => {
     const other = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
     await line.signIn(other.token)
     expect((await kp([first], ['init'])).status).toBe(0)
@@ -218,7 +218,7 @@ describe('kp grimoire', () => {
     await line.signIn(agent.token)
   }, 600_000)
 
-  test('tells what is missing, and sends nothing', async () => {
+  test('reports missing input and sends nothing', async () => {
     const sent = traffic.length
     const bad = await kp([''], ['init'])
     expect(bad.status).toBe(2)

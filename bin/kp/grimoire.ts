@@ -59,7 +59,7 @@ async function init(asking: Asking, named: string | undefined): Promise<void> {
   printCode(asking, recoveryCode)
 }
 
-/** By what opens the keyring now, a new passphrase. */
+/** Sets a new passphrase after opening the keyring with the current secret. */
 async function change(asking: Asking, named: string | undefined, by: 'passphrase' | 'recovery code'): Promise<void> {
   const id = await namedAgent(asking, named)
   const { keyring, revision } = await storedKeyring(asking, id)
@@ -109,10 +109,10 @@ async function add(asking: Asking, path: string, options: AddOptions): Promise<v
   )
 }
 
-/** Beside the envelope, since nobody there reads into it. */
+/** Sent beside the envelope, because the server cannot open it. */
 const endOf = ({ valid_until }: EntryContent) => valid_until !== null && { valid_until }
 
-/** What is not named stays as it was; a private entry is opened and sealed anew on this machine. */
+/** Changes the named members of an entry. A private entry is opened and sealed again on this machine. */
 async function edit(asking: Asking, entryId: string, path: string | undefined, options: EditOptions): Promise<void> {
   const changes = changesOf(options)
   if (path === undefined && Object.keys(changes).length === 0)

@@ -1,4 +1,4 @@
-/** What one check found; `todo` says what to do where something is to be done. skipped: it does not apply here. */
+/** The result of one check. `todo`: what to do. skipped: the check does not apply. */
 export interface Check {
   name: string
   state: 'ok' | 'warning' | 'fault' | 'skipped'
@@ -13,7 +13,7 @@ export const skipped = (name: string, found: string): Check => ({ name, state: '
 
 const mebibyte = 1024 * 1024
 
-/** Free space in bytes. */
+/** Judges free space in bytes. */
 export function judgeSpace(name: string, free: number, folder: string): Check {
   const text =
     free >= 10 * 1024 * mebibyte
@@ -25,7 +25,7 @@ export function judgeSpace(name: string, free: number, folder: string): Check {
   return ok(name, `${text} for ${folder}`)
 }
 
-/** How far this clock is ahead of the server's, in milliseconds; the server's Date has whole seconds. */
+/** Judges how far this clock is ahead of the server's, in milliseconds. The server's Date has whole seconds. */
 export function judgeSkew(name: string, ahead: number): Check {
   const seconds = Math.round(Math.abs(ahead) / 1000)
   if (seconds <= 5) return ok(name, 'as the registry’s')
@@ -35,7 +35,7 @@ export function judgeSkew(name: string, ahead: number): Check {
   return seconds > 300 ? fault(name, found, todo) : warning(name, found, todo)
 }
 
-/** A file that its owner alone should read; `mode` as stat gives it. */
+/** Judges a file that only its owner may read. `mode` as returned by stat. */
 export function judgeMode(name: string, file: string, mode: number): Check {
   const rights = mode & 0o777
   return (rights & 0o077) === 0

@@ -10,11 +10,11 @@ import type { Session } from './session.ts'
 const mediaTypes = { json: 'application/json', ndjson: 'application/x-ndjson' } as const
 type Format = keyof typeof mediaTypes
 
-/** How many failed items are told; --json tells all. */
+/** Maximum number of failed items that are listed. --json lists all. */
 const mostTold = 20
 const headBytes = 64 * 1024
 
-/** By the name; else by the first line: of NDJSON it is whole by itself, and no document. */
+/** The format by file name, otherwise by the first line: in NDJSON it is a complete record. */
 export function formatOf(name: string, head: string): Format {
   if (/\.(?:ndjson|jsonl)$/i.test(name)) return 'ndjson'
   if (/\.json$/i.test(name)) return 'json'
@@ -33,7 +33,7 @@ function headOf(file: string): string {
   return buffer.subarray(0, readSync(descriptor, buffer)).toString('utf8')
 }
 
-/** The bytes as they are read, as fast as they are sent, counted on their way. */
+/** Streams the source, and reports the bytes sent. */
 function counted(source: Readable, tell: (bytes: number) => void): ReadableStream<Uint8Array> {
   const pieces = source[Symbol.asyncIterator]()
   let bytes = 0

@@ -34,7 +34,7 @@ async function roleCheck(client: Client): Promise<Check> {
 
 async function workerCheck(client: Client): Promise<Check> {
   const name = 'worker'
-  // A worker listens for jobs on a connection of its own; the application's role sees those of its own role.
+  // Each worker listens for jobs on its own connection. The application's role sees connections of the same role.
   const { rows } = await client.query<{ workers: number; overdue: number }>(
     `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE '%LISTEN "jobs:insert"%' AND pid <> pg_backend_pid()) AS workers,
             (SELECT count(*)::int FROM graphile_worker.jobs WHERE run_at < now() - interval '5 minutes' AND locked_at IS NULL AND attempts < max_attempts) AS overdue`,
@@ -55,7 +55,7 @@ async function workerCheck(client: Client): Promise<Check> {
   return ok(name, 'running, and no job is late')
 }
 
-/** What stands a day at the most, and stands longer. */
+/** Checks for exchanges beyond their retention of one day. */
 async function modelLogCheck(client: Client): Promise<Check> {
   const name = 'model log'
   const { rows } = await client.query<{ n: number; minutes: number }>(
@@ -72,7 +72,7 @@ async function modelLogCheck(client: Client): Promise<Check> {
     : ok(name, 'nothing in it is older than it may be')
 }
 
-/** A restored backup brings erased data back until the ledger is replayed. */
+/** A restored backup contains erased data until the ledger is replayed. */
 async function replayCheck(env: Env): Promise<Check> {
   const name = 'restored backup'
   const { createApp } = await import('#lib/app.ts')
@@ -126,7 +126,7 @@ async function databaseChecks(env: Env): Promise<Check[]> {
   }
 }
 
-/** The nearest folder that exists: what is to be made is made there. */
+/** The nearest existing ancestor folder, in which the path will be created. */
 function existing(path: string): string {
   for (let folder = resolve(path); ; folder = dirname(folder))
     if (existsSync(folder) || folder === dirname(folder)) return folder
@@ -159,7 +159,7 @@ function ledgerCheck(env: Env): Check {
   )
 }
 
-/** Copies of the keys would make snapshots readable that were to be gone. */
+/** A copy of the keys could open snapshots that were erased. */
 function snapshotKeysCheck(env: Env): Check {
   const name = 'snapshot keys'
   const folder = snapshotKeysFolder(env)
@@ -238,7 +238,7 @@ function spaceCheck(folder: string): Check {
   return judgeSpace('disk', bavail * bsize, resolve(folder))
 }
 
-/** What can be seen on the installation's own machine alone. One line where there is no installation here. */
+/** Checks that are only possible on the installation's machine. One line when there is no installation here. */
 export async function installationChecks(invocation: Invocation): Promise<Check[]> {
   let env: Env
   try {

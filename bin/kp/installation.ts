@@ -5,8 +5,8 @@ import type { Invocation } from './invocation.ts'
 export const checkout = join(import.meta.dirname, '../..')
 
 /**
- * Reads the settings of the installation as `npm start` does. Relative paths in them refer to the checkout, so the process moves
- * there: resolve paths that the user typed before.
+ * Reads the settings of the installation like `npm start`. Relative paths in them refer to the checkout, so the
+ * process changes into it: resolve paths that the user typed before.
  */
 export function enterInstallation({ env }: Pick<Invocation, 'env'>): Env {
   if (process.cwd() !== checkout) process.chdir(checkout)
@@ -15,7 +15,7 @@ export function enterInstallation({ env }: Pick<Invocation, 'env'>): Env {
 
 type App = import('#lib/app.ts').App
 
-/** Runs the work on the installation of this machine, whether it is running or not. Throws DatabaseFault. */
+/** Runs the work on the installation of this machine, whether it is running or not. @throws DatabaseFault */
 export async function withInstallation<T>(
   invocation: Pick<Invocation, 'env'>,
   work: (app: App) => Promise<T>,

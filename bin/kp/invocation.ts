@@ -4,7 +4,7 @@ import type { ExitCode } from './failure.ts'
 
 export type InputStream = Readable & {
   readonly isTTY?: boolean
-  /** A terminal has it: reads each key as it is pressed, without echo. */
+  /** On a terminal: reads each key when it is pressed, without echo. */
   setRawMode?(isRaw: boolean): unknown
 }
 export type OutputStream = Writable & {
@@ -14,7 +14,7 @@ export type OutputStream = Writable & {
   hasColors?(): boolean
 }
 
-/** Everything that one run of `kp` takes from its process. Several runs can share a process. */
+/** Everything that a run of `kp` uses from its process. Several runs can share a process. */
 export interface Invocation {
   /** The words after the name of the program. */
   readonly args: readonly string[]
@@ -23,17 +23,17 @@ export interface Invocation {
   readonly stdout: OutputStream
   readonly stderr: OutputStream
   readonly homeDirectory: string
-  /** The folder that relative paths refer to; undefined for the current folder of the process. */
+  /** The base of relative paths. Undefined for the current folder of the process. */
   readonly workingDirectory: string | undefined
-  /** The last call determines the exit code; 0 without a call. */
+  /** Sets the exit code. The last call counts; 0 without a call. */
   setExitCode(code: ExitCode): void
   /** Calls `cleanUp` if SIGINT or SIGTERM ends the run. Returns a function that unsubscribes. */
   onTermination(cleanUp: () => void): () => void
 }
 
 /**
- * Resolves a path that the user typed. A relative path stays as it is if it refers to the current folder of the process: messages
- * repeat it. `-` stands for a standard stream and is no path.
+ * Resolves a path that the user typed. A relative path stays unchanged when it refers to the current folder of the
+ * process, because messages repeat it. `-` is a standard stream and not a path.
  */
 export function resolvePath(
   { homeDirectory, workingDirectory }: Pick<Invocation, 'homeDirectory' | 'workingDirectory'>,

@@ -23,9 +23,9 @@ describe('breakOf', () => {
     ['[1,,2]', 3],
     ['{"a":[1,2', 9],
     ['', 0],
-  ])('%j breaks at %i', (text, place) => expect(breakOf(text)).toBe(place))
+  ])('returns for %j the offset %i', (text, place) => expect(breakOf(text)).toBe(place))
 
-  test('a text is whole, or it breaks where the engine says so, where the engine says where', () => {
+  test('returns the offset of the engine’s own error when there is one', () => {
     const noise = fc.constantFrom('{', '}', '[', ']', ',', ':', '"a"', '1', 'true', ' ', '\n', 'x')
     fc.assert(
       fc.property(fc.array(noise, { maxLength: 12 }), (parts) => {
@@ -37,7 +37,7 @@ describe('breakOf', () => {
     )
   })
 
-  test('valid JSON is walked through to its end', () => {
+  test('returns the length of valid JSON', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(breakOf(text)).toBe(text.length)
@@ -46,7 +46,7 @@ describe('breakOf', () => {
   })
 })
 
-test('the place is told by line and column, and nothing of the text is repeated', () => {
+test('describeBreak returns line and column without repeating the text', () => {
   expect(describeBreak('{\n "a": 1,\n}')).toBe('is not valid JSON: it breaks at line 3, column 1')
   expect(describeBreak('{"secret": [1, 2\n')).toBe('is not whole JSON: it ends at line 2, column 1')
   expect(describeBreak(' \n')).toBe('is empty')

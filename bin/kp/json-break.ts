@@ -1,13 +1,13 @@
 const token =
   /[ \t\r\n]*(?:("[^"\\]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|([{}[\],:]))/y
 
-/** What a string holds only in escaped form: C0, and not C1. */
+/** Characters that JSON strings only contain in escaped form: C0, and not C1. */
 const control = /[^\P{Cc}\u007f-\u009f]/u
 
-/** What may come next. `first` is the place after an opening bracket, where it may close at once. */
+/** The token that may come next. `first-…` follows an opening bracket, where a closing bracket is also allowed. */
 type Expected = 'value' | 'first-value' | 'first-name' | 'name' | 'colon' | 'next' | 'nothing'
 
-/** The place, counted from 0, at which a text stops being the beginning of any JSON; its length where it only ends too early. */
+/** The offset at which the text stops being a prefix of JSON. The length of the text when it only ends too early. */
 export function breakOf(text: string): number {
   const open: ('{' | '[')[] = []
   let expected: Expected = 'value'
@@ -39,7 +39,7 @@ export function breakOf(text: string): number {
   }
 }
 
-/** Where JSON breaks, in words that repeat nothing of it. Lines and columns count from 1; of one line the column is enough. */
+/** Describes the place of a JSON error without repeating the text. Lines and columns count from 1; a single line needs only the column. */
 export function describeBreak(text: string, isOneLine = false): string {
   if (text.trim() === '') return 'is empty'
   const at = breakOf(text)

@@ -14,7 +14,7 @@ function linesOf(file: string): string[] {
   }
 }
 
-/** Asks for one secret after the other: reads the lines of the file that KP_PASSPHRASE_FILE names, or asks without echo. A secret is never an argument. */
+/** Asks for secrets in sequence: reads lines of the file in KP_PASSPHRASE_FILE, or asks without echo. A secret is never an argument. */
 export function askedSecrets({ invocation, terminal, pathOf }: Pick<Asking, 'invocation' | 'terminal' | 'pathOf'>) {
   const file = readClientEnv(invocation.env).KP_PASSPHRASE_FILE
   const lines = file === undefined ? undefined : linesOf(pathOf(file))
@@ -42,7 +42,7 @@ export function askedSecrets({ invocation, terminal, pathOf }: Pick<Asking, 'inv
   }
 }
 
-/** What the sealing refuses, as `kp` tells it. */
+/** Converts errors of the sealing module into failures of `kp`. */
 export async function sealing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -52,11 +52,11 @@ export async function sealing<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The agent's keyring as the registry keeps it. */
+/** The agent's keyring as the registry stores it. */
 export const storedKeyring = async (asking: Asking, agent: string) =>
   (await asking.call(readKeyring, { params: { id: agent } })).body.data
 
-/** Opens the agent's keyring on this machine by the passphrase; throws {@link Failure}. */
+/** Opens the agent's keyring on this machine with the passphrase. @throws Failure */
 export async function openedMaster(
   asking: Asking,
   agent: string,

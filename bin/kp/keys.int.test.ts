@@ -11,7 +11,7 @@ import { commandLine } from '#lib/testing/command-line.ts'
 let app: TestApp
 let line: ReturnType<typeof commandLine>
 const root = mkdtempSync(join(tmpdir(), 'kp-keys-line-'))
-chmodSync(root, 0o755) // the database server's account has to pass
+chmodSync(root, 0o755) // the database server's account must be able to enter
 
 beforeAll(async () => {
   app = await testApp()

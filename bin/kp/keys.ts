@@ -58,7 +58,7 @@ async function rotateSuppression(session: Session): Promise<void> {
   terminal.note('The old keys go on matching: whoever was erased before stays recognised.')
 }
 
-/** With the secret in the environment there is no file of ours to change: the operator gives another one. */
+/** With the secret in the environment, kp cannot change it and suggests a new one to the operator. */
 function adviseGiven(session: Session): void {
   const { terminal } = session
   const secret = newSecret()

@@ -9,7 +9,7 @@ import { jsonText } from './visible-text.ts'
 
 export const isSkillId = (id: string): boolean => id.startsWith('kp:skill:')
 
-/** The receipt's id in a 410 that its former owner gets. */
+/** The receipt id in a 410 response, which only the former owner gets. */
 export function receiptOf(error: unknown): string | undefined {
   if (!(error instanceof RequestRefused) || error.problem.code !== 'erased') return undefined
   return 'receipt_id' in error.problem && typeof error.problem.receipt_id === 'string'
@@ -17,7 +17,7 @@ export function receiptOf(error: unknown): string | undefined {
     : undefined
 }
 
-/** Runs a reading; what was erased is told with the way to its receipt. */
+/** Runs a read. For erased items, explains how to get the receipt. */
 async function unlessErased<T>({ command }: Session, id: string, reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {
     const receipt = receiptOf(error)

@@ -6,7 +6,7 @@ import { buildProgram } from './program.ts'
 import type { Session } from './session.ts'
 import { openTerminal } from './terminal.ts'
 
-/** Prints the error as the options demand, even if no session was opened. */
+/** Prints the error according to the options, even without a session. */
 function report(error: unknown, session: Session | undefined, invocation: Invocation): void {
   const { args } = invocation
   const json = args.includes('--json')
@@ -17,11 +17,11 @@ function report(error: unknown, session: Session | undefined, invocation: Invoca
   invocation.setExitCode(told.exitCode)
 }
 
-/** The failure that an exception of Commander stands for; undefined after help and the version. */
+/** The failure for an exception of Commander. Undefined after help and the version. */
 function failureOf({ code, exitCode, message }: CommanderError, { setExitCode }: Invocation): Failure | undefined {
   if (exitCode === 0) return undefined
   if (code === 'commander.help') {
-    setExitCode(exitCodes.usage) // a group without a command: its help was shown
+    setExitCode(exitCodes.usage) // a group without a command: its help was printed
     return undefined
   }
   const said = message
@@ -34,7 +34,7 @@ function failureOf({ code, exitCode, message }: CommanderError, { setExitCode }:
   )
 }
 
-/** Runs one command. Sets the exit code and does not throw; leaves no listener and no timer behind. */
+/** Runs one command. Sets the exit code and does not throw. Leaves no listener and no timer behind. */
 export async function main(invocation: Invocation): Promise<void> {
   const { args } = invocation
   let session: Session | undefined

@@ -7,7 +7,7 @@ import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './
 import type { Session } from './session.ts'
 import { readStdin } from './terminal.ts'
 
-/** The whole, or its messages alone. */
+/** A complete exchange, or only its messages. */
 const Exchange = z.union([
   z.strictObject({ model: z.string().optional(), messages: z.array(Message).min(1) }),
   z

@@ -18,11 +18,11 @@ const window = (remaining: number, left: number) => ({
 })
 
 describe('windowOf', () => {
-  test('reads what the registry itself sends', () => {
+  test('reads the headers that the registry sends', () => {
     const headers = new Headers(limitHeaders(window(3, 12_000), 'write', new Date(now)))
     expect(windowOf(headers, now)).toEqual({ remaining: 3, resetIn: 12_000 })
   })
-  test('does not mind clocks that differ', () => {
+  test('is independent of clock differences', () => {
     const headers = new Headers(limitHeaders(window(0, 12_000), 'write', new Date(now)))
     expect(windowOf(headers, now + 3_600_000)).toEqual({ remaining: 0, resetIn: 12_000 })
     const customary = new Headers({
@@ -33,13 +33,13 @@ describe('windowOf', () => {
     expect(windowOf(customary, now - 3_600_000)).toEqual({ remaining: 0, resetIn: 12_000 })
   })
   test.each([{}, { RateLimit: 'nonsense' }, { RateLimit: '"write";r=-1;t=x' }, { 'X-RateLimit-Remaining': '0' }])(
-    'knows nothing from %j',
+    'returns undefined for %j',
     (given) => expect(windowOf(new Headers(given), now)).toBeUndefined(),
   )
 })
 
 describe('pauseBefore', () => {
-  test('is never negative, and never longer than a window', () => {
+  test('returns between 0 and the length of a window', () => {
     fc.assert(
       fc.property(fc.option(fc.integer(), { nil: undefined }), fc.integer(), (until, at) => {
         const pause = pauseBefore(until, at)
@@ -54,7 +54,7 @@ describe('pauseBefore', () => {
 describe('openPace', () => {
   const used = new Headers(limitHeaders(window(0, 20_000), 'write', new Date(now)))
 
-  test('waits where the window is used up, in this run and the next', () => {
+  test('pauses when the window is used up, in this run and the next', () => {
     const pace = openPace(folder, 'http://localhost:3000', 'a')
     pace.heed('write', new Headers(limitHeaders(window(1, 20_000), 'write', new Date(now))), now)
     expect(pace.pause('write', now)).toBe(0)
@@ -63,13 +63,13 @@ describe('openPace', () => {
     expect(openPace(folder, 'http://localhost:3000', 'a').pause('write', now + 5_000)).toBeGreaterThanOrEqual(15_000)
     expect(pace.pause('write', now + 21_000)).toBe(0)
   })
-  test('tells tokens, registries and classes apart', () => {
+  test('separates tokens, registries and request classes', () => {
     openPace(folder, 'http://localhost:3000', 'a').heed('write', used, now)
     expect(openPace(folder, 'http://localhost:3000', 'a').pause('read', now)).toBe(0)
     expect(openPace(folder, 'http://localhost:3000', 'b').pause('write', now)).toBe(0)
     expect(openPace(folder, 'http://localhost:3001', 'a').pause('write', now)).toBe(0)
   })
-  test('a refusal counts as a window that is used up', () => {
+  test('treats a 429 as a used-up window', () => {
     const pace = openPace(folder, 'http://localhost:3000', 'c')
     pace.refused('read', 7, now)
     expect(pace.pause('read', now)).toBeGreaterThanOrEqual(7_000)

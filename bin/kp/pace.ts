@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { parsedJson, readIfThere, writePrivately } from './config.ts'
 
-/** What an answer says about its window; `resetIn` in milliseconds. */
+/** The rate-limit window of a response. `resetIn` in milliseconds. */
 export interface Window {
   remaining: number
   resetIn: number
@@ -13,8 +13,8 @@ const wholeNumber = (text: string | null | undefined): number | undefined =>
   text !== null && text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 
 /**
- * The window that a response reports: draft-ietf-httpapi-ratelimit-headers (`r` left, `t` seconds), which no difference between clocks
- * can bend; else the X-RateLimit pair, its Unix time measured against the server's own Date.
+ * The window from draft-ietf-httpapi-ratelimit-headers (`r` remaining, `t` seconds), which does not depend on clocks.
+ * Otherwise from the X-RateLimit headers, whose Unix time is compared with the server's Date.
  */
 export function windowOf(headers: Headers, now: number): Window | undefined {
   const parameters = headers.get('ratelimit')?.split(',')[0]?.split(';').slice(1) ?? []
@@ -31,20 +31,20 @@ export function windowOf(headers: Headers, now: number): Window | undefined {
   return { remaining: customary, resetIn: Math.max(0, resetAt * 1000 - (Number.isNaN(dated) ? now : dated)) }
 }
 
-/** No window is longer; what claims to be comes from a clock that was set. Milliseconds. */
+/** The longest window in milliseconds. A longer wait would come from a changed clock. */
 const longestWait = 61_000
-/** Timers may fire a little early. */
+/** Timers may fire slightly early. */
 const margin = 100
 
-/** How long to wait before the next request, in milliseconds, when the window is full until `until`. */
+/** Milliseconds to wait before the next request when the window is used up until `until`. */
 export const pauseBefore = (until: number | undefined, now: number): number =>
   until === undefined ? 0 : Math.min(longestWait, Math.max(0, until - now))
 
 const Marks = z.record(z.string(), z.number())
 
 /**
- * Remembers until when a token's windows are full, for this run and the next: the third 429 within an hour would revoke the token, so
- * none is provoked. Kept in the configuration folder under a hash of registry and token.
+ * Remembers when used-up windows of a token end, for this and later runs: the third 429 within an hour would revoke
+ * the token. Stored in the configuration folder under a hash of registry and token.
  */
 export function openPace(configFolder: string, url: string, token: string | undefined) {
   const file = join(configFolder, 'pace.json')
@@ -59,14 +59,14 @@ export function openPace(configFolder: string, url: string, token: string | unde
     writePrivately(file, JSON.stringify({ ...Object.fromEntries(live), [keyOf(requestClass)]: now + resetIn + margin }))
   }
   return {
-    /** Milliseconds until a request of the class may go out. */
+    /** Milliseconds until a request of the class may be sent. */
     pause: (requestClass: 'read' | 'write', now = Date.now()): number => pauseBefore(read()[keyOf(requestClass)], now),
-    /** Takes note of an answer. */
+    /** Records the window of a response. */
     heed(requestClass: 'read' | 'write', headers: Headers, now = Date.now()): void {
       const window = windowOf(headers, now)
       if (window && window.remaining === 0) mark(requestClass, window.resetIn, now)
     },
-    /** Takes note of a 429. Seconds. */
+    /** Records a 429. Seconds. */
     refused: (requestClass: 'read' | 'write', retryAfter: number, now = Date.now()): void =>
       mark(requestClass, retryAfter * 1000, now),
   }

@@ -6,7 +6,7 @@ import { Failure, usageFailure } from './failure.ts'
 import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
 import type { Session } from './session.ts'
 
-/** These commands are a person's alone. */
+/** These commands need a person. */
 function needed(options: PersonOptions): PersonOptions {
   if (options.as === undefined) throw usageFailure('Say whose account it is: --as <e-mail>.')
   return options

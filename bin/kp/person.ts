@@ -13,7 +13,7 @@ export interface PersonOptions {
   as?: string
   passwordStdin?: boolean
 }
-/** Who asks: the agent behind the token, or a person behind a session. */
+/** The actor: the agent of the token, or a person with a session. */
 export interface Asking extends Pick<Session, 'invocation' | 'terminal' | 'url' | 'folder' | 'command' | 'pathOf'> {
   call<O extends OperationShape>(
     operation: O,
@@ -26,22 +26,22 @@ export interface Asking extends Pick<Session, 'invocation' | 'terminal' | 'url' 
     parts?: RequestParts<O>,
   ): Promise<Received<O>>
   stream<O extends OperationShape>(operation: O, parts?: RequestParts<O>): Promise<Response>
-  /** The person with their password, which some requests ask for again; undefined for an agent. */
+  /** The person with the password, which some requests require again. Undefined for an agent. */
   person?: { account: AccountView; password: string; moreSecrets: readonly string[] }
 }
 
-/** How long an answer may take, and the longest wait for a window of tries, in milliseconds. */
+/** Timeout of a request, and longest wait for a rate-limit window, in milliseconds. */
 const patience = 65_000
-/** Sign-ins of a minute are few: so often it waits for the next window. */
+/** How often a sign-in waits for the next rate-limit window. Few sign-ins are allowed per minute. */
 const mostWaits = 2
 
-/** The options of every command that people can use, too. */
+/** Adds the options of every command that people can also use. */
 export const asPersonOptions = (command: Command): Command =>
   command
     .option('--as <e-mail>', 'sign in as this person, for this command alone; the password is asked for')
     .option('--password-stdin', 'read the password from standard input')
 
-/** The password, and what follows it line by line. */
+/** Reads the password, and further secrets on the following lines. */
 async function secretsOf({ invocation, terminal }: Session, email: string, fromStdin: boolean): Promise<string[]> {
   if (fromStdin) return (await readStdin(invocation, 'A password')).split(/\r?\n/)
   if (!terminal.isInteractive)
@@ -76,7 +76,7 @@ function failureOf(error: SignInRefused, url: string): Failure {
   }
 }
 
-/** Opens a session for this run; nothing of it is written to the disk. */
+/** Opens a session for this run. Writes nothing to disk. */
 async function opened(session: Session, credentials: { email: string; password: string }) {
   const { url, terminal } = session
   const place = { baseUrl: url, fetch: cookieFetch() }
@@ -93,7 +93,7 @@ async function opened(session: Session, credentials: { email: string; password: 
     }
 }
 
-/** A refusal that is only for now is waited for, once. */
+/** Retries once after a rate limit. */
 async function patiently<T>({ terminal }: Session, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -107,8 +107,8 @@ async function patiently<T>({ terminal }: Session, ask: () => Promise<T>): Promi
 }
 
 /**
- * Does the work as the person that `--as` names, else as the agent behind the token. A session is opened for it and ended after it.
- * `anyPassword`: with a one-time password, too.
+ * Does the work as the person of `--as`, otherwise as the agent of the token. Opens a session and ends it afterwards.
+ * `anyPassword`: also accepts a one-time password.
  */
 export async function withAsking<T>(
   session: Session,
@@ -163,7 +163,7 @@ export async function withAsking<T>(
       person: { account, password, moreSecrets },
     })
   } finally {
-    // Where the session has ended already, or nobody answers any more, there is nothing to end.
+    // The session may already have ended, or the server may be unreachable.
     await signOut(place).catch(() => {})
   }
 }

@@ -21,11 +21,11 @@ interface Place {
   column: number
 }
 
-/** Line and column of places in a text that passes by, both from 1; the column in UTF-16 units. */
+/** Tracks line and column (both from 1, columns in UTF-16 units) in streamed text. */
 function ruler() {
   let [line, lineStart, passed] = [1, 0, 0]
   return {
-    /** The places of what begins in this part, in their order; then the part is past. */
+    /** The places of the starts in this part, in order. Then advances past the part. */
     places(text: string, starts: readonly number[]): Place[] {
       const places: Place[] = []
       let at = 0

@@ -19,17 +19,17 @@ const [one, two, three] = [key('one'), key('two'), key('three')]
 
 describe('compareKeys', () => {
   test.each([
-    ['the same keys, in another order', [one, two], [two, one], 'same'],
+    ['the same keys in another order', [one, two], [two, one], 'same'],
     ['a rotation', [one], [two, one], 'extended'],
-    ['one that went after seven years', [one, two], [two], 'same'],
-    ['one that went while one came', [one, two], [three, two], 'extended'],
+    ['a key removed after seven years', [one, two], [two], 'same'],
+    ['one key removed and another added', [one, two], [three, two], 'extended'],
     ['a known id with other bytes', [one, two], [key('one', 'forged'), two], 'altered'],
     ['a known id offered twice', [one], [one, key('one', 'forged')], 'altered'],
-    ['none of the known ones', [one, two], [three], 'vanished'],
-    ['nothing at all', [one], [], 'vanished'],
-  ])('%s', (_, pinned, offered, verdict) => expect(compareKeys(pinned, offered).verdict).toBe(verdict))
+    ['no known key', [one, two], [three], 'vanished'],
+    ['no key', [one], [], 'vanished'],
+  ])('classifies %s', (_, pinned, offered, verdict) => expect(compareKeys(pinned, offered).verdict).toBe(verdict))
 
-  test('a pin that is extended keeps every key that it had', () => {
+  test('extended keeps every pinned key', () => {
     const { added } = compareKeys([one, two], [three, two])
     expect(extended([one, two], added)).toEqual([three, one, two])
   })
@@ -43,13 +43,13 @@ describe('registries', () => {
     ['http://localhost:3000', 'http://localhost:3001', false],
     ['https://kp.example.org', 'https://kp.example.org.evil.example', false],
     ['https://example.org/a', 'https://example.org/b', false],
-  ])('%s and %s: one? %s', (a, b, isOne) => expect(registryName(a) === registryName(b)).toBe(isOne))
+  ])('registryName of %s and %s is equal: %s', (a, b, isOne) => expect(registryName(a) === registryName(b)).toBe(isOne))
 
-  test('a pin is found by any name of its registry, and by no other', () => {
+  test('readPin finds a pin by every name of its registry, and by no other', () => {
     writePin(folder, { url: 'http://localhost:3000', pinned_at: '2026-03-01T00:00:00.000Z', keys: [one] })
     expect(readPin(folder, 'http://127.0.0.1:3000/')?.keys).toEqual([one])
     expect(readPin(folder, 'http://localhost:3001')).toBeUndefined()
     writePin(folder, { url: 'https://example.org/a_b', pinned_at: '2026-03-01T00:00:00.000Z', keys: [two] })
-    expect(readPin(folder, 'https://example.org/a/b')).toBeUndefined() // the same file name, another registry
+    expect(readPin(folder, 'https://example.org/a/b')).toBeUndefined() // another registry with the same file name
   })
 })

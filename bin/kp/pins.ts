@@ -5,12 +5,12 @@ import { parsedJson, readIfThere, writePrivately } from './config.ts'
 import { Failure } from './failure.ts'
 
 const Pin = z.object({ url: z.string(), pinned_at: z.iso.datetime(), keys: z.array(PublicKey).min(1) })
-/** The signing keys of one registry, as they were when it was trusted. */
+/** The signing keys of a registry at the time when it was trusted. */
 export type Pin = z.output<typeof Pin>
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** What a registry is told apart by: host, port and path. This machine has one name, whichever way it is called. */
+/** Identifies a registry by host, port and path. All loopback names are the same host. */
 export function registryName(url: string): string {
   const { hostname, port, pathname, protocol } = new URL(url)
   const host = loopback.test(hostname) ? 'localhost' : hostname
@@ -30,7 +30,7 @@ export function readPin(configFolder: string, url: string): Pin | undefined {
     throw new Failure('bad_pin', `${file} holds no keys that kp can read.`, {
       advice: 'Restore it from a backup, or remove it and trust the registry again.',
     })
-  // The file's name folds what the address tells apart.
+  // Different registries can share a file name.
   return registryName(pin.url) === registryName(url) ? pin : undefined
 }
 
@@ -38,13 +38,13 @@ export const writePin = (configFolder: string, pin: Pin): void =>
   writePrivately(fileOf(configFolder, pin.url), `${JSON.stringify(pin, null, 2)}\n`)
 
 export interface KeyChange {
-  /** altered: a known id has other bytes. vanished: none of the known keys is offered. Either may be somebody else. */
+  /** altered: a known id has other bytes. vanished: no known key is offered. Both can mean an impostor. */
   verdict: 'same' | 'extended' | 'altered' | 'vanished'
   added: PublicKey[]
   missing: PublicKey[]
 }
 
-/** What a registry offers now, against what is pinned. Rotation adds keys and keeps the old ones; anything else is no rotation. */
+/** Compares the offered keys with the pinned ones. Keys may be added, and old ones may disappear as long as one pinned key remains. */
 export function compareKeys(pinned: readonly PublicKey[], offered: readonly PublicKey[]): KeyChange {
   const known = new Map(pinned.map((key) => [key.kid, key]))
   const here = new Map(offered.map((key) => [key.kid, key]))
@@ -61,7 +61,7 @@ export function compareKeys(pinned: readonly PublicKey[], offered: readonly Publ
   return { verdict: added.length > 0 ? 'extended' : 'same', added, missing }
 }
 
-/** Pinned keys with the new ones; none that is pinned is ever dropped, for old receipts need it. */
+/** Adds new keys and keeps every pinned one, because old receipts need them. */
 export const extended = (pinned: readonly PublicKey[], added: readonly PublicKey[]): PublicKey[] => [
   ...added,
   ...pinned,

@@ -15,10 +15,10 @@ export interface PreparedOptions extends PersonOptions {
   force?: boolean
 }
 
-/** How often it is asked how far the export is, in milliseconds. */
+/** Polling interval in milliseconds. */
 const every = 1_000
 
-/** Waits until the registry has prepared the file. Throws where it gives up. */
+/** Waits until the registry has prepared the file. @throws when the registry gives up */
 async function prepared({ call, terminal }: Asking, begun: ExportView): Promise<ExportView> {
   let view = begun
   while (view.state === 'queued' || view.state === 'running') {
@@ -41,7 +41,7 @@ async function sha256Of(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Has the registry prepare everything that it holds on a person, and fetches the file: whole, checked, or not at all. */
+/** Lets the registry prepare an export of a person's data, and downloads the verified file completely or not at all. */
 export const exportPerson = (session: Session, options: PreparedOptions): Promise<void> =>
   withAsking(session, options, async (asking) => {
     const { terminal, call, stream } = asking

@@ -27,13 +27,13 @@ export interface RequestOptions {
   yes?: boolean
 }
 
-/** How often it is asked how far a request is, in milliseconds. */
+/** Polling interval in milliseconds. */
 const every = 1_000
 
 const isClosed = (state: RequestView['state']): boolean => closedStates.some((closed) => closed === state)
-/** The id of a receipt is known before there is a receipt. */
+/** The receipt id exists before the receipt. */
 const hasReceipt = (state: RequestView['state']): boolean => state === 'completed' || state === 'partly_completed'
-/** States in which nothing more happens by itself. */
+/** States in which nothing more happens without an action. */
 const isSettled = (state: RequestView['state']): boolean =>
   isClosed(state) || state === 'partly_completed' || state === 'failed' || state === 'received'
 
@@ -70,10 +70,7 @@ function printRequest({ terminal }: Pick<Asking, 'terminal'>, request: RequestVi
   row('receipt', request.receipt_id && `${request.receipt_id}${hasReceipt(request.state) ? '' : ' (once it is done)'}`)
 }
 
-/**
- * Watches a request until nothing more happens by itself. Undefined where whoever asked is not known any more: their own erasure took
- * session and token.
- */
+/** Watches a request until it needs an action or is closed. Undefined when the actor's own erasure has removed the session or token. */
 async function watch({ call, terminal }: Asking, id: string): Promise<RequestView | undefined> {
   for (;;) {
     try {
@@ -189,7 +186,7 @@ export async function show(asking: Asking, id: string, { wait }: { wait?: boolea
   )
 }
 
-/** Says what the answer says, and where the request stands. */
+/** Prints the message of the response and the status of the request. */
 function told(asking: Asking, body: { data: RequestView; message: string }): void {
   asking.terminal.document(body)
   asking.terminal.line(asking.terminal.good('✓ '), body.message)
@@ -209,7 +206,7 @@ export const expedite = async (asking: Asking, id: string): Promise<void> =>
 export const cancel = async (asking: Asking, id: string): Promise<void> =>
   told(asking, (await asking.call(cancelRequest, { params: { id } })).body)
 
-/** With what the agent was given when it asked: its tokens do not work any more. */
+/** Cancels with the link token that the agent received, because its API tokens no longer work. */
 export async function cancelByToken({ call, terminal }: Session, token: string): Promise<void> {
   const { body } = await call(useLink, { body: { token, purpose: 'cancel' } }, { token: undefined })
   terminal.document(body)

@@ -14,7 +14,7 @@ import { trace } from '#lib/testing/units.ts'
 
 let app: TestApp
 let line: ReturnType<typeof commandLine>
-/** One for each group: an installation takes twenty sign-ins a minute from one network. */
+/** A new installation for each group, because one allows only twenty sign-ins a minute from a network. */
 function ownInstallation(): void {
   beforeAll(async () => {
     app = await testApp({}, undefined, { pages: authPages })
@@ -49,7 +49,7 @@ async function account(role: Role = 'person', mustChangePassword = false): Promi
 }
 const as = (who: Somebody, args: readonly string[], more = ''): Promise<Ran> =>
   line.run([...args, '--as', who.email, '--password-stdin'], { input: `${who.password}\n${more}` })
-/** Works the queue off while kp waits for it. */
+/** Runs the queue while kp waits for it. */
 async function whileWorking(ran: Promise<Ran>): Promise<Ran> {
   let isOver = false
   const over = ran.finally(() => {
@@ -58,7 +58,7 @@ async function whileWorking(ran: Promise<Ran>): Promise<Ran> {
   await drainWhile(app, () => !isOver)
   return over
 }
-/** An agent of the person's, claimed with kp. */
+/** An agent of the person, claimed with kp. */
 async function claimed(who: Somebody): Promise<{ id: string; token: string }> {
   const agent = await app.agent()
   await line.signIn(agent.token)
@@ -72,7 +72,7 @@ const openSessions = (who: Somebody): Promise<number> =>
 describe('a person', () => {
   ownInstallation()
 
-  test('signs in for one command alone: nothing is stored, and the session ends with it', async () => {
+  test('signs in for one command, without storing anything, and the session ends afterwards', async () => {
     const ran = await as(somebody, ['account', 'show', '--json'])
     expect(ran.json.data).toMatchObject({ account_id: somebody.accountId, email: somebody.email })
     expect(await openSessions(somebody)).toBe(0)
@@ -80,7 +80,7 @@ describe('a person', () => {
     expect(existsSync(line.configuration()) ? readdirSync(line.configuration()) : []).not.toContain('config.json')
   })
 
-  test('with a wrong password is told so, with 4; without a password nothing is sent', async () => {
+  test('gets exit code 4 for a wrong password, and sends nothing without a password', async () => {
     const wrong = await line.run(['account', 'show', '--as', somebody.email, '--password-stdin'], { input: 'a guess' })
     expect(wrong).toMatchObject({ status: 4, out: '' })
     expect(wrong.err).toContain('do not fit')
@@ -91,7 +91,7 @@ describe('a person', () => {
     expect([nobody.status, nobody.err]).toEqual([wrong.status, wrong.err])
   })
 
-  test('with a one-time password chooses their own first', async () => {
+  test('with a one-time password must choose a new one first', async () => {
     const fresh = await account('person', true)
     const refused = await as(fresh, ['privacy', 'inventory'])
     expect(refused.status).toBe(4)
@@ -115,7 +115,7 @@ const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--ver
 describe.runIf(hasTerminals)('on a terminal', () => {
   ownInstallation()
 
-  test('the password is asked for and never shown; a progress bar tells how far an export is', async () => {
+  test('kp asks for the password without echo and shows a progress bar of the export', async () => {
     const output = join(line.workplace, `${newId('me')}.zip`)
     const words = `export me --as ${somebody.email} --output ${output}`
     const program = join(import.meta.dirname, '../kp.ts')
@@ -133,7 +133,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
       seen += piece
       if (isAsked || !seen.includes('it is not shown')) return
       isAsked = true
-      // A slip of the finger, taken back.
+      // A typing error, corrected with backspace.
       child.stdin.write(`x\u007f${somebody.password}\r`)
     })
     let status: number | null | undefined
@@ -149,10 +149,10 @@ describe.runIf(hasTerminals)('on a terminal', () => {
   })
 })
 
-describe('what is held', () => {
+describe('stored data', () => {
   ownInstallation()
 
-  test('inventory: of an agent by its token, of a person with all of theirs', async () => {
+  test('privacy inventory lists the data of an agent by its token, and of a person with all agents', async () => {
     const agent = await claimed(somebody)
     await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const own = await line.run(['privacy', 'inventory', '--json'])
@@ -168,7 +168,7 @@ describe('what is held', () => {
     expect(strange.status).toBe(1)
   })
 
-  test('export me --as: prepared, fetched, checked, for you alone to read; never over another file', async () => {
+  test('export me --as downloads a verified private file, and does not overwrite a file', async () => {
     const agent = await claimed(somebody)
     await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const output = join(line.workplace, `${newId('me')}.zip`)
@@ -186,7 +186,7 @@ describe('what is held', () => {
     expect(readdirSync(line.workplace).filter((name) => name.endsWith('.part'))).toEqual([])
   })
 
-  test('an export that cannot be prepared leaves no file', async () => {
+  test('export me leaves no file when the export fails', async () => {
     const output = join(line.workplace, `${newId('me')}.zip`)
     const started = as(somebody, ['export', 'me', '--output', output])
     await vi.waitUntil(() => app.db.prisma.preparedExport.count({ where: { accountId: somebody.accountId } }), 60_000)
@@ -200,7 +200,7 @@ describe('what is held', () => {
     expect(existsSync(output)).toBe(false)
   })
 
-  test('plan: what would go, and that nothing went', async () => {
+  test('privacy plan lists what would be erased, and erases nothing', async () => {
     const agent = await claimed(somebody)
     const ran = await as(somebody, ['privacy', 'plan'])
     expect(ran, ran.err).toMatchObject({ status: 0 })
@@ -215,7 +215,7 @@ describe('what is held', () => {
 describe('requests', () => {
   ownInstallation()
 
-  test('restriction, and its end', async () => {
+  test('privacy restrict restricts processing, and --lift ends it', async () => {
     const agent = await claimed(somebody)
     expect(await as(somebody, ['privacy', 'restrict'])).toMatchObject({ status: 0 })
     expect((await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })).json.code).toBe(
@@ -225,7 +225,7 @@ describe('requests', () => {
     expect((await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })).status).toBe(201)
   })
 
-  test('one is in the list, with its timeline; another’s is not there', async () => {
+  test('privacy requests and show return the person’s request with its timeline, and not another person’s', async () => {
     const filed = await as(somebody, ['privacy', 'request', 'restriction', '--json'])
     expect(filed.json.data).toMatchObject({ kinds: ['restriction'] })
     await drain(app)
@@ -236,7 +236,7 @@ describe('requests', () => {
     expect((await as(await account(), ['privacy', 'show', id])).status).toBe(1)
   })
 
-  test('an erasure is not asked for where nobody can be asked; with a grace it can be taken back', async () => {
+  test('privacy request erasure needs --yes without a terminal, and can be cancelled in its grace period', async () => {
     await claimed(somebody)
     const refused = await as(somebody, ['privacy', 'request', 'erasure'])
     expect(refused).toMatchObject({ status: 2 })
@@ -251,7 +251,7 @@ describe('requests', () => {
     expect(await as(somebody, ['privacy', 'cancel'])).toMatchObject({ status: 2 })
   })
 
-  test('an erasure at once: kp waits until it is signed out for good, and the receipt holds', async () => {
+  test('privacy request erasure --wait returns a valid receipt after the account is erased', async () => {
     const agent = await claimed(somebody)
     await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const keys = join(line.workplace, 'jwks.json')
@@ -276,7 +276,7 @@ describe('requests', () => {
     expect(verified, verified.out).toMatchObject({ status: 0 })
   })
 
-  test('an agent that asks for its own erasure takes it back with what it was given', async () => {
+  test('an agent cancels its own erasure with the returned link token', async () => {
     const agent = await app.agent()
     await line.signIn(agent.token)
     const shown = await line.run(['privacy', 'request', 'restriction'])

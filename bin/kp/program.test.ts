@@ -13,7 +13,7 @@ const nameOf = (command: Command): string =>
   command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 const commands = all(program).filter((command) => command !== program)
 
-test('the overview names every command by its purpose, each in one line', () => {
+test('the overview lists every command by purpose, each on one line', () => {
   const overview = program.helpInformation()
   for (const command of program.commands) expect(overview).toMatch(new RegExp(`^  ${command.name()}\\b.* {2}\\S`, 'm'))
   expect(overview.match(/^\S.*:$/gm)).toEqual([
@@ -32,7 +32,7 @@ test('the overview names every command by its purpose, each in one line', () => 
 })
 
 test.each(commandFiles.map((file) => [file.names.join(', '), file] as const))(
-  '%s: a call loads the file that has it',
+  'filesFor returns the file of %s',
   async (_, file) => {
     const { commands } = await buildProgram(invocation, () => {}, [file])
     expect(commands.map((command) => command.name())).toEqual(file.names)
@@ -40,14 +40,14 @@ test.each(commandFiles.map((file) => [file.names.join(', '), file] as const))(
   },
 )
 
-test('what no command answers to is looked for among all of them', () => {
+test('filesFor returns every file for help and unknown commands', () => {
   for (const words of [[], ['--help'], ['help'], ['lgoin'], ['completion', 'bash']])
     expect(filesFor(words)).toBe(commandFiles)
   expect(filesFor(['login', 'key'])).toHaveLength(1)
 })
 
 describe.each(commands.map((command) => [nameOf(command), command] as const))('%s', (name, command) => {
-  test('has a summary, a description with an example of itself, and every option and argument explained', () => {
+  test('has a summary, a description with an example, and explained options and arguments', () => {
     expect(command.summary()).toMatch(/^[a-z].{5,60}[^.]$/)
     expect(command.description()).toMatch(new RegExp(`\\n\\nExample:\\n  .*${name.replace(/^kp /, '')}`))
     for (const option of command.options) expect(option.description, option.flags).not.toBe('')

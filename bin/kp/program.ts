@@ -23,7 +23,7 @@ Exit codes:
 Begin with: kp register, or kp login <token>. Then: kp contribute docs/examples/trace.json
 Help on one command: kp help <command>`
 
-/** Whether help has colours on this stream: the rules that Commander applies to the streams of the process. */
+/** Whether help has colours on this stream, by the rules that Commander applies to process streams. */
 function hasColors({ args, env }: Invocation, stream: OutputStream): boolean {
   if (args.includes('--no-color') || env.NO_COLOR || env.FORCE_COLOR === '0' || env.FORCE_COLOR === 'false')
     return false
@@ -61,9 +61,9 @@ export async function buildProgram(
     })
     .configureHelp({
       showGlobalOptions: true,
-      // The overview is about commands; what every command takes stands below them.
+      // The overview lists commands. Global options are listed below them.
       visibleOptions: (command) => (command.parent ? Help.prototype.visibleOptions.call(new Help(), command) : []),
-      styleTitle: (title) => `\u001b[1m${title}\u001b[22m`, // commander takes it away again where colours are not wanted
+      styleTitle: (title) => `\u001b[1m${title}\u001b[22m`, // Commander removes it where colours are off
     })
   const begin = (url?: string): Session => {
     const options = program.opts<GlobalOptions>()

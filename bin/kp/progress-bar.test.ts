@@ -8,6 +8,6 @@ it.each([
   [1, '████████████████████ 100 %'],
   [1.7, '████████████████████ 100 %'],
   [-1, '░░░░░░░░░░░░░░░░░░░░   0 %'],
-])('a share of %d is drawn as %s', (share, drawn) => {
+])('progressBar draws %d as %s', (share, drawn) => {
   expect(progressBar(share)).toBe(drawn)
 })

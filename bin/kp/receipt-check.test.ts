@@ -70,53 +70,53 @@ const check = (receipt: Receipt, keys: readonly PublicKey[] = [ours.key], truste
   checkReceipt(receipt, { keys, ...(trustedFor !== undefined && { url: trustedFor }) })
 
 describe('a receipt', () => {
-  test('holds when a trusted key signed it and nothing is left', async () => {
+  test('is valid when a trusted key signed it and no residue is reported', async () => {
     expect(await check(good)).toMatchObject({ ok: true, kid: ours.key.kid })
   })
-  test('holds by an old key after a rotation', async () => {
+  test('is valid with an old key after a rotation', async () => {
     expect(await check(good, [stranger.key, ours.key])).toMatchObject({ ok: true, kid: ours.key.kid })
   })
 
   const changes: [string, (receipt: Receipt) => Receipt][] = [
     ['its id', (receipt) => ({ ...receipt, receipt_id: 'rcpt_xxxxxxxxxxxxxxxxxxxxxx' })],
-    ['what was erased', (receipt) => ({ ...receipt, deleted_id: 'kp:trace:other' })],
-    ['when', (receipt) => ({ ...receipt, deleted_at: '2025-03-01T12:00:00.000Z' })],
-    ['who signed', (receipt) => ({ ...receipt, issuer: 'http://127.0.0.1:3000' })],
+    ['the erased id', (receipt) => ({ ...receipt, deleted_id: 'kp:trace:other' })],
+    ['the time of erasure', (receipt) => ({ ...receipt, deleted_at: '2025-03-01T12:00:00.000Z' })],
+    ['the issuer', (receipt) => ({ ...receipt, issuer: 'http://127.0.0.1:3000' })],
     ['a count', (receipt) => ({ ...receipt, stores: receipt.stores.map((store) => ({ ...store, deleted: 2 })) })],
-    ['a holder that goes missing', (receipt) => ({ ...receipt, stores: receipt.stores.slice(1) })],
-    ['what is kept', (receipt) => ({ ...receipt, retained: [] })],
-    ['a term', (receipt) => ({ ...receipt, physical: [{ what: 'backups', until: '2026-03-02T00:00:00.000Z' }] })],
-    ['when it was signed', (receipt) => ({ ...receipt, signed_at: '2026-03-01T12:00:02.000Z' })],
+    ['the list of stores', (receipt) => ({ ...receipt, stores: receipt.stores.slice(1) })],
+    ['the list of retained records', (receipt) => ({ ...receipt, retained: [] })],
+    ['a deadline', (receipt) => ({ ...receipt, physical: [{ what: 'backups', until: '2026-03-02T00:00:00.000Z' }] })],
+    ['the signing time', (receipt) => ({ ...receipt, signed_at: '2026-03-01T12:00:02.000Z' })],
   ]
-  test.each(changes)('does not hold once %s was changed', async (_, change) => {
+  test.each(changes)('is invalid when %s was changed', async (_, change) => {
     const { ok, findings } = await check(change(good))
     expect(ok).toBe(false)
     expect(findings[0]).toMatchObject({ ok: false, text: expect.stringContaining('changed') })
   })
 
-  test('does not hold by a stranger’s key, whatever key the stranger sends along', async () => {
+  test('is invalid with a foreign key, even when the receipt contains that key', async () => {
     const forged = await stranger.sign(unsigned)
     expect(await check(forged)).toMatchObject({ ok: false })
     const withKey = await stranger.sign(unsigned, { jwk: stranger.key })
     expect(await check(withKey)).toMatchObject({ ok: false })
     const underOurId = await stranger.sign(unsigned, { kid: ours.key.kid, jwk: stranger.key })
     expect(await check(underOurId)).toMatchObject({ ok: false })
-    // Beside the receipt's own members nothing is taken at all.
+    // Unknown members are rejected.
     expect(asReceipt({ ...forged, keys: [stranger.key] })).toMatchObject({
       fault: expect.stringContaining('not a deletion receipt'),
     })
   })
-  test('does not hold without a signature, or with "none" for one', async () => {
+  test('is invalid without a signature, or with the algorithm none', async () => {
     const none = `${Buffer.from(JSON.stringify({ alg: 'none', kid: ours.key.kid })).toString('base64url')}.${Buffer.from(signedBytes(unsigned)).toString('base64url')}.`
     for (const jws of ['', 'abc', none]) expect(await check({ ...good, jws })).toMatchObject({ ok: false })
   })
-  test('does not hold where no key is trusted', async () => {
+  test('is invalid without a trusted key', async () => {
     expect(await check(good, [])).toMatchObject({ ok: false })
   })
-  test('of one registry does not hold by the keys of another', async () => {
+  test('is invalid with the keys of another registry', async () => {
     expect(await check(good, [ours.key], 'https://kp.example.org')).toMatchObject({ ok: false })
   })
-  test('holds where a legal hold keeps some, and says so; one of former days too, which says it in a sentence alone', async () => {
+  test('is valid with records under legal hold, and reports them, also in the format of old receipts', async () => {
     const sentence = {
       ...{ what: '3 items that the legal hold hold_1 covers; they are erased when it ends', ground: 'a claim' },
       until: null,
@@ -127,7 +127,7 @@ describe('a receipt', () => {
     }
     expect((await check(good)).findings.at(-1)?.text).toContain('Nothing is left')
   })
-  test('does not hold when it says itself that something is left, or names no store', async () => {
+  test('is invalid when it reports residue or names no store', async () => {
     const left = await ours.sign({
       ...unsigned,
       stores: unsigned.stores.map((store, at) => ({ ...store, residue: at })),
@@ -142,24 +142,24 @@ describe('a receipt', () => {
   })
 })
 
-test.each([null, 1, 'text', [], {}, { receipt_id: 'x' }])('%j is no receipt', (value) =>
+test.each([null, 1, 'text', [], {}, { receipt_id: 'x' }])('asReceipt rejects %j', (value) =>
   expect(asReceipt(value)).toHaveProperty('fault'),
 )
 
-describe('the receipt in a file', () => {
-  test('is the same, whether JSON or PDF, and holds', async () => {
+describe('receiptIn', () => {
+  test('returns the same valid receipt from JSON and PDF', async () => {
     const pdf = await receiptPdf(good)
     expect(receiptIn(Buffer.from(receiptFile(good)))).toEqual({ receipt: good, isPdf: false })
     const found = receiptIn(pdf)
     expect(found).toEqual({ receipt: good, isPdf: true })
     expect('receipt' in found && (await check(found.receipt)).ok).toBe(true)
   })
-  test('is not what the pages of a PDF say', async () => {
+  test('returns a receipt whose signature is invalid when the PDF is of an altered receipt', async () => {
     const shown = await receiptPdf({ ...good, deleted_id: 'kp:trace:other' })
     const found = receiptIn(shown)
     expect('receipt' in found && (await check(found.receipt)).ok).toBe(false)
   })
-  test('is none in other files, in a PDF without one, or where a PDF carries several', async () => {
+  test('rejects other files, and PDFs with no receipt or several', async () => {
     const pdf = await receiptPdf(good)
     const two = Buffer.concat([pdf, await receiptPdf({ ...good, reason: 'retention' })])
     for (const file of [two, Buffer.from('%PDF-1.7\n'), Buffer.from('no JSON'), Buffer.from('{}'), new Uint8Array()])

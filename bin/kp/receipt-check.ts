@@ -14,12 +14,12 @@ export interface Finding {
 export interface ReceiptCheck {
   ok: boolean
   findings: Finding[]
-  /** Present where it is a receipt at all; trust it only if `ok`. */
+  /** Present when the input is a receipt. Trust it only if `ok`. */
   receipt?: Receipt
   kid?: string
 }
 
-/** Keys that were there before the receipt was; `url` names the registry that they were pinned for, where they were. */
+/** Keys from before the receipt. `url`: the registry for which they were pinned, if any. */
 export interface TrustedKeys {
   keys: readonly PublicKey[]
   url?: string
@@ -33,7 +33,7 @@ const judged = (findings: Finding[], more: Pick<ReceiptCheck, 'receipt' | 'kid'>
   ...more,
 })
 
-/** The receipt in a value that came from anywhere; undefined, with the reason, when it is none. */
+/** Validates a receipt from any source. Returns the reason when it is not one. */
 export function asReceipt(value: unknown): { receipt: Receipt } | { fault: string } {
   const parsed = Receipt.safeParse(value)
   if (parsed.success) return { receipt: parsed.data }
@@ -42,7 +42,7 @@ export function asReceipt(value: unknown): { receipt: Receipt } | { fault: strin
   return { fault: `It is not a deletion receipt${issue ? `: ${place ? `${place}: ` : ''}${issue.message}` : ''}.` }
 }
 
-/** The receipt in a file: the JSON itself, or a PDF that carries exactly one. */
+/** The receipt in a file: JSON, or a PDF that contains exactly one. */
 export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean } | { fault: string } {
   const read = (text: string) => {
     const value = parsedJson(text, z.unknown())
@@ -67,8 +67,8 @@ export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean 
 }
 
 /**
- * Checks a receipt offline: its signature by a trusted key of the registry that it names, and that it says that nothing is left.
- * A key that came with the receipt counts for nothing.
+ * Verifies a receipt offline: it must be signed with a trusted key of the registry that it names, and report no
+ * residue. Keys that came with the receipt are ignored.
  */
 export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Promise<ReceiptCheck> {
   const findings: Finding[] = []
@@ -95,7 +95,7 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
     findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
   for (const { holder, residue } of left)
     findings.push({ ok: false, text: `${holder} still held ${residue} when it was searched again.` })
-  // What a receipt says is worth something only if it is the registry's.
+  // The receipt's content only counts after its signature was verified.
   const held = heldIn(receipt)
   if (findings.every(({ ok }) => ok))
     findings.push({

@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts'
 
 const day = (at: string): string => at.slice(0, 10)
 
-/** What a receipt says, in words. */
+/** Prints the content of a receipt. */
 export function printReceipt(terminal: Terminal, receipt: Receipt): void {
   terminal.line(terminal.bold(`Receipt ${receipt.receipt_id}`), ` of ${receipt.issuer}`)
   const named = receipt.part_kind ?? receipt.subject_kind

@@ -54,7 +54,7 @@ test('receipts verify accepts the JSON and the PDF of the registry without a req
 test('receipts verify rejects a PDF of an unsigned receipt, and reports altered pages around a valid receipt', async () => {
   const forged = await verify('forged.pdf', await receiptPdf({ ...receipt, deleted_id: 'kp:trace:another' }))
   expect([forged.status, forged.json.data.valid]).toEqual([1, false])
-  // What a page shows is in its content stream; one byte less of it and the page is another.
+  // The visible content is in the content stream: one changed byte alters the page.
   const other = Buffer.from(await receiptPdf(receipt))
   const content = other.indexOf('stream\n') + 'stream\n'.length
   other.writeUInt8(other.readUInt8(content + 40) ^ 1, content + 40)

@@ -28,7 +28,7 @@ async function get(session: Session, id: string, output: string | undefined): Pr
   if (output !== undefined) terminal.note(`Written to ${output}. Check it: ${command(`receipts verify ${output}`)}`)
 }
 
-/** Keys from before the receipt: the file that was named, else the pin of the registry that the receipt names. */
+/** Keys from before the receipt: the given file, otherwise the pinned keys of the receipt's registry. */
 function keysFor(session: Session, receipt: Receipt, keysFile: string | undefined): TrustedKeys {
   const { command } = session
   if (keysFile !== undefined) {
@@ -64,7 +64,7 @@ async function verify(session: Session, file: string, keysFile: string | undefin
   }
   const { receipt } = read
   const { ok, findings, kid } = await checkReceipt(receipt, keysFor(session, receipt, keysFile))
-  // Anybody can put a good receipt into a PDF that shows something else.
+  // A PDF could contain a valid receipt and show other content.
   const showsIt = read.isPdf ? Buffer.from(await receiptPdf(receipt)).equals(content) : undefined
   terminal.document({
     data: {

@@ -14,14 +14,14 @@ const brokenOff = (file: string) =>
     advice: 'Run it again.',
   })
 
-/** What an export ends with when it is whole. */
+/** How a complete export ends. */
 const isEnd: Record<Format, (tail: Buffer) => boolean> = {
   json: (tail) => tail.toString('latin1').trimEnd().endsWith('}'),
   ndjson: (tail) => /\}\n?$/.test(tail.toString('latin1')),
   zip: (tail) => tail.includes(Buffer.from([0x50, 0x4b, 5, 6])), // end of central directory (APPNOTE 4.3.16)
 }
 
-/** Writes the stream to a file that its owner alone may read. Throws where it breaks off. */
+/** Writes the stream to a file that only its owner can read. @throws when the stream is cut off */
 async function receivePieces(
   response: Response,
   file: string,
@@ -39,7 +39,7 @@ async function receivePieces(
     }
     await handle.sync()
   } catch (error) {
-    if (error instanceof TypeError) throw brokenOff(file) // fetch's word for a connection that ended
+    if (error instanceof TypeError) throw brokenOff(file) // fetch throws it for a closed connection
     throw error
   } finally {
     await handle.close()
@@ -47,7 +47,7 @@ async function receivePieces(
   return bytes
 }
 
-/** Writes an export to a file that its owner alone may read, and gives how many bytes came. Throws where it breaks off. */
+/** Writes an export to a file that only its owner can read. Returns the number of bytes. @throws when the stream is cut off */
 export async function receive(
   response: Response,
   file: string,
@@ -62,7 +62,7 @@ export async function receive(
   return bytes
 }
 
-/** As {@link receive}, of what says how long it is. */
+/** Like {@link receive}, for a response with a Content-Length. */
 export async function receiveWhole(response: Response, file: string, tell: (bytes: number) => void): Promise<number> {
   const announced = Number(response.headers.get('content-length') ?? Number.NaN)
   const bytes = await receivePieces(response, file, tell)
@@ -70,7 +70,7 @@ export async function receiveWhole(response: Response, file: string, tell: (byte
   return bytes
 }
 
-/** Puts the finished file in its place; without force never over one that is there. */
+/** Moves the finished file into place. Without `force`, it never replaces an existing file. */
 export function putInPlace(unfinished: string, file: string, force: boolean): void {
   if (force) {
     renameSync(unfinished, file)
@@ -89,7 +89,7 @@ export function putInPlace(unfinished: string, file: string, force: boolean): vo
 export const sizeOf = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 
-/** Runs the work with the name of an unfinished file beside the wanted one, and removes that file at the end, even if a signal ends kp. */
+/** Runs the work with the name of an unfinished file beside the target, and removes that file at the end, even if a signal ends kp. */
 export async function unfinishedBeside<T>(
   { onTermination }: Pick<Invocation, 'onTermination'>,
   file: string,
@@ -106,7 +106,7 @@ export async function unfinishedBeside<T>(
   }
 }
 
-/** The file that is meant; refused where it would overwrite another. */
+/** The target file. @throws Failure when it exists and `force` is not set */
 export function outputOf(
   session: Pick<Session, 'pathOf'>,
   { output, force }: { output: string; force?: boolean },

@@ -9,7 +9,7 @@ import { scopesOf, tierOf } from './grants.ts'
 import type { Session } from './session.ts'
 import { pinIfReachable } from './trust.ts'
 
-/** A token is shown once: what cannot be stored is told. */
+/** Stores the token. When that fails, the error contains it, because it is shown only once. */
 export function keepToken(session: Session, config: Config): void {
   try {
     session.remember(config)
@@ -34,7 +34,7 @@ export interface RegisterOptions {
   showKey?: boolean
 }
 
-/** Gets an agent and its token, and keeps it. */
+/** Registers an agent and stores its token. */
 export async function register(session: Session, options: RegisterOptions): Promise<void> {
   const { terminal, url, stored, storedElsewhere, usesStored, command, token } = session
   const before = stored ?? storedElsewhere
@@ -54,7 +54,7 @@ export async function register(session: Session, options: RegisterOptions): Prom
       : scopesOf(options.scopes)
   const policy = await consentTo(session, options)
   session.checkStorage()
-  // The stored token speaks for its own agent; one that was given for this run may be an admin's.
+  // The stored token may only be sent for its own agent. A token that was given for this run may be an admin's.
   const speaksForIt = options.agentId !== undefined && options.agentId === before?.agent_id
   const sent = usesStored && !speaksForIt ? undefined : token
   const { body } = await session

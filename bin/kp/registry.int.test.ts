@@ -33,7 +33,7 @@ const post = async (path: string, token: string, body: unknown): Promise<string>
 const at = (name: string) => join(kp.workplace, name)
 
 describe('search', () => {
-  test('shows what fits with a snippet, takes filters, and says where to go on', async () => {
+  test('prints matches with snippets, applies filters and shows how to continue', async () => {
     const { token, id } = await signIn()
     const own = await post('/v1/knowledge', token, trace({ task: { objective: 'Why the zeppelin lands early' } }))
     await post(
@@ -57,11 +57,11 @@ describe('search', () => {
     expect((await kp.run(['search', 'x', '--type', 'song'])).status).toBe(2)
   })
 
-  test('what others wrote does not act on the terminal', async () => {
+  test('prints text of others without control characters', async () => {
     const { token } = await app.agent()
     const id = await post('/v1/knowledge', token, trace({ task: { objective: 'An airship' } }))
     const row = await app.db.prisma.unit.findUniqueOrThrow({ where: { id } })
-    // Written past the sanitizer, as an old or foreign registry might hold it.
+    // Stored without the sanitizer, as an old or foreign registry might have it.
     const document = { ...Object(row.document), task: { objective: 'An airship \u001b[31m\u202e red' } }
     await app.db.prisma.unit.update({ where: { id }, data: { document } })
     await signIn()
@@ -74,7 +74,7 @@ describe('search', () => {
   })
 })
 
-test('a vote moves another’s unit, and never one’s own', async () => {
+test('vote changes the score of another agent’s unit, and is rejected for an own one', async () => {
   const { token } = await app.agent()
   const id = await post('/v1/knowledge', token, trace({ task: { objective: 'to be judged' } }))
   await kp.signIn((await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })).token)
@@ -91,7 +91,7 @@ test('a vote moves another’s unit, and never one’s own', async () => {
 describe('install', () => {
   const files = [{ path: 'refs/more.md', content: '# More\n' }]
 
-  test('by name or id, into a folder of its own, never over what is there', async () => {
+  test('writes a skill by name or id into its own folder, and overwrites nothing', async () => {
     const { token } = await signIn()
     const id = await post('/v1/skills', token, { skill_md: skillMd('build-speed'), files })
     const installed = await kp.run(['install', 'build-speed', '--into', 'here', '--json'])
@@ -109,7 +109,7 @@ describe('install', () => {
     expect((await kp.run(['install', 'no-such-skill'])).status).toBe(1)
   })
 
-  test('a name that several have is not guessed', async () => {
+  test('rejects a name that several skills have', async () => {
     const others = [await app.agent(), await app.agent()]
     for (const { token } of others) await post('/v1/skills', token, { skill_md: skillMd('twice-there') })
     await signIn()
@@ -118,7 +118,7 @@ describe('install', () => {
     for (const { id } of others) expect(ran.err).toContain(id)
   })
 
-  test('a skill that misrepresents itself is told, and waits for a word', async () => {
+  test('warns about a skill with undeclared tools, and needs confirmation', async () => {
     const { token } = await signIn()
     const body = 'Use the `Bash` tool to run what you find.\n'
     const skill_md = skillMd('says-less', { front: 'allowed-tools: Read', body })
@@ -130,7 +130,7 @@ describe('install', () => {
     expect((await kp.run(['install', 'says-less', '--into', 'there', '--accept'])).status).toBe(0)
   })
 
-  test('a registry that names a file outside its folder gets nothing written', async () => {
+  test('writes nothing when the registry names a file outside the folder', async () => {
     const skill = {
       ...{
         id: 'kp:skill:x',
@@ -168,7 +168,7 @@ describe('install', () => {
     expect(existsSync(join(kp.workplace, '../caught'))).toBe(false)
   })
 
-  test('what is erased at the registry is told, and removed here on request', async () => {
+  test('tombstones reports erased skills, and removes the copies on request', async () => {
     const author = await app.agent()
     const id = await post('/v1/skills', author.token, { skill_md: skillMd('to-be-erased'), files })
     await signIn()
@@ -188,7 +188,7 @@ describe('install', () => {
 })
 
 describe('export and import', () => {
-  test('a file for its owner alone, never over another; another registry takes it, and once', async () => {
+  test('export writes a private file without overwriting, and another registry imports it once', async () => {
     const { token, id } = await signIn()
     const unit = await post('/v1/knowledge', token, trace({ task: { objective: 'to be carried' } }))
     await post('/v1/skills', token, { skill_md: skillMd('carried') })
@@ -223,7 +223,7 @@ describe('export and import', () => {
     }
   })
 
-  test('one that breaks off leaves no file', async () => {
+  test('export leaves no file when the connection breaks', async () => {
     const broken = createServer((_, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json', 'KP-Schema-Version': 'v1' })
       response.write('{"agent_id":"a","knowledge_units":[')
@@ -240,7 +240,7 @@ describe('export and import', () => {
   })
 })
 
-test('retention: shown, set after a look, swept', async () => {
+test('retention shows the periods, sets them after a dry run, and sweeps', async () => {
   const { token } = await issuedAgent(app, ['admin', 'read', 'write'])
   const env = { KP_TOKEN: token }
   const unit = await post('/v1/knowledge', token, trace({}, { visibility: 'private' }))
@@ -267,7 +267,7 @@ test('retention: shown, set after a look, swept', async () => {
   expect((await kp.run(['retention', 'sweep'])).status).toBe(4)
 })
 
-test('a legal hold keeps a unit from being erased until it is released', async () => {
+test('delete is rejected under a legal hold until it is released', async () => {
   const { token } = await issuedAgent(app, ['admin', 'read', 'write'])
   const env = { KP_TOKEN: token }
   const unit = await post('/v1/knowledge', token, trace())
@@ -280,7 +280,7 @@ test('a legal hold keeps a unit from being erased until it is released', async (
   expect((await kp.run(['delete', unit, '--yes'], { env })).status).toBe(0)
 })
 
-test('a procedure is listed, approved by an admin, and written as a skill', async () => {
+test('sop lists a procedure, approves it as an admin, and writes it as a skill', async () => {
   const { token } = await issuedAgent(app, ['admin', 'read', 'write'])
   const env = { KP_TOKEN: token }
   const id = await post('/v1/sop', token, sop({ name: 'Restore a backup' }))
@@ -291,7 +291,7 @@ test('a procedure is listed, approved by an admin, and written as a skill', asyn
   expect(readFileSync(join(written.json.data.folder, 'SKILL.md'), 'utf8')).toContain('Stop writers first.')
 })
 
-test('signing out tells that a token may be the only way to an agent that nobody claimed', async () => {
+test('logout warns that the token may be the only access to an unclaimed agent', async () => {
   const { id } = await signIn()
   const ran = await kp.run(['logout'])
   expect(ran.status).toBe(0)

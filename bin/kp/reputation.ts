@@ -32,7 +32,7 @@ async function leaders(session: Session): Promise<void> {
   )
 }
 
-/** Reputation: one agent's, or the leaders. */
+/** Reputation: of one agent, or the leaders. */
 export function reputationCommands(program: Command, begin: () => Session): void {
   program
     .command('reputation')

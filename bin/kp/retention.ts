@@ -5,7 +5,7 @@ import { reset, type SetOptions, setPeriods, show } from './retention-periods.ts
 import type { Session } from './session.ts'
 import { history, sweep } from './sweeping.ts'
 
-/** How long units are kept. */
+/** Retention of units. */
 export function retentionCommands(program: Command, begin: () => Session): void {
   const retention = program
     .command('retention')

@@ -9,7 +9,7 @@ import { remindOfErased } from './tombstones.ts'
 
 type Hit = Received<typeof listUnits>['body']['data'][number]
 
-/** By the words that a person would choose. */
+/** Short names of unit types. */
 const types = { trace: 'ReasoningTrace', pattern: 'ToolCallPattern', sop: 'ExpertSOP' } as const
 const typeNames = Object.keys(types) as (keyof typeof types)[]
 
@@ -43,7 +43,7 @@ function queryOf(words: readonly string[], options: SearchOptions) {
   }
 }
 
-/** What a unit is about, where nothing was searched for. */
+/** The title of a unit in a list without search terms. */
 const titleOf = ({ unit }: Hit): string => (unit['@type'] === 'ReasoningTrace' ? unit.task.objective : unit.name)
 
 function printHit({ terminal }: Session, hit: Hit): void {
@@ -52,7 +52,7 @@ function printHit({ terminal }: Session, hit: Hit): void {
     terminal.bold(id),
     terminal.dim(`  ${unit.metadata.task_domain}, quality ${quality_score.toFixed(2)}, ${visibility}, by ${agent_id}`),
   )
-  // Line ends of the text are shown as spaces; they are as long, so the offsets hold.
+  // Line breaks are shown as spaces of the same length, so that the offsets remain valid.
   if (snippet) terminal.line('  ', terminal.marked(snippet.text.replace(/[\r\n\t]/g, ' '), snippet.highlights))
   else terminal.line(`  ${[...titleOf(hit).replace(/\s+/g, ' ')].slice(0, 160).join('')}`)
 }

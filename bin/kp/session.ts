@@ -9,7 +9,7 @@ import { openPace, type Pace } from './pace.ts'
 import { isLoopback, registryName } from './pins.ts'
 import { openTerminal } from './terminal.ts'
 
-/** The options that every command has. */
+/** The options of every command. */
 export interface GlobalOptions {
   url?: string
   token?: string
@@ -19,7 +19,7 @@ export interface GlobalOptions {
 }
 
 const defaultUrl = 'http://localhost:3000'
-/** How long an answer may take, in milliseconds. */
+/** Timeout of a request in milliseconds. */
 const patience = 60_000
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
@@ -33,7 +33,7 @@ function checkedUrl(text: string): string {
   return withoutSlash(text)
 }
 
-/** What a command works with: the registry that is meant, the token for it, the terminal, the files. */
+/** Everything that a command works with: registry, token, terminal, files. */
 export function openSession(invocation: Invocation, options: GlobalOptions) {
   const env = readClientEnv(invocation.env)
   const terminal = openTerminal(invocation, {
@@ -45,7 +45,7 @@ export function openSession(invocation: Invocation, options: GlobalOptions) {
   const stored = readConfig(folder)
   const named = options.url ?? env.KP_URL
   const url = named === undefined ? withoutSlash(stored?.url ?? defaultUrl) : checkedUrl(named)
-  // A token goes to the registry that it is for, and to no other.
+  // A token is only sent to its own registry.
   const isStoredHere = stored !== undefined && registryName(stored.url) === registryName(url)
   const given = options.token ?? env.KP_TOKEN
   const token = given ?? (isStoredHere ? stored.token : undefined)
@@ -67,13 +67,16 @@ export function openSession(invocation: Invocation, options: GlobalOptions) {
     terminal.warning(`The connection to ${url} is not encrypted: whoever listens on the way can read the ${what}.`)
   }
 
-  /** Waits where the window is used up, heeds the answer's; waits after one 429 of a run, and stops at the second. */
+  /**
+   * Waits when the rate-limit window is used up and records the window of the response. Waits after the first 429 of a
+   * run, and fails at the second.
+   */
   async function paced<R extends { headers: Headers }>(
     operation: OperationShape,
     more: { token?: string | undefined },
     ask: (token: string | undefined) => Promise<R>,
   ): Promise<R> {
-    // What everybody may ask is asked without a token: one that was revoked would be refused even there.
+    // Public operations are called without a token, because a revoked token would be rejected.
     const sent = 'token' in more ? more.token : operation.permission === 'public' ? undefined : token
     if (sent !== undefined) warnOfPlainText()
     const { limit } = operation
@@ -114,23 +117,23 @@ export function openSession(invocation: Invocation, options: GlobalOptions) {
     url,
     token,
     folder,
-    /** The signed-in configuration, where it is for this registry. */
+    /** The stored configuration, if it is for this registry. */
     stored: isStoredHere ? stored : undefined,
-    /** Whom the configuration is for, where it is for another registry. */
+    /** The stored configuration, if it is for another registry. */
     storedElsewhere: stored && !isStoredHere ? stored : undefined,
-    /** Whether the token in use is the stored one; another was given for this run alone. */
+    /** Whether the token in use is the stored one, and not one given for this run. */
     usesStored: given === undefined && isStoredHere,
-    /** How the person calls kp, with these words. */
+    /** How this user calls kp with these words. */
     command: (words: string): string => `${npmRun ? 'npm run --silent kp --' : 'kp'} ${words}`,
     /** Resolves a path that the user typed. */
     pathOf: (path: string): string => resolvePath(invocation, path),
     warnOfPlainText,
     checkedAnswer,
-    /** Throws while nothing has been sent yet, where the token could not be kept. */
+    /** Checks before any request that the token can be stored. @throws when it cannot */
     checkStorage: (): void => checkWritable(folder),
     remember: (config: Config): void => writeConfig(folder, config),
     forget: (): boolean => removeConfig(folder),
-    /** As lib/client's `send`, to this registry, at the pace that its limits allow. */
+    /** Like lib/client's `send`, to this registry and within its rate limits. */
     call: <O extends OperationShape>(
       operation: O,
       parts: RequestParts<O> = {},
@@ -139,14 +142,14 @@ export function openSession(invocation: Invocation, options: GlobalOptions) {
       paced(operation, more, (sent) =>
         send(operation, parts, { ...more, baseUrl: url, token: sent, signal: AbortSignal.timeout(patience) }),
       ),
-    /** Sends a body while it is read, for as long as that takes; made once more where the request has to be repeated. */
+    /** Streams a body without a timeout. Calls `body` again when the request is repeated. */
     upload: <O extends OperationShape>(
       operation: O,
       body: () => UploadedBody,
       parts: RequestParts<O> = {},
     ): Promise<Received<O>> =>
       paced(operation, {}, (sent) => send(operation, parts, { upload: body(), baseUrl: url, token: sent })),
-    /** As lib/client's `open`. */
+    /** Like lib/client's `open`. */
     stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
       paced(operation, {}, (sent) => open(operation, parts, { baseUrl: url, token: sent })),
   }

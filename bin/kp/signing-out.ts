@@ -7,11 +7,11 @@ export interface LogoutOptions {
   yes?: boolean
 }
 
-/** Without its last token an agent that nobody has claimed is out of everybody's reach, and so is what it contributed. */
+/** Without its last token, nobody can control an unclaimed agent or its contributions. */
 async function warnOfLastToken(session: Session, token: string, yes: boolean): Promise<void> {
   const { terminal, command } = session
   const self = await session.call(readSelf, {}, { token }).catch(() => undefined)
-  if (!self || self.body.data.owner_claimed) return // claimed, or the token opens nothing any more
+  if (!self || self.body.data.owner_claimed) return // claimed, or the token no longer works
   terminal.warning(
     `Nobody has claimed the agent ${self.body.data.agent_id ?? ''}, and its token here may be the only copy: without it nobody but an admin can read, export or erase what it contributed.`,
   )
@@ -25,7 +25,7 @@ async function warnOfLastToken(session: Session, token: string, yes: boolean): P
     })
 }
 
-/** Removes the stored token, and revokes it on request. */
+/** Deletes the stored token, and revokes it with `revoke`. */
 export async function logout(session: Session, { revoke = false, yes = false }: LogoutOptions): Promise<void> {
   const { terminal, stored, storedElsewhere, command } = session
   const before = stored ?? storedElsewhere

@@ -15,7 +15,7 @@ import { examined } from './skill-judgement.ts'
 import type { SkillSource } from './skill-source.ts'
 import { patiently } from './unit-batches.ts'
 
-/** Whether the registry's skill is the one at hand, but for what the sanitizer takes away. */
+/** Whether the registry's skill equals the local one, apart from sanitized content. */
 function isSame(
   stored: Pick<Skill, 'skill_md' | 'files'>,
   { document, files }: Pick<PreparedSkill, 'document' | 'files'>,
@@ -35,11 +35,11 @@ interface ShelfParts {
   update: boolean
 }
 
-/** Contributes skills. A name is one's own once, so one that is taken is looked up: it is the same skill, or another wording of it. */
+/** Contributes skills. A name is unique per author, so a taken name is looked up: it is the same skill, or another version of it. */
 export function openSkillShelf(session: Session, { agentId, identity, anew, update }: ShelfParts) {
   let ownIds: Promise<Map<string, string>> | undefined
 
-  /** Ids of one's own skills by their names. */
+  /** Ids of the user's own skills by name. */
   async function own(): Promise<Map<string, string>> {
     const byName = new Map<string, string>()
     let cursor: string | undefined
@@ -52,7 +52,7 @@ export function openSkillShelf(session: Session, { agentId, identity, anew, upda
     return byName
   }
 
-  /** What became of a skill whose name is taken; undefined where it is not by one's own. */
+  /** The outcome for a skill with a taken name. Undefined when the name is not the user's own. */
   async function beside(source: string, skill: SkillSource, prepared: PreparedSkill): Promise<Outcome | undefined> {
     ownIds ??= own()
     const id = (await ownIds).get(prepared.frontMatter.name)

@@ -29,7 +29,7 @@ const file = (path: string, content = 'x') => ({
 })
 const texts = (...paths: string[]) => textsOf({ skill_md: 'skill', files: paths.map((path) => file(path)) })
 
-describe('what comes from a registry', () => {
+describe('textsOf', () => {
   test.each([
     '../../x',
     '/etc/cron.d/x',
@@ -45,30 +45,30 @@ describe('what comes from a registry', () => {
     'bidi\u202e.md',
     'skill.md',
     '~/x',
-  ])('%j is refused', (path) => expect(() => texts(path)).toThrow(/may not be written/))
+  ])('rejects the path %j', (path) => expect(() => texts(path)).toThrow(/may not be written/))
 
   test.each([
     ['names that differ by case', ['A.md', 'a.md']],
-    ['a file where a folder is to be', ['a', 'a/b']],
-  ])('%s are refused', (_, paths) => expect(() => texts(...paths)).toThrow(/may not be written/))
+    ['a file in place of a folder', ['a', 'a/b']],
+  ])('rejects %s', (_, paths) => expect(() => texts(...paths)).toThrow(/may not be written/))
 
-  test('content that is not what the registry says is refused', () => {
+  test('rejects content with another hash', () => {
     expect(() => textsOf({ skill_md: 's', files: [{ ...file('a.md'), content: 'other' }] })).toThrow(/did not arrive/)
   })
-  test('its name is one plain folder', () => {
+  test('isFolderName accepts only a plain folder name', () => {
     expect(['a-skill', '..', 'a/b', '', 'Con', 'con', 'a b'].map(isFolderName)).toEqual([true, ...Array(6).fill(false)])
   })
 })
 
 describe('writeSkill', () => {
-  test('writes the folder whole, and leaves nothing else behind', () => {
+  test('writes the complete folder and leaves no other file', () => {
     writeSkill(join(at, 'one'), texts('refs/a.md', 'b.txt'))
     expect(readdirSync(at)).toEqual(['one'])
     expect(readdirSync(join(at, 'one'), { recursive: true }).sort()).toEqual(['SKILL.md', 'b.txt', 'refs', 'refs/a.md'])
     expect(lstatSync(join(at, 'one/b.txt')).mode & 0o111).toBe(0)
   })
 
-  test('keeps what is there unless told; with force other files stay, and former ones go', () => {
+  test('keeps existing files; with force it replaces the skill’s files and keeps others', () => {
     const folder = join(at, 'one')
     writeSkill(folder, texts('old.md'))
     writeFileSync(join(folder, 'mine.txt'), 'mine')
@@ -97,7 +97,7 @@ describe('writeSkill', () => {
         symlinkSync(join(outside, 'a.md'), join(at, 'one/refs/a.md'))
       },
     ],
-  ])('a link in place of %s is refused, with force too, and nothing is written', (_, link) => {
+  ])('rejects a link in place of %s, also with force, and writes nothing', (_, link) => {
     const outside = mkdtempSync(join(base, 'outside-'))
     link(outside)
     expect(() => writeSkill(join(at, 'one'), texts('refs/a.md'), { force: true })).toThrow(/in the way/)
@@ -106,7 +106,7 @@ describe('writeSkill', () => {
   })
 })
 
-test('removing takes the files and the empty folders, follows no link, and leaves what is somebody’s own', () => {
+test('removeFiles deletes the files and empty folders, follows no link, and keeps other files', () => {
   const outside = mkdtempSync(join(base, 'outside-'))
   writeFileSync(join(outside, 'a.md'), 'theirs')
   writeSkill(join(at, 'one'), texts('refs/a.md', 'deep/er/b.md', 'linked/a.md'))

@@ -12,10 +12,10 @@ export interface SkillText {
   content: string
 }
 
-/** A folder's name, from a skill's. */
+/** Whether a skill's name can be a folder name. */
 export const isFolderName = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name) && pathFault(name) === undefined
 
-/** SKILL.md and its files, as the registry gave them. Throws where what came is not what the registry says of it. */
+/** SKILL.md and its files from the registry. @throws Failure when they differ from their hashes */
 export function textsOf({ skill_md, files }: Pick<Skill, 'skill_md' | 'files'>): SkillText[] {
   for (const { path, content, sha256 } of files)
     if (createHash('sha256').update(content).digest('hex') !== sha256)
@@ -40,13 +40,13 @@ const kindOf = (path: string): 'file' | 'folder' | 'other' | undefined => {
   }
 }
 
-/** The folder itself, and those between it and the file, outermost first. */
+/** The folder, and the folders between it and the file, outermost first. */
 const wayTo = (folder: string, path: string): string[] => {
   const parts = path.split('/').slice(0, -1)
   return [folder, ...parts.map((_, depth) => join(folder, ...parts.slice(0, depth + 1)))]
 }
 
-/** Throws before anything is written: links in the way, files where folders are to be, files that are there already. */
+/** Checks for links, files in place of folders, and existing files. @throws Failure before anything is written */
 function checkWay(folder: string, texts: readonly SkillText[], force: boolean): void {
   const refuse = (code: string, message: string, advice?: string): never => {
     throw new Failure(code, `${message} Nothing was written.`, advice === undefined ? {} : { advice })
@@ -71,8 +71,8 @@ function checkWay(folder: string, texts: readonly SkillText[], force: boolean): 
 }
 
 /**
- * Writes a skill into its folder, and nowhere else. A new folder is there whole or not at all; in one that is there already each file
- * is. `former`: files of an earlier version, removed where this one has them no more.
+ * Writes a skill into its folder only. A new folder is written atomically; in an existing folder, each file is.
+ * `former`: files of an earlier version, removed unless this version has them.
  */
 export function writeSkill(
   folder: string,
@@ -104,7 +104,7 @@ export function writeSkill(
   }
 }
 
-/** Removes files of a skill, then the folders that are empty by it. What else lies there stays; links are not followed. */
+/** Removes files of a skill and folders that become empty. Keeps other files, and does not follow links. */
 export function removeFiles(folder: string, paths: readonly string[]): void {
   const safe = paths.filter(
     (path) =>

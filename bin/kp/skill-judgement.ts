@@ -3,7 +3,7 @@ import type { SkillSource } from './skill-source.ts'
 import { skillFile } from './skill-source.ts'
 
 export interface ExaminedSkill {
-  /** As it would be stored; undefined where there are faults. */
+  /** As the registry would store it. Undefined when there are faults. */
   prepared: PreparedSkill | undefined
   /** Each with its file and line. */
   faults: string[]
@@ -20,13 +20,13 @@ const placeOf = ({
   column?: number | undefined
 }): string => `${file ?? skillFile}:${line}${column === undefined ? '' : `:${column}`}`
 
-/** Which file of the skill a rejection is about. */
+/** The file of the skill that a rejection concerns. */
 function fileOf(path: readonly (string | number)[], skill: SkillSource): string {
   const index = path[0] === 'files' ? path[1] : undefined
   return (typeof index === 'number' ? skill.files[index]?.path : undefined) ?? skillFile
 }
 
-/** A skill as the registry will judge it, asked of nobody: by the same code. */
+/** Checks a skill locally with the same code as the registry. */
 export function examined(skill: SkillSource): ExaminedSkill {
   const { skill: prepared, faults, rejections, warnings } = examineSkill(skill, { strict: false })
   return {

@@ -3,13 +3,13 @@ import { join, posix } from 'node:path'
 
 export const skillFile = 'SKILL.md'
 
-/** A skill as it is sent: the text of its SKILL.md, and the files beside it by their path below its folder. */
+/** A skill as it is sent: the text of its SKILL.md, and the other files by relative path. */
 export interface SkillSource {
   skill_md: string
   files: { path: string; content: string }[]
 }
 
-/** A file's text; undefined where it is none. */
+/** The text of a file. Undefined for a binary file. */
 function textOf(file: string): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(file))
@@ -21,8 +21,8 @@ function textOf(file: string): string | undefined {
 }
 
 /**
- * Reads the skill of a folder. A folder below it with a SKILL.md of its own is another skill. Links, hidden files and what is
- * no text are left aside, and named.
+ * Reads the skill of a folder. A subfolder with its own SKILL.md is another skill. Links, hidden files and binary
+ * files are skipped and listed.
  */
 export function readSkill(folder: string): { skill: SkillSource; skipped: { source: string; skipped: string }[] } {
   const files: SkillSource['files'] = []

@@ -10,7 +10,7 @@ import { isFolderName, textsOf, writeSkill } from './skill-folder.ts'
 import { examined } from './skill-judgement.ts'
 import { remindOfErased } from './tombstones.ts'
 
-/** Pages of a search that are looked through for a name. */
+/** Maximum pages of a search for a name. */
 const mostPages = 5
 
 type Summary = Received<typeof listSkills>['body']['data'][number]
@@ -46,7 +46,10 @@ async function idOf(session: Session, given: string): Promise<string> {
   )
 }
 
-/** A skill that uses more than it says is told, and not installed by itself; judged here too, whatever the registry says. */
+/**
+ * Shows capabilities that a skill uses without declaring, and asks before it is installed. Checked locally,
+ * independent of the registry.
+ */
 async function acceptUndeclared({ terminal }: Session, skill: Skill, accept: boolean): Promise<void> {
   const { prepared, faults } = examined({ skill_md: skill.skill_md, files: skill.files })
   if (!prepared)

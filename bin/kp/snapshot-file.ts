@@ -9,7 +9,7 @@ import { askedSecrets, openedMaster, sealing } from './keyring-opening.ts'
 import type { Asking } from './person.ts'
 import { receiveWhole, sizeOf } from './receiving.ts'
 
-/** Fetches the sealed file of a snapshot; gives how many bytes it has. */
+/** Downloads the sealed file of a snapshot. Returns its size in bytes. */
 export async function fetchSealed(asking: Asking, id: string, snapshotId: string, file: string): Promise<number> {
   const { data } = (await asking.call(linkSnapshot, { params: { id, snapshotId } })).body
   const token = new URL(shownOnce(data.url)).pathname.split('/').at(-1) ?? ''
@@ -17,7 +17,7 @@ export async function fetchSealed(asking: Asking, id: string, snapshotId: string
   return receiveWhole(response, file, (bytes) => asking.terminal.progress(`Fetching: ${sizeOf(bytes)}`))
 }
 
-/** What opens a snapshot of the agent: the key, by the passphrase, on this machine. */
+/** The key of a snapshot, opened on this machine with the passphrase. */
 export async function openedKey(asking: Asking, id: string, snapshotId: string, ask = askedSecrets(asking)) {
   const { sealed_key } = (await asking.call(readSnapshotKey, { params: { id, snapshotId } })).body.data
   const { master, keyring } = await openedMaster(asking, id, ask)
@@ -27,7 +27,7 @@ export async function openedKey(asking: Asking, id: string, snapshotId: string, 
   return { master, key }
 }
 
-/** What a sealed file has, piece by piece; throws {@link Failure} where it is damaged, cut off, or of another snapshot. */
+/** Streams the content of a sealed file. @throws Failure when it is damaged, incomplete, or of another snapshot */
 export async function* contentOf(
   file: string,
   key: Awaited<ReturnType<typeof openedKey>>['key'],
@@ -48,7 +48,7 @@ export async function* contentOf(
   }
 }
 
-/** The lines of what is UTF-8 and cut anywhere. */
+/** Splits UTF-8 chunks of any size into lines. */
 export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let rest = ''

@@ -19,13 +19,13 @@ interface Goal {
   from: string
   into: string
 }
-/** The same entry of the same agent has the same id in the same other one, however often it is brought back. */
+/** Derives the id of an entry in another agent: the same for every repetition. */
 const nameIn = ({ from, into }: Goal, id: string): string => {
   const bytes = createHash('sha256').update(`knowledgepulse restore\n${from}\n${into}\n${id}`).digest().subarray(0, 16)
   return `ent_${base62(bytes, 22)}`
 }
 
-/** A piece is asked for when the last was taken. */
+/** A stream that requests a piece when the previous one was consumed. */
 const streamOf = (pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
   new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -38,7 +38,7 @@ const streamOf = (pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
     },
   })
 
-/** Brings back what a snapshot has and the agent has not: opened here, seen to be whole first, and sent in one request. */
+/** Restores records of a snapshot that the agent does not have: opened here, verified completely, and sent in one request. */
 export async function restore(
   asking: Asking,
   snapshotId: string,
@@ -52,7 +52,7 @@ export async function restore(
   const { key, master } = await openedKey(asking, from, snapshotId, ask)
   const target = isSame ? master : (await openedMaster(asking, goal.into, ask)).master
 
-  /** A private entry under the keyring of the agent that gets it. */
+  /** Seals a private entry for the keyring of the target agent. */
   async function resealed(record: unknown): Promise<unknown> {
     const entry = EntryView.parse(record)
     const { id, kind, scope, envelope } = entry
@@ -66,7 +66,7 @@ export async function restore(
 
   const folder = await mkdtemp(join(tmpdir(), 'kp-snapshot-'))
   try {
-    // Sealed on the disk, and opened as often as it is read.
+    // Stored sealed on disk, and opened for each reading.
     const file = join(folder, randomBytes(4).toString('hex'))
     await fetchSealed(asking, from, snapshotId, file)
     const lines = () => linesOf(contentOf(file, key, { id: from, snapshotId }))
@@ -78,7 +78,7 @@ export async function restore(
     async function* sent(): AsyncGenerator<Uint8Array> {
       let records = 0
       for await (const text of lines()) {
-        // Most of it is the state, which goes as it is.
+        // Most lines are state, which is sent unchanged.
         let line = text
         if (!text.startsWith('{"part":"state"')) {
           const { part, record } = Line.parse(JSON.parse(text))

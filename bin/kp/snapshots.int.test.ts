@@ -23,7 +23,7 @@ beforeAll(async () => {
   const address = probe.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
   await new Promise((closed) => probe.close(closed))
-  // People sign in by the pages of the installation, under its own address.
+  // People sign in through the installation's pages, which require its own address.
   app = await testApp({ KP_URL: `http://127.0.0.1:${port}` }, undefined, { pages: authPages, port })
   person = await personWithPassword(app)
   const owned = () => issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner: person })
@@ -49,7 +49,7 @@ const asOwner = (args: string[], lines: string[]) =>
 const ask = async (agent: Issued, path: string) =>
   (await app.fetch('GET', `/v1/agents/${agent.id}${path}`, { cookie: person.cookie })).json.data
 
-/** Does what the queue has for snapshots while the work goes on. */
+/** Runs the queue's snapshot jobs during the work. */
 async function whileMaking<T>(work: Promise<T>): Promise<T> {
   let isDone = false
   const done = work.finally(() => {
@@ -100,14 +100,14 @@ test('snapshot creates, downloads and opens a snapshot, and restores it into the
   expect([wrong.status === 0, wrong.err.includes('wrong_passphrase')]).toEqual([false, true])
   expect(readdirSync(root).sort()).toEqual(['own.jsonl', 'own.kpsnap', 'passphrases'])
 
-  // All of it is there.
+  // Every record already exists.
   const same = await kp(['snapshot', 'restore', id])
   expect(same.json?.data, same.err).toMatchObject({ documents: 0, entries: 0, there: 3 })
   await app.fetch('DELETE', `/v1/agents/${own.id}/grimoire/${secret.json.data.id}`, { token: own.token })
   expect((await kp(['snapshot', 'restore', id])).json.data).toMatchObject({ documents: 0, entries: 1, there: 2 })
   expect((await kp(['grimoire', 'show', secret.json.data.id])).json.data.entry.content).toBe(lesson)
 
-  // Of a dead one into another, by its owner; twice is once.
+  // The owner restores the snapshot of a retired agent into another one; repeating it changes nothing.
   await app.fetch('PUT', `/v1/agents/${own.id}/status`, {
     cookie: person.cookie,
     body: { status: 'dead', confirm: own.id },

@@ -25,7 +25,7 @@ interface DownloadOptions extends Whose {
   force?: boolean
 }
 
-/** How long a snapshot is waited for, in milliseconds; it is made whether or not somebody waits. */
+/** How long the command waits for a snapshot, in milliseconds. The registry makes it in any case. */
 const patience = 120_000
 
 function refuseFailed({ state, failure, id }: SnapshotView): void {
@@ -134,7 +134,7 @@ async function remove(asking: Asking, snapshotId: string, named: string | undefi
   terminal.note('The registry tries that again every minute; until then copies that somebody has still open.')
 }
 
-/** Snapshots of an agent, opened on this machine alone. */
+/** Snapshots of an agent, opened only on this machine. */
 export function snapshotCommands(program: Command, begin: () => Session): void {
   const snapshot = program
     .command('snapshot')

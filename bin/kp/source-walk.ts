@@ -2,7 +2,7 @@ import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { skillFile } from './skill-source.ts'
 
-/** What a file or folder is to a contribution. `skill` is a folder with a SKILL.md. */
+/** The role of a file or folder in a contribution. `skill`: a folder with a SKILL.md. */
 export interface Place {
   path: string
   kind: 'units' | 'skill' | 'skipped'
@@ -13,8 +13,8 @@ const isUnits = (name: string): boolean => /\.(?:json|jsonl|ndjson)$/i.test(name
 const byName = (one: Dirent, other: Dirent): number => (one.name < other.name ? -1 : 1)
 
 /**
- * What a folder holds, in the order of names. Links are not followed: they could lead to what nobody meant to share. Hidden
- * files and `node_modules` are left aside, and named.
+ * Lists a folder in the order of names. Does not follow links, because they could lead to private files. Skips hidden
+ * files and `node_modules`, and lists them.
  */
 export function* placesOf(folder: string, isInSkill = false): Generator<Place> {
   const entries = readdirSync(folder, { withFileTypes: true }).sort(byName)
@@ -26,7 +26,7 @@ export function* placesOf(folder: string, isInSkill = false): Generator<Place> {
     if (entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
       yield* placesOf(path, belongsToSkill)
     else if (belongsToSkill)
-      continue // the skill's own; it names what it leaves aside
+      continue // part of a skill, which lists its own skipped files
     else if (entry.name.startsWith('.') || entry.isDirectory())
       yield { path, kind: 'skipped', why: 'is hidden or installed' }
     else if (entry.isSymbolicLink()) yield { path, kind: 'skipped', why: 'is a link' }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { Failure } from './failure.ts'
 import { checkout } from './installation.ts'
 
-/** `npm start` from anywhere: this process becomes the supervisor, so that signals, Ctrl-C and the exit code are its own. */
+/** Runs `npm start` from any folder. This process becomes the supervisor, so that it receives signals and returns the exit code. */
 function start(): void {
   process.chdir(checkout)
   const setup = spawnSync(process.execPath, ['bin/setup.mjs'], { stdio: 'inherit' })
@@ -14,7 +14,7 @@ function start(): void {
   process.execve(process.execPath, [process.execPath, 'bin/start.ts'], process.env)
 }
 
-/** The server itself, of the checkout that this `kp` belongs to. */
+/** Starts the server of this `kp`'s checkout. */
 export function startingCommands(program: Command): void {
   program
     .command('start')

@@ -19,8 +19,8 @@ const checkOf = (name: string, asked: Parameters<typeof placeCheck>[2]) => {
   )
 }
 
-describe('a place is one line', () => {
-  it('with address, region and latency, without credentials', () => {
+describe('placeCheck', () => {
+  it('returns one line with address, region and latency, without credentials', () => {
     expect(checkOf('graph', { state: 'ok', latency: 3.21 })).toEqual({
       name: 'graph',
       state: 'ok',
@@ -31,7 +31,7 @@ describe('a place is one line', () => {
     )
     expect(checkOf('cache', undefined).found).toBe('memory, inside the process, in de (DE)')
   })
-  it('that is down is a fault, with the variable that leads there', () =>
+  it('returns a fault with the variable of a store that is down', () =>
     expect(checkOf('graph', { state: 'down', latency: 0, detail: 'ECONNREFUSED' })).toMatchObject({
       state: 'fault',
       found: expect.stringContaining('does not answer (ECONNREFUSED)'),
@@ -53,7 +53,7 @@ describe('TTLs of cache keys', () => {
 })
 
 describe('KP_RESIDENCY', () => {
-  it('names every place that hinders it, or says that none does', () => {
+  it('reports every place that prevents it, or that there is none', () => {
     expect(residencyChecks(undefined, judged)).toEqual([])
     expect(residencyChecks('eu', judged).map(({ state, found }) => [state, found])).toEqual([
       ['fault', 'graph is in eu-west-2@aws, which lies in GB, outside the European Economic Area'],
@@ -67,15 +67,15 @@ describe('KP_RESIDENCY', () => {
   })
 })
 
-describe('a folder that kept data and is not connected here', () => {
+describe('a disconnected folder with data', () => {
   const store = { id: 'store_1', provider: 'files', shown: 'file:/srv/a/objects' }
   const now = new Date('2026-01-02T12:00:00Z')
-  it('is shared, not given up, while another machine uses it', () => {
+  it('should be shared, not retired, while another machine uses it', () => {
     const check = missingCheck('objects', { ...store, lastSeen: new Date('2026-01-02T02:00:00Z') }, now)
     expect(check).toMatchObject({ state: 'fault', todo: expect.stringContaining('the same folder') })
     expect(check.todo).not.toContain('retire')
   })
-  it('may be given up when nobody has used it for more than a day', () =>
+  it('may be retired when it was unused for more than a day', () =>
     expect(missingCheck('objects', { ...store, lastSeen: new Date('2026-01-01T02:00:00Z') }, now)).toMatchObject({
       state: 'warning',
       todo: expect.stringContaining('/api/stores/store_1/retire'),

@@ -24,7 +24,7 @@ const variables: Partial<Record<Site['name'], string>> = {
   checkpoints: 'KP_CHECKPOINTS_URL',
 }
 
-/** One line for a place: what it is and where, without credentials, how long an answer took, its region. */
+/** One line for a store: provider, address without credentials, response time and region. */
 export function placeCheck(site: Site, place: Placed | undefined, asked: PlaceState | undefined): Check {
   const { address } = site
   const isUrl = address !== null && /^[a-z0-9+]+:/.test(address)
@@ -43,10 +43,10 @@ export function placeCheck(site: Site, place: Placed | undefined, asked: PlaceSt
   )
 }
 
-/** A folder is noted once a day while a process uses it: milliseconds, with an hour to spare. */
+/** A process records its use of a folder once a day: milliseconds, with a margin of an hour. */
 const noted = notedFor + 3_600_000
 
-/** A store that kept data and is not connected here. A folder that another machine uses must be shared, not given up. */
+/** A store with data that is not connected here. A folder that another machine uses must be shared, not retired. */
 export function missingCheck(
   port: string,
   { id, provider, shown, lastSeen }: Pick<KnownStore, 'id' | 'provider' | 'shown' | 'lastSeen'>,
@@ -65,10 +65,10 @@ export function missingCheck(
   )
 }
 
-/** Keys that the check of TTLs examines. */
+/** Maximum keys that the check of TTLs examines. */
 const mostKeys = 1_000_000
 
-/** Whether keys in Redis live longer than the 24 hours of cached data. */
+/** Whether Redis keys live longer than the 24 hours of cached data. */
 export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefixed }: KeyLifetimes): Check {
   const name = 'cache TTLs'
   const scope = isComplete ? `${examined} key(s)` : `the first ${examined} keys`
@@ -83,7 +83,7 @@ export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefi
   )
 }
 
-/** Where everything lies, and whether it stays where it was promised to. `databaseUrl`: the application's, where it can be reached. */
+/** Checks all stores and their residency. `databaseUrl`: the application's database, if reachable. */
 export async function storeChecks(env: Env, databaseUrl: string | undefined): Promise<Check[]> {
   const sites = sitesOf(env)
   let judged: Placed[]
@@ -106,11 +106,11 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
         isAnother: databaseUrl === undefined ? undefined : known.isAnother,
       })
       const answers: (PlaceState | undefined)[] = []
-      // One after the other, so that none is measured by what another has to load.
+      // In sequence, so that loading one does not slow down the measurement of another.
       for (const site of sites) answers.push(isAsked(site) ? await stateOf(site.name) : undefined)
       return answers
     }
-    // The first time connects and loads; the second is what it takes from then on.
+    // The first round connects and loads modules. The second is measured.
     await askedOf()
     const answers = await askedOf()
     const checks = sites.map((site, index) => placeCheck(site, judged[index], answers[index]))
@@ -131,7 +131,7 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
   }
 }
 
-/** Whether KP_RESIDENCY can be kept; the names of all places that hinder it. */
+/** Whether KP_RESIDENCY can be satisfied, with every place that prevents it. */
 export function residencyChecks(residency: 'eu' | undefined, judged: readonly Placed[]): Check[] {
   if (residency === undefined) return []
   const found = outside(judged)

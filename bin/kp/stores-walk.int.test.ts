@@ -19,11 +19,11 @@ import { s3Credentials } from '#lib/testing/services/objects.ts'
 const heading = 'Connect your stores'
 const hasShell = spawnSync('bash', ['--version']).status === 0 && spawnSync('curl', ['--version']).status === 0
 const secret = 'a secret of thirty-two characters'
-/** In place of the password that the README generates. */
+/** Replaces the password that the README generates. */
 const generated = 'a1b2c3d4'
 
 describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
-  'the README’s walk to connected stores',
+  'the README section about connected stores',
   () => {
     const closing: (() => unknown)[] = []
     const opened = <T>(what: T, close: (what: T) => unknown): T => {
@@ -31,7 +31,7 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       return what
     }
     const { folder } = opened(readersFolder(), (reader) => reader.close())
-    /** The lines of its table, with the servers of this run where it has those of Docker. */
+    /** The lines of its table, with this run's servers in place of the Docker ones. */
     let lines: string[]
     let app: TestApp
     let graphUrl: string
@@ -56,7 +56,7 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       const given = Object.fromEntries(
         lines.map((line) => (/^export (\w+)="?([^"]+)"?$/.exec(line) ?? []).slice(1) as [string, string]),
       )
-      // What Docker makes there, and the applications: a password, a bucket, tables.
+      // Creates what Docker and the applications would create: a password, a bucket and tables.
       const redis = await createClient({ url: servers.redisUrl }).connect()
       await redis.configSet('requirepass', generated)
       redis.destroy()
@@ -76,7 +76,7 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       for (const close of closing.reverse()) await close()
     })
 
-    it('doctor shows each as the README says, and none is down', async () => {
+    it('doctor prints each store as in the README, and none is down', async () => {
       const [, command = ''] = /`(npm run --silent kp -- doctor)`/.exec(sectionOf(heading)) ?? []
       const script = `npm() { shift 4; "$NODE" "$KP" "$@"; }\n${lines.join('\n')}\n${command}`
       const { status, said } = await walked(app, folder, script)
@@ -98,7 +98,7 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
         expect(ready.json.stores[store], store).toMatchObject({ state: 'ok', region: 'de' })
     })
 
-    it('one message goes through all of them, by its own commands', async () => {
+    it('its commands send one message through all stores', async () => {
       const owner = await signedIn(app)
       const { token } = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
       const [names = '', ...asked] =

@@ -20,7 +20,7 @@ afterAll(async () => {
   reader.close()
 })
 
-/** What the reader brings: the fingers that type passwords and the word, and the eyes that find the receipt in the newest letter. */
+/** Stands in for the reader: types passwords and the confirmation, and finds the receipt in the newest email. */
 const hands = `
 set -eu -o pipefail
 typed='a password that was typed'
@@ -41,7 +41,7 @@ receipt() { until found=$(in_letters) && [ -n "$found" ] && [ "$found" != "$know
 `
 
 test.runIf(hasShell && isWalked('rights'))(
-  'the README’s walk works to the letter, with kp and with curl, up to the receipt that holds',
+  'the commands of the README section work as written, with kp and curl, up to a valid receipt',
   async () => {
     const commands = commandsOf("A subject's rights")
     expect(commands.length).toBeGreaterThan(10)

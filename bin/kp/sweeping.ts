@@ -7,7 +7,7 @@ import type { Session } from './session.ts'
 
 type Sweep = Received<typeof readSweep>['body']['data']
 
-/** Waits for a sweep that goes on after its answer. */
+/** Waits for a sweep that continues after its response. */
 async function finished(session: Session, sweep: Sweep): Promise<Sweep> {
   let now = sweep
   while (now.state === 'running') {

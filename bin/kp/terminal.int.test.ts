@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { trace } from '#lib/testing/units.ts'
 
-// util-linux has it on every Linux; the one of other systems takes other arguments.
+// Part of util-linux on every Linux. Other systems have a `script` with other arguments.
 const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
 const program = join(import.meta.dirname, '../kp.ts')
 let app: TestApp
@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-/** What a person sees who calls kp on a terminal, and answers each question when it is asked. */
+/** Runs kp on a terminal, answers each question, and returns the visible output. */
 async function onTerminal(words: string, answers: [question: string, answer: string][] = []) {
   const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home, KP_URL: app.url, KP_TOKEN: agent.token }
   const child = spawn('script', ['-qec', `"${process.execPath}" "${program}" ${words}`, '/dev/null'], {

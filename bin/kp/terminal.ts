@@ -6,7 +6,7 @@ import type { Invocation, OutputStream } from './invocation.ts'
 import { progressBar } from './progress-bar.ts'
 import { jsonText, visible } from './visible-text.ts'
 
-/** Text that was made safe and may carry colours; a plain string is made safe when it is printed. */
+/** Sanitized text that may contain colours. Plain strings are sanitized when they are printed. */
 class Painted {
   readonly text: string
   constructor(text: string) {
@@ -24,7 +24,7 @@ export interface TerminalOptions {
 
 const widthOf = (text: string): number => [...text].length
 
-/** The one way to the person: everything that is printed passes through {@link visible}. */
+/** All output passes through {@link visible}. */
 export function openTerminal(
   { stdin, stdout, stderr }: Pick<Invocation, 'stdin' | 'stdout' | 'stderr'>,
   { json, quiet, color }: TerminalOptions,
@@ -55,27 +55,27 @@ export function openTerminal(
     good: paint('green'),
     bad: paint('red'),
     warn: paint('yellow'),
-    /** A line of the answer. */
+    /** Prints a line of the result. */
     line(...parts: Printable[]): void {
       if (!json) write(stdout, parts)
     },
-    /** A remark beside the answer, on stderr. */
+    /** Prints a remark on stderr. */
     note(...parts: Printable[]): void {
       if (!quiet && !json) write(stderr, parts)
     },
-    /** Said even to scripts. */
+    /** Prints a warning on stderr, also for scripts. */
     warning(text: string): void {
       write(stderr, [
         inColor(stderr) ? new Painted(styleText('yellow', visible(text), { validateStream: false })) : text,
       ])
     },
-    /** The answer as one JSON document, under --json. */
+    /** Prints the result as one JSON document, with --json. */
     document(value: unknown): void {
       if (!json) return
       clear()
       stdout.write(`${jsonText(value)}\n`)
     },
-    /** Columns as wide as their widest cell; the head is dropped under --quiet. */
+    /** Prints columns as wide as their widest cell, with --quiet without the header. */
     table(head: readonly string[], rows: readonly (readonly string[])[]): void {
       if (json) return
       const cells = [...(quiet ? [] : [head]), ...rows].map((row) => row.map(visible))
@@ -87,14 +87,14 @@ export function openTerminal(
         write(stdout, [index === 0 && !quiet ? paint('bold')(text.trimEnd()) : text.trimEnd()])
       }
     },
-    /** Replaces the line of progress, with a bar where the share that is done, 0–1, is known; a terminal alone shows it. */
+    /** Replaces the progress line, on terminals only. With a bar when `share` (0–1) is given. */
     progress(text: string, share?: number | undefined): void {
       if (quiet || json || stderr.isTTY !== true) return
       const shown = share === undefined ? `${visible(text)} …` : `${progressBar(share)} ${visible(text)}`
       stderr.write(`\r\u001b[K${shown.slice(0, Math.max(20, (stderr.columns || 80) - 1))}`)
       hasProgress = true
     },
-    /** A text of which some parts stand out; offsets count UTF-16 units, and those that cannot be are left. */
+    /** Highlights parts of a text. Offsets count UTF-16 units; invalid ones are ignored. */
     marked(text: string, parts: readonly { start: number; end: number }[]): Printable {
       const pieces: string[] = []
       let at = 0
@@ -105,14 +105,14 @@ export function openTerminal(
       }
       return new Painted([...pieces, visible(text.slice(at))].join(''))
     },
-    /** Whether progress is seen at all. */
+    /** Whether progress is visible. */
     showsProgress: !quiet && !json && stderr.isTTY === true,
     clear,
-    /** Asks on the terminal; for terminals alone. */
+    /** Asks on the terminal. Only for terminals. */
     async ask(question: string): Promise<string> {
       clear()
       const reader = createInterface({ input: stdin, output: stderr })
-      // Ctrl-C and Ctrl-D answer nothing; what follows starts on a line of its own.
+      // Ctrl-C and Ctrl-D return an empty answer, and later output starts on a new line.
       const left = new Promise<string>((done) =>
         reader.once('close', () => {
           if (!isAnswered) stderr.write('\n')
@@ -130,10 +130,10 @@ export function openTerminal(
         reader.close()
       }
     },
-    /** Asks on the terminal for what nobody may see; for terminals alone. Ctrl-C and Ctrl-D answer nothing. */
+    /** Asks on the terminal without echo. Only for terminals. Ctrl-C and Ctrl-D return an empty answer. */
     async askSecretly(question: string): Promise<string> {
       clear()
-      // Before it asks: who answers at once would see what they type.
+      // Before the question: otherwise a fast answer would be echoed.
       stdin.setRawMode?.(true)
       stdin.setEncoding('utf8').resume()
       stderr.write(`${visible(question)} `)
@@ -154,7 +154,7 @@ export function openTerminal(
         stderr.write('\n')
       }
     },
-    /** An error: what happened and what to do, with the request's id. */
+    /** Prints an error: what happened, what to do, and the request id. */
     fail(told: Told): void {
       clear()
       if (json) {
@@ -171,7 +171,7 @@ export function openTerminal(
 }
 export type Terminal = ReturnType<typeof openTerminal>
 
-/** Reads standard input to its end. Throws if it is a terminal: the user would not know that kp waits for them. */
+/** Reads standard input to its end. @throws Failure for a terminal, where the user would not know that kp waits */
 export async function readStdin({ stdin }: Pick<Invocation, 'stdin'>, what: string): Promise<string> {
   if (stdin.isTTY)
     throw new Failure('usage', `${what} is read from standard input, and nothing is piped into it.`, {

@@ -1,6 +1,6 @@
 import { usageFailure } from './failure.ts'
 
-/** `2026-01-31` or an ISO 8601 time, as the API takes it. */
+/** Accepts `2026-01-31` or an ISO 8601 time. */
 export function timeOf(option: string, text: string): string {
   const at = new Date(text)
   if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at.getTime()))

@@ -77,7 +77,7 @@ async function create(session: Session, { name, scopes, expiresInDays, agent }: 
   printKey(session, body)
 }
 
-/** The id of the token that is in use. */
+/** The id of the token in use. */
 async function ownId(session: Session): Promise<string | undefined> {
   return (await session.call(readSelf)).body.data.token?.id
 }
@@ -125,7 +125,7 @@ async function revoke(session: Session, which: string): Promise<void> {
   if (isForgotten) terminal.note('It was the token stored here, so you are signed out.')
 }
 
-/** Tokens of one's own: list, create, rotate, revoke. */
+/** The agent's tokens: list, create, rotate, revoke. */
 export function tokenCommands(program: Command, begin: () => Session): void {
   const tokens = program
     .command('tokens')

@@ -5,10 +5,10 @@ import type { Session } from './session.ts'
 import { removeFiles } from './skill-folder.ts'
 
 const pageSize = 100
-/** After so long a command that has to do with copies looks again, in milliseconds. */
+/** Interval in milliseconds after which a command that concerns copies checks again. */
 const followedFor = 3_600_000
 
-/** Follows the registry's erasures from where it stopped, and marks the copies that are among them. Gives those of this registry. */
+/** Reads new erasures of the registry and marks erased copies. Returns the copies of this registry. */
 async function follow(session: Session): Promise<Copy[]> {
   const { folder, url } = session
   for (;;) {
@@ -31,7 +31,7 @@ async function follow(session: Session): Promise<Copy[]> {
   }
 }
 
-/** Says that copies here were erased at their registry; looks once an hour at most, and never keeps a command from its work. */
+/** Warns about installed copies that were erased at their registry. Checks at most once an hour, and never makes a command fail. */
 export async function remindOfErased(session: Session): Promise<void> {
   const { folder, url, terminal, command } = session
   const { copies, followed } = readCopies(folder)
@@ -40,7 +40,7 @@ export async function remindOfErased(session: Session): Promise<void> {
   const known = copies.filter((copy) => copy.url === url)
   const own =
     Number.isNaN(last) || Date.now() - last > followedFor
-      ? await follow(session).catch(() => known) // it is asked again next time
+      ? await follow(session).catch(() => known) // retried next time
       : known
   const erased = own.filter((copy) => copy.erased_at !== undefined)
   if (erased.length > 0)
@@ -79,7 +79,7 @@ async function tombstones(session: Session, { apply = false }: { apply?: boolean
   else if (!apply) terminal.note(`Remove them: ${command('tombstones --apply')}`)
 }
 
-/** Erasures elsewhere: tombstones. */
+/** Erasures at the registry: tombstones. */
 export function tombstoneCommands(program: Command, begin: () => Session): void {
   program
     .command('tombstones')

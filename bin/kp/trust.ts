@@ -13,15 +13,15 @@ export interface Trust {
   added: PublicKey[]
 }
 
-/** Pins what is offered as it is, in place of whatever was pinned. */
+/** Pins the offered keys, replacing earlier ones. */
 function pin(session: Session, keys: PublicKey[]): void {
   if (keys.length === 0) throw new Failure('no_keys', `${session.url} offers no signing keys; nothing was pinned.`)
   writePin(session.folder, { url: session.url, pinned_at: new Date().toISOString(), keys })
 }
 
 /**
- * Pins the registry's keys where none are pinned yet, so that receipts made from now on can be checked offline. Where some are, nothing
- * is changed and whatever differs is said: new keys are trusted by a person's word alone.
+ * Pins the registry's keys if none are pinned, so that later receipts can be verified offline. Otherwise only warns
+ * about differences: only a person can decide to trust new keys.
  */
 export async function pinOnFirstUse(session: Session): Promise<Trust['verdict']> {
   const { terminal, url, command } = session
@@ -41,7 +41,7 @@ export async function pinOnFirstUse(session: Session): Promise<Trust['verdict']>
   return verdict
 }
 
-/** Pins new keys beside the known ones; refuses a set that no rotation explains unless it is to replace the pin. */
+/** Pins new keys beside the known ones. @throws Failure for a set that is not a rotation, unless `replace` is set */
 export async function trust(session: Session, replace: boolean): Promise<Trust> {
   const { url, command } = session
   const keys = await offeredKeys(session)
@@ -65,7 +65,7 @@ export async function trust(session: Session, replace: boolean): Promise<Trust> 
   return { verdict, keys: extended(before.keys, added), added }
 }
 
-/** Whoever has a token has it, whether or not the keys could be fetched. */
+/** The token is valid even when the keys cannot be fetched, so that is only a warning. */
 export const pinIfReachable = (session: Session): Promise<string> =>
   pinOnFirstUse(session).catch(() => {
     session.terminal.warning(

@@ -9,27 +9,27 @@ import type { Outcome } from './contribution-outcome.ts'
 import type { Session } from './session.ts'
 import { described } from './unit-judgement.ts'
 
-/** A unit on its way; its id is what makes a repetition harmless. */
+/** A unit to send. Its id makes repetitions harmless. */
 export interface Pending {
   source: string
   key: string
   unit: Unit
-  /** Whether the file named the id; else it was derived from what the unit says. */
+  /** Whether the file contained the id. Otherwise it was derived from the content. */
   isNamed: boolean
   bytes: number
 }
 export interface BatchBounds {
-  /** Units in one request, and bytes of each, as the tier allows. */
+  /** Units per request and bytes per unit, as the tier allows. */
   units: number
   unitBytes: number
 }
 
-/** Bytes of one request, however much the tier allows: an answer should not take long to come. */
+/** Maximum bytes per request in every tier, to keep responses fast. */
 const mostBytes = 8 * 1024 * 1024
-/** How often a registry that is briefly unavailable is asked again. */
+/** How often a briefly unavailable registry is tried again. */
 const mostTries = 4
 
-/** Asks again while the registry says that it is busy; under one key, so that nothing is done twice. */
+/** Retries while the registry is busy, with one idempotency key so that nothing is done twice. */
 export async function patiently<T>(
   ask: (idempotencyKey: string) => Promise<T>,
   key: string = randomUUID(),
@@ -47,7 +47,7 @@ export async function patiently<T>(
   }
 }
 
-/** Whether the pending units leave room for one more. An id goes once into a batch. */
+/** Whether a batch has room for another unit. A batch contains each id once. */
 export function hasRoom(pending: readonly Pending[], next: Pending, { units, unitBytes }: BatchBounds): boolean {
   const bytes = pending.reduce((sum, one) => sum + one.bytes + 1, 64)
   return (
@@ -59,7 +59,7 @@ export function hasRoom(pending: readonly Pending[], next: Pending, { units, uni
 
 type Answer = Received<typeof contributeBatch>['body']['data'][number] & { requestId: string | null }
 
-/** One request; where the whole is too much for the registry, or refused without naming an item, two halves of it. */
+/** Sends one request. When it is too large, or rejected without naming an item, sends two halves. */
 async function sendBatch(session: Session, pending: readonly Pending[]): Promise<Map<Pending, Answer>> {
   try {
     const { body, headers } = await patiently((idempotencyKey) =>
@@ -84,13 +84,13 @@ async function sendBatch(session: Session, pending: readonly Pending[]): Promise
   }
 }
 
-/** What was sent, as the registry stores it; it adds the author. */
+/** The unit as the registry stores it, with the author. */
 const asStored = (unit: Unit, agentId: string): unknown => ({
   ...unit,
   metadata: { ...unit.metadata, agent_id: agentId },
 })
 
-/** An id in use is our own earlier contribution, or somebody else's. */
+/** Finds out whether an id in use is our own earlier contribution. */
 async function lookUp(session: Session, { source, unit, isNamed }: Pending, agentId: string): Promise<Outcome> {
   const id = unit.id ?? ''
   const taken = (message: string): Outcome => ({ kind: 'unit', source, state: 'failed', code: 'id_in_use', message })
@@ -131,7 +131,7 @@ function refused(source: string, { problem, requestId }: Answer): Outcome {
   }
 }
 
-/** Sends the units in one request, and says what became of each. Throws what ends the run. */
+/** Sends the units in one request. Returns the outcome of each. @throws an error that ends the run */
 export async function storeBatch(
   session: Session,
   pending: readonly Pending[],

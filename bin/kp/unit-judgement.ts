@@ -2,14 +2,14 @@ import { Unit } from '#lib/domains/knowledge/unit.ts'
 import { issuesOf } from '#lib/kernel/issues.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
 
-/** A unit, or its faults: those that the registry would find too cost none of its writes. */
+/** Validates a unit locally, so that invalid ones use no writes of the rate limit. */
 export function judge(value: unknown): { unit: Unit } | { issues: Issue[] } {
   const parsed = Unit.safeParse(value)
   if (parsed.success) return { unit: parsed.data }
   return { issues: issuesOf(parsed.error) }
 }
 
-/** The first five, by their places. */
+/** The first five issues with their paths. */
 export const described = (issues: readonly Issue[]): string =>
   issues
     .slice(0, 5)

@@ -8,7 +8,7 @@ import { readSkill, type SkillSource, skillFile } from './skill-source.ts'
 import { placesOf } from './source-walk.ts'
 import { readStdin } from './terminal.ts'
 
-/** One thing as it was found: its place, and its JSON, or the skill, or what is wrong with it, or why it is left aside. */
+/** An item with its place: JSON, a skill, a fault, or the reason why it is skipped. */
 export type Found =
   | { source: string; value: unknown }
   | { source: string; skill: SkillSource }
@@ -28,7 +28,7 @@ function parsed(source: string, text: string, isOneLine = false): Found {
 const each = (source: string, value: unknown): Found[] =>
   Array.isArray(value) ? value.map((one, at) => ({ source: `${source}[${at}]`, value: one })) : [{ source, value }]
 
-/** One JSON unit, an array of them, or one a line. */
+/** One JSON unit, an array of them, or JSON Lines. */
 function fromText(source: string, text: string): Found[] {
   const whole = parsed(source, text)
   if ('value' in whole) return each(source, whole.value)
@@ -71,12 +71,9 @@ async function* fromFolder(folder: string): AsyncGenerator<Found> {
   if (found === 0) throw usageFailure(`${folder} holds no .json, .jsonl or .ndjson file and no ${skillFile}.`)
 }
 
-/**
- * Every unit and skill behind the paths, `-` being standard input, one after the other. JSON Lines are read as they are needed; a
- * SKILL.md that is named by itself comes without the files beside it.
- */
+/** Streams every unit and skill of the paths; `-` is standard input. A SKILL.md that is named directly has no other files. */
 export async function* unitsOf(invocation: Pick<Invocation, 'stdin'>, paths: readonly string[]): AsyncGenerator<Found> {
-  // A path that is not there is told before anything is sent.
+  // Reports a missing path before anything is sent.
   const sources = paths.map((path) => ({ path, isFolder: path !== '-' && statSync(path).isDirectory() }))
   for (const { path, isFolder } of sources) {
     if (path === '-') yield* fromText('stdin', await readStdin(invocation, 'A unit'))

@@ -17,7 +17,7 @@ interface Verdict {
   warnings: string[]
 }
 
-/** What the registry would say of a unit, asked of nobody. */
+/** Checks a unit locally as the registry would. */
 function judgeUnit(source: string, value: unknown): Verdict {
   const verdict = (faults: string[], warnings: string[] = []): Verdict => ({
     source,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { escapedJson, jsonText, visible, visibleLines } from './visible-text.ts'
 
-/** What a terminal or a bidi renderer acts upon. */
+/** Characters that control a terminal or a bidi renderer. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const dangerous = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
@@ -40,12 +40,12 @@ describe('visible', () => {
     ['a\u2028b\ufeffc', 'a\\u2028b\\ufeffc'],
   ])('shows %j as %j', (text, shown) => expect(visible(text)).toBe(shown))
 
-  test('leaves what people write as it is', () => {
+  test('keeps ordinary text of all languages', () => {
     for (const text of ['naïve – “quoted”', '知识', 'می\u200cخواهم', '👩\u200d👩\u200d👧', 'مرحبا'])
       expect(visible(text)).toBe(text)
   })
 
-  test('lets nothing through that acts on a terminal', () => {
+  test('removes every character that controls a terminal', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(visible(text)).not.toMatch(dangerous)
@@ -54,7 +54,7 @@ describe('visible', () => {
     )
   })
 
-  test('is the same at every call, and the second pass changes nothing', () => {
+  test('is deterministic and idempotent', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const once = visible(text)
@@ -64,7 +64,7 @@ describe('visible', () => {
     )
   })
 
-  test('takes time linear to the text', () => {
+  test('takes linear time', () => {
     const time = (length: number) => {
       const text = '\u202e\u001b['.repeat(length / 3)
       const started = performance.now()
@@ -78,7 +78,7 @@ describe('visible', () => {
 })
 
 describe('jsonText', () => {
-  test('says the same as JSON.stringify, without acting characters', () => {
+  test('returns JSON equal to JSON.stringify without control characters', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), hostile, (value, text) => {
         const both = { value, [text]: text }
@@ -89,7 +89,7 @@ describe('jsonText', () => {
     )
   })
 
-  test('JSON Lines stay lines', () => {
+  test('escapedJson keeps the line breaks of JSON Lines', () => {
     const lines = [{ a: '\u202e\n' }, { b: '\u009b' }].map((value) => `${JSON.stringify(value)}\n`).join('')
     const made = escapedJson(lines)
     expect(made).toBe('{"a":"\\u202e\\n"}\n{"b":"\\u009b"}\n')

@@ -1,6 +1,6 @@
 /**
- * Characters that act instead of showing: C0 and C1 controls, format characters (the bidi controls among them), line and paragraph
- * separators, lone surrogates. ZWNJ and ZWJ stay: Persian, Hindi and emoji are written with them.
+ * Characters that control the terminal instead of being shown: C0 and C1 controls, format characters (including bidi
+ * controls), line and paragraph separators, and lone surrogates. ZWNJ and ZWJ are kept for Persian, Hindi and emoji.
  */
 const acting = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
@@ -16,15 +16,15 @@ function shown(character: string): string {
   return code === 0x7f ? '\u2421' : escaped(character)
 }
 
-/** One line in which nothing acts on the terminal: what would is shown as ␛ or \u202e. */
+/** One line without control characters: they are shown as ␛ or \u202e. */
 export const visible = (text: string): string => text.replace(acting, shown)
 
-/** As {@link visible}, and line ends stay. */
+/** Like {@link visible}, but keeps line breaks. */
 export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
 
-/** JSON that is equal and holds no acting character, inside strings or out, but the line ends of its layout. */
+/** Equivalent JSON without control characters except its line breaks. */
 export const jsonText = (value: unknown, indent = 2): string => escapedJson(JSON.stringify(value, null, indent))
 
-/** JSON text, one document or one a line, with the same values and no acting character. */
+/** Equivalent JSON text (one document or JSON Lines) without control characters. */
 export const escapedJson = (text: string): string =>
   text.replace(acting, (character) => (character === '\n' ? character : escaped(character)))

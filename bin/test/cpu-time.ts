@@ -5,7 +5,7 @@ import { availableParallelism, cpus } from 'node:os'
 const TICKS_PER_SECOND = 100
 const INTERVAL = 200
 
-/** The parts of a test run; a process belongs to the first one whose pattern matches its command line. */
+/** The parts of a test run. A process belongs to the first part whose pattern matches its command line. */
 const parts: readonly [name: string, command: RegExp][] = [
   ['PostgreSQL', /^(\S*\/)?postgres[: ]/],
   ['Neo4j', /org\.neo4j|neo4j\/lib/],
@@ -28,15 +28,15 @@ export const partOf = (command: string): string => parts.find(([, pattern]) => p
 
 interface ProcessSample {
   parent: number
-  /** Start time in ticks since boot; tells a reused process id from the process before it. */
+  /** Start time in ticks since boot. Distinguishes processes with a reused id. */
   started: number
-  /** Processor time of its own, in seconds. */
+  /** Its own processor time, in seconds. */
   own: number
-  /** Processor time of the descendants that have ended and were waited for, in seconds. */
+  /** Processor time of ended descendants that were waited for, in seconds. */
   ended: number
 }
 
-/** Reads one line of `/proc/<pid>/stat` (proc(5)); undefined if the process has ended. */
+/** Parses a line of `/proc/<pid>/stat` (proc(5)). Undefined if the process has ended. */
 export function parseStat(line: string): ProcessSample | undefined {
   // The second field is a name in parentheses, which may contain spaces and parentheses.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
@@ -65,15 +65,16 @@ export interface CpuTime {
   total: number
   /** Seconds since the start. */
   wall: number
-  /** Seconds, summed over all cores, in which a core of this machine had nothing to do. */
+  /** Idle seconds of this machine, summed over all cores. */
   idle: number
 }
 
 const idleSeconds = (): number => cpus().reduce((sum, { times }) => sum + times.idle / 1000, 0)
 
 /**
- * Measures the CPU time of this process and its descendants until the returned function is called. Processes that live for less
- * than {@link INTERVAL} milliseconds appear under "short-lived processes". Linux only: elsewhere `parts` is empty.
+ * Measures the CPU time of this process and its descendants until the returned function is called. Processes that live
+ * for less than {@link INTERVAL} milliseconds appear under "short-lived processes". Linux only: elsewhere `parts` is
+ * empty.
  */
 export function measureCpuTime(): () => CpuTime {
   const begun = performance.now()
@@ -122,7 +123,7 @@ export function measureCpuTime(): () => CpuTime {
 /** Minutes with one decimal. */
 export const minutes = (seconds: number): string => (seconds / 60).toFixed(1)
 
-/** A table in Markdown, so that it can be copied into CONTRIBUTING.md. */
+/** A Markdown table, for CONTRIBUTING.md. */
 export function cpuTimeTable({ parts: measured, total, wall, idle }: CpuTime): string {
   const rows = measured
     .filter(([, seconds]) => seconds >= 1)

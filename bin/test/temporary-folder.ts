@@ -16,8 +16,9 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * A new folder for the temporary files of one test run, in memory if this machine has enough of it: creating one of the several hundred
- * databases of a run takes 0.3 s of processor time on disk and 0.05 s in memory. Removes what killed runs left in memory.
+ * Creates a folder for the temporary files of one test run, in memory if this machine has enough of it: creating one
+ * of the several hundred databases of a run takes 0.3 s of processor time on disk and 0.05 s in memory. Removes
+ * remains of killed runs from memory.
  */
 export function temporaryFolder(): string {
   const isInMemory = existsSync(MEMORY) && statfsSync(MEMORY).bavail * statfsSync(MEMORY).bsize > LEAST_FREE_BYTES
@@ -27,6 +28,6 @@ export function temporaryFolder(): string {
     if (pid !== undefined && !isRunning(pid)) rmSync(join(MEMORY, name), { recursive: true, force: true })
   }
   const folder = mkdtempSync(join(base, `${PREFIX}${process.pid}-`))
-  chmodSync(folder, 0o755) // PostgreSQL runs under another account when we are root
+  chmodSync(folder, 0o755) // as root, PostgreSQL runs under another account
   return folder
 }

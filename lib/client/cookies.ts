@@ -1,6 +1,6 @@
 /**
- * A fetch that keeps the cookies it is given and sends them back, for one origin and one run; nothing of them is stored. It says that its
- * requests come from that origin itself: no other site's page makes them.
+ * A fetch with an in-memory cookie jar for one origin and one run. Marks its requests as same-origin, because no page
+ * of another site makes them.
  */
 export function cookieFetch(call: typeof fetch = fetch): typeof fetch {
   const kept = new Map<string, string>()

@@ -53,7 +53,7 @@ const refused = async (work: Promise<unknown>): Promise<RequestRefused> => {
   return error
 }
 
-test('sends every part where it belongs, and nothing that is undefined', async () => {
+test('request sends every part in its place and omits undefined values', async () => {
   const parts = {
     params: { id: 'a/b ?' },
     query: { limit: 5, q: undefined },
@@ -76,19 +76,19 @@ test('sends every part where it belongs, and nothing that is undefined', async (
   })
 })
 
-test('takes the address alone, as pages name it', async () => {
+test('send accepts a method and a path instead of an operation', async () => {
   const place: Endpoint<typeof change> = { method: 'patch', path: '/v1/things/{id}' }
   expect((await send(place, { params: { id: '1' } }, { baseUrl })).body.data.name).toBe('new')
   expect(received.headers).not.toHaveProperty('authorization')
   expect(received.headers).not.toHaveProperty('content-type')
 })
 
-test('an answer without a body is undefined', async () => {
+test('send returns an undefined body for a response without one', async () => {
   answer = { status: 204, headers: {}, body: '' }
   expect(await send(change, {}, { baseUrl })).toMatchObject({ status: 204, body: undefined })
 })
 
-test('a refusal is thrown as it was worded, with the time to wait', async () => {
+test('request throws the problem of the response with the time to wait', async () => {
   const problem = {
     type: '/docs/api#rate_limited',
     title: 'Too many requests',
@@ -106,21 +106,21 @@ test('a refusal is thrown as it was worded, with the time to wait', async () => 
 })
 
 test.each(['<h1>Bad Gateway</h1>', '', '{"error":"none of ours"}', '[1]'])(
-  'the answer %j of something in between is unknown',
+  'request throws the code unknown for the response %j of a proxy',
   async (body) => {
     answer = { status: 502, headers: { 'Content-Type': 'text/html' }, body }
     expect((await refused(request(change, {}, { baseUrl }))).problem).toMatchObject({ code: 'unknown', status: 502 })
   },
 )
 
-test('no answer is unreachable', async () => {
+test('request throws the code unreachable without a response', async () => {
   expect((await refused(request(change, {}, { baseUrl: 'http://127.0.0.1:1' }))).problem).toMatchObject({
     code: 'unreachable',
     status: 0,
   })
 })
 
-test('an upload is sent while it is read, under its own media type', async () => {
+test('send streams an upload with its own media type', async () => {
   const pieces = ['{"a":1}\n', '{"a":2}\n'].map((line) => new TextEncoder().encode(line))
   const bytes = new ReadableStream<Uint8Array>({
     pull(controller) {

@@ -2,22 +2,22 @@ import type { z } from 'zod'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
 import type { Issue, ProblemCode } from '#lib/kernel/problem.ts'
 
-/** A refusal as the API words it (RFC 9457). */
+/** A problem document of the API (RFC 9457). */
 export interface ProblemDocument {
   title: string
   status: number
-  /** `unreachable` when no answer came at all, `unknown` when the answer was not the API's. */
+  /** `unreachable` without a response, `unknown` for a response that is not the API's. */
   code: ProblemCode | 'unreachable' | 'unknown'
   detail?: string
   issues?: Issue[]
-  /** The request's id, to find it in the log by. */
+  /** The request id, which the log contains. */
   instance?: string
 }
 
-/** What {@link send} throws. */
+/** The error that {@link send} throws. */
 export class RequestRefused extends Error {
   readonly problem: ProblemDocument
-  /** Seconds after which it is worth trying again; undefined where the answer does not say. */
+  /** Seconds until a retry is useful. Undefined when the response does not say. */
   readonly retryAfter: number | undefined
   constructor(problem: ProblemDocument, options: { retryAfter?: number; cause?: unknown } = {}) {
     super(problem.detail ?? problem.title, options.cause === undefined ? {} : { cause: options.cause })
@@ -28,7 +28,7 @@ export class RequestRefused extends Error {
 }
 
 type Sent<O, K extends string> = O extends Record<K, infer S extends z.ZodType> ? z.input<S> : undefined
-/** The parts that the operation has, as they are before it reads them. */
+/** The parts of a request before the operation parses them. */
 export interface RequestParts<O extends OperationShape> {
   params?: Sent<O, 'params'>
   query?: Sent<O, 'query'>
@@ -36,25 +36,25 @@ export interface RequestParts<O extends OperationShape> {
   body?: Sent<O, 'body'>
 }
 /**
- * Where an operation is asked. A page names it by `const place: Endpoint<typeof op> = { method, path }`, which the compiler
- * holds to the contract, so that the contract's schemas stay out of the browser.
+ * The method and path of an operation. A page writes `const place: Endpoint<typeof op> = { method, path }`: the
+ * compiler checks it against the contract, and the contract's schemas stay out of the browser bundle.
  */
 export type Endpoint<O extends OperationShape> = Pick<O, 'method' | 'path'> & {
   produces?: readonly string[] | undefined
 }
 
-/** A body that is sent while it is read. */
+/** A streamed body. */
 export interface UploadedBody {
   mediaType: string
   bytes: ReadableStream<Uint8Array>
 }
 export interface Target {
-  /** Origin of the installation; empty within its own pages. */
+  /** Origin of the installation. Empty within its own pages. */
   baseUrl?: string
   token?: string | undefined
   idempotencyKey?: string
   signal?: AbortSignal
-  /** For operations that take an upload, in place of a body. */
+  /** For operations that take an upload, instead of a body. */
   upload?: UploadedBody
   fetch?: typeof fetch
 }
@@ -64,7 +64,7 @@ export interface Received<O extends OperationShape> {
   body: Output<O>
 }
 
-/** Names and values as text; what is undefined stays away. */
+/** Names and values as text, without undefined values. */
 const textsOf = (part: unknown): [string, string][] =>
   Object.entries(part ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
 
@@ -84,7 +84,7 @@ async function refusalOf(response: Response): Promise<RequestRefused> {
   try {
     parsed = JSON.parse(text)
   } catch {
-    parsed = undefined // a proxy's page, or nothing
+    parsed = undefined // a proxy's page, or an empty body
   }
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   return new RequestRefused(
@@ -94,8 +94,8 @@ async function refusalOf(response: Response): Promise<RequestRefused> {
 }
 
 /**
- * Calls an operation over HTTP and gives the response with its body unread, for answers that are streamed. Throws
- * {@link RequestRefused} for every answer that is not a success, and when none came.
+ * Calls an operation over HTTP and returns the response with its body unread, for streaming. @throws RequestRefused
+ * for every unsuccessful response, and without a response
  */
 export async function open<O extends OperationShape>(
   operation: O | Endpoint<O>,
@@ -114,7 +114,7 @@ export async function open<O extends OperationShape>(
       method: operation.method.toUpperCase(),
       headers,
       ...(parts.body !== undefined && { body: JSON.stringify(parts.body) }),
-      // A stream has no length, and cannot be sent again: fetch wants to hear that nothing is awaited meanwhile.
+      // A stream cannot be sent again. For a stream, fetch requires `duplex: 'half'`.
       ...(upload && { body: upload.bytes, duplex: 'half' as const }),
       ...(signal && { signal }),
     })
@@ -127,7 +127,7 @@ export async function open<O extends OperationShape>(
 
 const jsonType = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
-/** As {@link open}, with the body read: JSON as what it says, everything else as text. */
+/** Like {@link open}, with the body read: JSON is parsed, everything else is text. */
 export async function send<O extends OperationShape>(
   operation: O | Endpoint<O>,
   parts: RequestParts<O> = {},
@@ -139,11 +139,11 @@ export async function send<O extends OperationShape>(
   })
   const isJson = jsonType.test(response.headers.get('content-type') ?? '')
   const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text
-  // The server checked its answer against the same schema before sending it.
+  // The server validated its output with the same schema.
   return { status: response.status, headers: response.headers, body: body as Output<O> }
 }
 
-/** As {@link send}, for those who want the body alone. */
+/** Like {@link send}, but returns only the body. */
 export const request = async <O extends OperationShape>(
   operation: O | Endpoint<O>,
   parts: RequestParts<O> = {},

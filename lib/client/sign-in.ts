@@ -15,7 +15,7 @@ type SignInRefusal =
   | 'unreachable'
   | 'internal'
 
-/** Why nobody was signed in. `retryAfter` in seconds, where waiting helps. */
+/** Why a sign-in failed. `retryAfter`: seconds until a retry is useful. */
 export class SignInRefused extends Error {
   readonly reason: SignInRefusal
   readonly retryAfter: number | undefined
@@ -27,7 +27,7 @@ export class SignInRefused extends Error {
   }
 }
 
-/** Where to sign in: within our own pages, unless a program says where and brings a fetch that keeps cookies. */
+/** Where to sign in. By default the current page's origin; a program names the origin and brings a fetch with cookies. */
 export interface SignInPlace {
   baseUrl: string
   fetch: typeof fetch
@@ -47,18 +47,18 @@ async function answer(
   }
 }
 
-/** next-auth takes a form with its own token against requests from other sites, and answers with the address to go to. */
+/** next-auth requires a form with its CSRF token and answers with the URL to open. */
 async function post(path: string, fields: Record<string, string>, place: SignInPlace | undefined): Promise<URL> {
   const { csrfToken } = await answer('/api/auth/csrf', place)
   const body = new URLSearchParams({ ...fields, csrfToken: String(csrfToken), json: 'true' })
   const { url } = await answer(path, place, { method: 'POST', body })
   const next = new URL(String(url ?? ''), place?.baseUrl ?? window.location.origin)
-  // Without its cookie it sends to a form of its own.
+  // Without its cookie, next-auth redirects to its own form.
   if (next.searchParams.has('csrf')) throw new SignInRefused('cookies')
   return next
 }
 
-/** Opens a session; the browser, or the place's fetch, has its cookie afterwards. Throws {@link SignInRefused}. */
+/** Opens a session. The browser or the given fetch then has its cookie. @throws SignInRefused */
 export async function signIn(credentials: { email: string; password: string }, place?: SignInPlace): Promise<void> {
   let next: URL
   try {
@@ -71,12 +71,12 @@ export async function signIn(credentials: { email: string; password: string }, p
   throw signInRefusal(error)
 }
 
-/** What next-auth calls the faults of an identity provider, or of its answer. */
+/** next-auth's codes for errors of an identity provider. */
 const providerFaults = new Set(['OAuthSignin', 'OAuthCallback', 'Callback', 'AccessDenied', 'provider'])
 
 const identityRefusals = ['fenced', 'uninvited', 'unverified', 'unlinked', 'unaccepted'] as const
 
-/** Why nobody was signed in, by what stands as `error` in the address of the sign-in page. */
+/** Why a sign-in failed, from the `error` parameter of the sign-in page. */
 export function signInRefusal(error: string): SignInRefused {
   const [code = '', seconds = ''] = error.split(':')
   if (code === 'CredentialsSignin') return new SignInRefused('wrong')
@@ -86,7 +86,7 @@ export function signInRefusal(error: string): SignInRefused {
   return new SignInRefused(identityRefusals.find((one) => one === code) ?? 'internal')
 }
 
-/** Where to go to sign in with the identity provider; from there the browser comes back to `next`, a path of ours. Throws {@link SignInRefused}. */
+/** The identity provider's URL. After the sign-in, the browser returns to the path `next`. @throws SignInRefused */
 export async function providerAddress(next: string): Promise<string> {
   const url = await post('/api/auth/signin/oidc', { callbackUrl: next }, undefined)
   const error = url.searchParams.get('error')
@@ -94,7 +94,7 @@ export async function providerAddress(next: string): Promise<string> {
   return url.href
 }
 
-/** Ends the session, on the server too. */
+/** Ends the session in the browser and on the server. */
 export async function signOut(place?: SignInPlace): Promise<void> {
   await post('/api/auth/signout', {}, place)
 }

@@ -13,7 +13,7 @@ const day = 24 * hour
 let app: TestApp
 let person: Person
 let dying: Issued
-/** A sibling that fetches what is sent to it, and one that never asks. */
+/** A sibling that fetches deltas, and one that never does. */
 let sibling: { id: string; token: string }
 let offline: { id: string; token: string }
 beforeAll(async () => {
@@ -34,18 +34,18 @@ afterAll(() => app?.close())
 type Agent = Pick<Issued, 'id' | 'token'>
 const ask = (method: string, agent: Agent, path: string, by: Ask) =>
   app.fetch(method, `/v1/agents/${agent.id}${path}`, by)
-/** Refused by nobody. */
+/** Sends a request that must succeed. */
 async function done(method: string, agent: Agent, path: string, body?: object) {
   const told = await ask(method, agent, path, { token: agent.token, ...(body && { body }) })
   expect(told.status, `${method} ${path}: ${told.text}`).toBeLessThan(300)
   return told.json
 }
-/** Everything of the timetable, as at this moment, and what it orders. */
+/** Runs every scheduled job and the jobs that they enqueue, at the current time. */
 async function timetable(): Promise<void> {
   for (const job of app.app.jobs) if (job.cron !== undefined) await job.execute(app.app.gate, {})
   await drain(app)
 }
-/** How many things of each kind are kept of an agent. */
+/** The number of stored records of an agent by kind. */
 async function keptOf({ id: agentId }: Agent): Promise<Record<string, number>> {
   const where = { agentId }
   const { prisma } = app.db
@@ -68,7 +68,7 @@ async function keptOf({ id: agentId }: Agent): Promise<Record<string, number>> {
   return Object.fromEntries(counts.filter(([, count]) => count > 0))
 }
 const lesson = (text: string) => ({ kind: 'insight', content: { claim: text }, confidence: 0.8 })
-/** One thing of every kind that ends by the clock, and of those that do not. */
+/** Creates a record of every kind with a retention period, and of every kind without. */
 async function furnish(agent: Agent): Promise<{ share: string; snapshots: { id: string; objectKey: string }[] }> {
   const keyring = seemingKeyring()
   await done('PUT', agent, '/keyring', { keyring })
@@ -92,14 +92,14 @@ async function furnish(agent: Agent): Promise<{ share: string; snapshots: { id: 
   for (const { id } of snapshots) await done('POST', agent, `/snapshots/${id}/link`)
   return { share, snapshots: snapshots.map(({ id, objectKey }) => ({ id, objectKey: objectKey ?? '' })) }
 }
-/** Whether key and object of a snapshot are there. */
+/** Whether the key and the object of a snapshot exist. */
 const standing = async ({ id, objectKey }: { id: string; objectKey: string }) => [
   existsSync(join(app.dataDir, 'snapshot-keys', id)),
   (await app.app.stored.objects.versions(objectKey)).length > 0,
 ]
 const deltas = async (agent: Agent) => (await done('GET', agent, '/clade/deltas')).data
 
-test('what an agent leaves goes at its hour and no sooner, and what is of its siblings stays', async () => {
+test('each record of a retired agent is deleted at its time and not earlier, and its siblings keep their own', async () => {
   for (const agent of [dying, sibling, offline]) await done('PUT', agent, '/clade/sharing', { on: true })
   const { share, snapshots } = await furnish(dying)
   await furnish(sibling)
@@ -117,7 +117,7 @@ test('what an agent leaves goes at its hour and no sooner, and what is of its si
   const death = app.clock.now().getTime()
   const body = { status: 'dead', confirm: dying.id }
   expect((await ask('PUT', dying, '/status', { cookie: person.cookie, body })).status).toBe(200)
-  /** All that is due is done a moment before `after` the death, and then at it. */
+  /** Checks the records immediately before `after` the retirement, and then at that time. */
   const reached = async (after: number, before: Record<string, number>, then: Record<string, number>) => {
     app.clock.advance(death + after - 1 - app.clock.now().getTime())
     await timetable()
@@ -127,7 +127,7 @@ test('what an agent leaves goes at its hour and no sooner, and what is of its si
     expect(await keptOf(dying), `${after / hour} hours after`).toEqual(then)
   }
 
-  // At once: what it shared and published; its tokens.
+  // Immediately after retirement: shares, card and tokens.
   const { cards: _cards, 'shares that stand': _shares, 'deltas that wait': _deltas, ...atOnce } = alive
   expect(await keptOf(dying)).toEqual(atOnce)
   expect(await deltas(sibling)).toMatchObject([{ action: 'remove', share_id: share, payload: null }])
@@ -135,7 +135,7 @@ test('what an agent leaves goes at its hour and no sooner, and what is of its si
     expect((await ask('GET', dying, path, { token: dying.token })).json.code, path).toBe('dead')
   const beats = async () => (await ask('GET', dying, '/heartbeats/export', { token: dying.token })).status
   expect(await beats()).toBe(200)
-  // Its owner goes on reading what it left.
+  // Its owner can still read its data.
   expect((await ask('GET', dying, '/grimoire', { cookie: person.cookie })).json.data).toHaveLength(1)
 
   const { 'on demand': _made, links: _links, ...evening } = atOnce
@@ -147,7 +147,7 @@ test('what an agent leaves goes at its hour and no sooner, and what is of its si
   await reached(day, evening, nextDay)
   expect(await beats()).toBe(410)
 
-  // What a living sibling sent to one that never asked for it waits for a week.
+  // Deltas of a living sibling to one that never fetches them remain for a week.
   const waits = { 'deltas that wait': 1 }
   const sendsOn = { 'shares that stand': 1, heartbeats: 1, cards: 1, documents: 1, entries: 1, keyrings: 1 }
   app.clock.advance(death + 7 * day - 1 - app.clock.now().getTime())
@@ -161,7 +161,7 @@ test('what an agent leaves goes at its hour and no sooner, and what is of its si
   expect(await standing(insurance)).toEqual([true, true])
   await reached(30 * day, nextDay, forGood)
   expect(await standing(insurance)).toEqual([false, false])
-  // Documents, sealed entries and the keyring that opens them are its owner's; nothing of a living sibling went with it.
+  // Documents, sealed entries and their keyring remain for the owner. The sibling's own records remain.
   expect(forGood).toEqual({ documents: 1, entries: 1, keyrings: 1 })
   expect(await keptOf(sibling)).toMatchObject(sendsOn)
   expect((await keptOf(sibling)).insurances).toBeGreaterThan(0)

@@ -26,20 +26,20 @@ const pointsOf = (holders: readonly string[]): string[] =>
   holders.flatMap((holder) => ['before', 'inside', 'after'].map((when) => `step.${holder}.${when}`))
 const connected = ['cache.entries', 'checkpoints.messages', 'graph.episodes', 'objects.bytes']
 
-/** Without how often a step was tried: on a busy machine a server may be slow to answer. */
+/** Rows without the number of attempts: on a busy machine a server may be slow to answer. */
 const counted = (rows: readonly string[] = []): string[] => rows.map((row) => row.replace(/"attempts": \d+/, '')).sort()
 
-/** What is about to begin. */
+/** A requested erasure. */
 interface Begun {
-  /** Of the graph, in which what is erased has a part. */
+  /** The graph group that contains data of the erasure. */
   group: string
-  /** Stands in all that is erased, and nowhere else. */
+  /** A text that occurs in all erased data, and nowhere else. */
   needle: string
-  /** Whose steps have something to do. */
+  /** Data sources whose steps have work. */
   holders: string[]
 }
 
-/** One message of two in a conversation, in every store. */
+/** One message of two in a conversation, with derived data in every store. */
 async function ofMessage(app: TestApp, stores: ConnectedStores): Promise<Begun> {
   const { project, message } = await spreadMessage(app, stores)
   await drain(app)
@@ -48,7 +48,7 @@ async function ofMessage(app: TestApp, stores: ConnectedStores): Promise<Begun> 
   return { group: project.groupId, needle: sentence, holders: [...connected, 'projects.messages'] }
 }
 
-/** A person with a project, and a share of another's. */
+/** A person with a project, who also takes part in another person's project. */
 async function ofSubject(app: TestApp): Promise<Begun> {
   const subject = await madeSubject(app, { agents: 1, units: 1 })
   const [own] = await app.db.query<{ group: string; message: string }>(
@@ -93,7 +93,7 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
       const database = await testDatabase()
       const app = await testApp(stores.settings, { ...database, drop: async () => {} }, { interrupt })
       const { group, needle, holders } = await begin(app, stores)
-      // Keys are drawn by lot when they are first wanted.
+      // Create these random keys before the installation is copied.
       await app.app.suppressionKeys.current('account', 'of nobody')
       await app.app.signer.keys()
       const still = copies.still(app, database)

@@ -17,7 +17,7 @@ let holders: Pick<DataHolder, 'name'>[]
 let requestId: string
 const copies = crashCopies()
 
-/** This person has no thread that waits for a decision; thread-decisions.int.test.ts crashes there. */
+/** This person has no thread that waits for a decision. thread-decisions.int.test.ts crashes at this point. */
 const unreached = ['step.checkpoints.threads.inside']
 
 /** Every point at which a worker can be killed. */
@@ -27,7 +27,7 @@ const pointsOf = (all: typeof holders): string[] => [
   ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
 ]
 
-/** What a subject's erasure is before its first job: the request is filed, verified, and running. */
+/** The installation before the first job of the erasure: the request is filed, verified and running. */
 let before: Still
 beforeAll(async () => {
   workers = crashWorkers({ spares: 2 })
@@ -52,7 +52,7 @@ beforeAll(async () => {
     body: { kinds: ['erasure'], grace: 'now', password: subject.password },
   })
   requestId = filed.id
-  // Letters so far are handed over, so that only those of the erasure are compared; its own jobs wait.
+  // Earlier emails are delivered, so that only emails of the erasure are compared. The jobs of the erasure wait.
   await drain(test, { except: ['erasure.start', 'accounts.notify', 'knowledge.novelty'] })
   await test.app.suppressionKeys.current('account', 'of nobody')
   before = copies.still(test, database)

@@ -1,4 +1,4 @@
-// The main database goes away while a worker in its own process erases a person.
+// The main database crashes while a worker in its own process erases a person.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ let test: TestApp
 beforeAll(async () => {
   workers = crashWorkers({ spares: 0 })
   folder = mkdtempSync(join(tmpdir(), 'kp-database-outage-'))
-  chmodSync(folder, 0o755) // the database's account has to pass
+  chmodSync(folder, 0o755) // the database's account must be able to enter
   server = await startEmbedded(folder)
   const ownerUrl = server.ownerUrl('kp')
   const { appUrl } = await prepareDatabase({ ownerUrl, secret: 'of one test', mayCreateDatabase: true })
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it('an erasure during which the database crashes at several points ends without help, with a whole receipt', async () => {
+it('an erasure during which the database crashes at several points finishes without intervention, with a complete receipt', async () => {
   const subject = await madeSubject(test)
   const filed = await told(test, 'POST', '/api/privacy/requests', {
     cookie: subject.cookie,
@@ -64,10 +64,10 @@ it('an erasure during which the database crashes at several points ends without 
     )
   for (const [n] of points.entries()) {
     await until(() => worker.noted().length === n + 1)
-    process.kill(server.pid, 'SIGQUIT') // at once, as a crash is
+    process.kill(server.pid, 'SIGQUIT') // immediate shutdown, like a crash
     await server.exited
     worker.resume()
-    // Longer than the queue needs to notice: what it reports meanwhile fails.
+    // Long enough that the queue notices, and that its reports fail meanwhile.
     await delay(outage)
     await server.stop()
     server = await startEmbedded(folder)

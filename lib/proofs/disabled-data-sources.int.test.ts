@@ -1,5 +1,6 @@
-// Every data source of the list, with its `erase` switched off while all others erase in their order: what it planned is residue. So neither an
-// `erase` that does nothing nor a `residue` that finds nothing goes unnoticed. A run whose data source does nothing ends without a receipt.
+// Disables the `erase` of each data source in turn while all others erase in order: the planned items must be reported
+// as residue. This detects an `erase` that does nothing and a `residue` that finds nothing. A run with a disabled data
+// source ends without a receipt.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { inOrder } from '#lib/domains/erasure/run-rules.ts'
 import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
@@ -10,7 +11,7 @@ import { dataOf } from '#lib/testing/projects.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
 
-/** Data sources without a plan of their own, and the test that notices when one does nothing. */
+/** Data sources that need a special plan, and the test that disables them. */
 const elsewhere: Record<string, string> = {
   'checkpoints.threads': 'lib/domains/projects/checkpoints/thread-decisions.int.test.ts',
 }
@@ -21,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-/** A person of whom every data source has something. */
+/** A person with records in every data source. */
 async function made(): Promise<{ subject: MadeSubject; participant: string }> {
   const subject = await madeSubject(test, { agents: 1, units: 1 })
   const now = test.clock.now()
@@ -43,7 +44,7 @@ async function made(): Promise<{ subject: MadeSubject; participant: string }> {
   return { subject, participant }
 }
 
-it('every data source finds what it planned until it is erased, and nothing afterwards', async () => {
+it('every data source reports its planned items as residue until they are erased, and nothing afterwards', async () => {
   const { subject, participant } = await made()
   const agents = subject.agents.map(({ id }) => id)
   const scope: Scope = { subject: { account: subject.accountId, agents, participants: [participant] } }
@@ -67,7 +68,7 @@ it('every data source finds what it planned until it is erased, and nothing afte
   }
 })
 
-/** Without those whose rows the database deletes with their agent or project. */
+/** Excludes data sources whose rows the database deletes with their agent or project. */
 const names = [
   'checkpoints.messages',
   'projects.messages',

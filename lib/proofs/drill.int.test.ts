@@ -1,4 +1,4 @@
-// The drill of a restore, from the backup to the search that finds nothing; of the whole, so beside no domain.
+// A complete restore drill, from the backup to the search that finds nothing. It covers all domains.
 import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,13 +17,13 @@ import { type MadeSubject, madeSubject, openSession, told } from '#lib/testing/s
 import { trace } from '#lib/testing/units.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-drill-'))
-/** Kept apart from what is backed up, as an operator does who wants to restore. */
+/** Outside the backed-up folder, as an operator must configure it. */
 const ledger = join(folder, 'ledger')
-/** What waits for the year 2100, so that the subject has jobs. */
+/** Jobs of the subject that never become due. */
 const except = ['accounts.notify', 'knowledge.novelty']
 /**
- * Where ids of the erased may stand, and nothing else of them: receipts, logs and ledger say that they were erased, and pages what stores that
- * others write to are searched for once more a day later.
+ * Tables that may contain ids of erased subjects, and nothing else about them: receipts, logs and the ledger prove the
+ * erasure, and pages list items that are searched for again a day later in stores with other writers.
  */
 const proofs = ['audit_entries', 'deletion_audit_log', 'erasures', 'erased_ids', 'erasure_pages']
 
@@ -31,7 +31,7 @@ interface Backup {
   database: TestDatabase
   var: string
 }
-/** Database and `var` together. Its files are copied by the server itself: the PostgreSQL that we bring along has no pg_dump. */
+/** Backs up the database and `var`. The server copies the database files, because the embedded PostgreSQL has no pg_dump. */
 async function backup(test: TestApp, name: string): Promise<Backup> {
   const copied = join(folder, name)
   cpSync(test.dataDir, copied, { recursive: true })
@@ -67,7 +67,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The person comes back with the same address, a new account, a new agent, and something to say. */
+/** The person registers again with the same address, and gets a new account, an agent and a unit. */
 async function registeredAnew({ app, clock, ...rest }: TestApp) {
   const now = clock.now()
   const accountId = await app.db.transaction(async (tx) => {
@@ -89,7 +89,7 @@ async function registeredAnew({ app, clock, ...rest }: TestApp) {
 const organisationOf = async (id: string, app: TestApp['app']): Promise<string> =>
   (await app.db.prisma.account.findUniqueOrThrow({ where: { id } })).organisationId
 
-/** The backup as a running installation, the ledger beside it as it is by now. */
+/** Starts the backup as an installation, with the current ledger. */
 async function restore({ database, var: dataDir }: Backup): Promise<TestApp> {
   const restored = await testApp({ KP_LEDGER_URL: ledger, KP_DATA_DIR: dataDir }, database)
   running.push(restored)
@@ -111,11 +111,11 @@ async function replay(restored: TestApp) {
 }
 const searched = async (at: TestApp, cookie: string, words: string): Promise<number> =>
   (await at.fetch('GET', `/v1/knowledge?q=${words}&limit=1`, { cookie })).json.total
-/** Files compressed, in which no text would be found. */
+/** The export files. They are compressed, so a text search cannot find their content. */
 const exportsIn = ({ dataDir }: TestApp): string[] => readdirSync(join(dataDir, 'exports'))
 const stored = ({ ownerUrl, dataDir }: TestApp) => ({ ownerUrl, dataDir })
 
-/** Nothing of what was erased is anywhere, and its ids only where they must be. */
+/** Expects no erased content anywhere, and erased ids only in the permitted tables. */
 async function expectNothing(at: TestApp): Promise<void> {
   expect(await placesOf(stored(at), [subject.marker]), 'words').toEqual({})
   const ids = [subject.accountId, ...subject.agents.map(({ id }) => id), ...subject.units, ...subject.skills]
@@ -133,22 +133,22 @@ async function expectReceipt(at: TestApp): Promise<void> {
   expect(await verifyReceipt(json, await at.app.signer.keys())).toHaveProperty('kid')
 }
 
-describe('a restore of database and var, the ledger kept apart', () => {
-  it('begins with everything erased where it was erased', async () => {
-    // The account that was registered anew, and letters about the request itself: without a mail server the folder is where they arrive.
+describe('a restore of database and var with a separate ledger', () => {
+  it('the original installation contains nothing of the erased subject', async () => {
+    // Only the new account, and emails about the request itself: without a mail server they are stored in the folder.
     expect(Object.keys(await placesOf(stored(test), [subject.email])).sort()).toEqual(['accounts', 'mail/'])
     await expectNothing(test)
     await expectReceipt(test)
   })
 
-  it('of a backup from before: all is back, the replay takes it away again, and what came since stays', async () => {
+  it('of an earlier backup brings the data back, and the replay erases it again and keeps newer data', async () => {
     const restored = await restore(early)
     expect(Object.keys(await placesOf(stored(restored), [subject.marker]))).toEqual(
       expect.arrayContaining(['units', 'skills', 'accounts', 'mail/', 'search_words']),
     )
     expect(exportsIn(restored)).toHaveLength(1)
     const cookie = await openSession(restored, subject.accountId)
-    // While the ledger was away, people went on: the neighbour, and the person who should not be there.
+    // While the ledger is unavailable, the neighbour and the erased person continue to write.
     renameSync(ledger, `${ledger}-away`)
     expect(await searched(restored, cookie, subject.marker)).toBeGreaterThan(0)
     const { neighbour } = subject
@@ -172,7 +172,7 @@ describe('a restore of database and var, the ledger kept apart', () => {
     for (const id of [since.id, said.id, ...Object.values(neighbour.units)])
       expect((await restored.fetch('GET', `/v1/knowledge/${id}`, { token: neighbour.agent.token })).status).toBe(200)
     expect(await restored.db.prisma.agent.findUnique({ where: { id: agent.id } })).toMatchObject({ ownerId: null })
-    // Nobody brings a record back under its id, and nobody takes the agent's name.
+    // A restored id cannot be reused, and the agent's id cannot be registered again.
     const [first] = subject.agents
     const taken = await restored.fetch('POST', '/v1/auth/register', { body: { agent_id: first?.id, scopes: ['read'] } })
     expect(taken.json).toMatchObject({ code: 'id_in_use' })
@@ -180,7 +180,7 @@ describe('a restore of database and var, the ledger kept apart', () => {
     expect(await replay(restored)).toMatchObject({ erased: 0, subjects: 0, reinstated: 0, receipts: [] })
   }, 600_000)
 
-  it('of a backup from after: nothing is erased, and the person who registered anew keeps address, agent and words', async () => {
+  it('of a later backup erases nothing, and a person who registered again keeps address, agent and units', async () => {
     const restored = await restore(late)
     expect(await replay(restored)).toMatchObject({ erased: 0, subjects: 0, receipts: [] })
     await expectNothing(restored)

@@ -1,4 +1,5 @@
-// Requests, queue and engine together: many requests on one day, and workers that die. bench/due-day.ts does it with a thousand requests.
+// Requests, queue and erasure engine together: many requests due on one day, and workers that die. bench/due-day.ts
+// runs a thousand requests.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
@@ -19,7 +20,7 @@ afterAll(async () => {
   await test.close()
 })
 
-it('two workers that are killed at random carry out all requests of one day in time, each with one receipt', async () => {
+it('two randomly killed workers complete all requests of one day in time, with one receipt each', async () => {
   const { DATABASE_URL = '', KP_DATA_DIR, KP_SECRET = '' } = test.app.env
   const settings = { NODE_ENV: 'test', DATABASE_URL, KP_DATA_DIR, KP_SECRET, KP_LIMITS: 'memory' }
   const started = performance.now()

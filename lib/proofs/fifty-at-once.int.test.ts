@@ -1,4 +1,4 @@
-// Many who erase what hangs together, through the door that people go through: of the endpoint, the engine and the graph together.
+// Concurrent erasures of related messages through the API: covers the endpoint, the erasure engine and the graph.
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -31,7 +31,7 @@ const added = (all: readonly Record<string, number>[]): Counts =>
   )
 
 const policy: Policy = { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } }
-/** In memory: one after the other. What is left, and what was counted on the way. */
+/** Erases the episodes in sequence, in memory. Returns the remaining graph and the counts. */
 function inTurn(planted: PlantedGraph, order: readonly string[]): { graph: PlantedGraph; counts: Counts } {
   let graph = planted
   const each: Counts[] = []
@@ -55,7 +55,7 @@ function shuffled(ids: readonly string[], seed: number): string[] {
   const left = [...ids]
   return ids.flatMap(() => left.splice(next(left.length), 1))
 }
-/** Everything of it by its id, so that the order of lists does not matter. */
+/** A graph with everything sorted by id, for comparison. */
 function sorted({ episodes, entities, facts, mentions, communities, sagas, next }: PlantedGraph) {
   const byId = <T extends { uuid: string }>(all: readonly T[]) =>
     Object.fromEntries(all.map((one) => [one.uuid, one] as const).sort(([one], [other]) => (one < other ? -1 : 1)))
@@ -94,7 +94,7 @@ describe.each([
   ['Neo4j', isInstalled('neo4j'), inNeo4j],
 ])('concurrent erasures of messages that share graph entities, in %s', (place, isThere, open) => {
   test.skipIf(!isThere)(
-    'all succeed and leave what erasing one after the other leaves',
+    'all succeed and leave the same graph as erasing in sequence',
     async () => {
       const [app, planting] = await open()
       const project = await madeProject(app)
@@ -119,7 +119,7 @@ describe.each([
       const answers = await Promise.all(gone.map(({ message }) => app.fetch('DELETE', path(message), project.owner)))
       const unexpected = answers.filter(({ status }) => ![200, 202].includes(status))
       expect(unexpected.map(({ status, text }) => `${status} ${text}`)).toEqual([])
-      // Whoever gave way to another, or did not wait, is brought to its end by the queue.
+      // The queue finishes erasures that yielded to another one or were not awaited.
       await drain(app, { mayFail: true })
       const erasures = []
       for (const { json } of answers)

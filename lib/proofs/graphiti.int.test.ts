@@ -38,7 +38,7 @@ interface Case {
 
 const patient = 'Xenia Musterfrau'
 const names = { [patient]: 1, 'Bert Beispiel': 1, 'Nordwind Werke': 2, 'Suedlicht Bank': 2 }
-/** Whose words, in which conversation. Every second message is an agent's answer. */
+/** Author, conversation and text of each message. Every second message is an agent's answer. */
 const talk = [
   ['patient', 0, `This is ${patient} and I suffer from Morbus Crohn since spring, tell only Nordwind Werke please.`],
   ['agent', 0, `Thank you ${patient}. Nordwind Werke will book another quiet room for your next visit in April.`],
@@ -49,7 +49,7 @@ const talk = [
 ] as const
 const speakers = { patient, owner: 'Bert Beispiel', agent: 'assistant' }
 
-// The checker: it knows what was planted, and shares no code with the erasure.
+// The checker knows the planted texts, and shares no code with the erasure.
 const folded = (text: string): string[] =>
   text
     .toLowerCase()
@@ -147,7 +147,7 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
   }
   const isEpisode = ({ kind }: Raw) => kind === 'episodes' || kind.includes('Episodic')
 
-  /** The project of a case, with its people, messages and provenance. */
+  /** Creates the project of a case, with its people, messages and provenance. */
   async function made(test: TestApp, { group, provenance }: Case) {
     const project = await madeProject(test)
     const person = await madeMember(test, project)
@@ -166,7 +166,7 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     for (const { uuid, messages: of } of written.get(group) ?? [])
       for (const [at, number] of of.map(Number).entries()) {
         const [who] = talk[number] ?? []
-        // Half: of a turn the answer alone, of single messages every second one.
+        // Half reported: only the answer of each turn, or every second single message.
         const isTold = provenance === 'reported' || (provenance === 'half reported' && (at + number) % 2 === 0)
         if (isTold && who !== undefined)
           await reported(test, project, askers[who], [
@@ -176,7 +176,7 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     return { project, person, conversations, messages }
   }
 
-  /** Erases, and returns which messages are erased and the receipt. */
+  /** Erases, and returns the erased messages and the receipt. */
   async function erase(
     test: TestApp,
     scope: Scope,
@@ -246,7 +246,7 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     expect(found(before).length, 'the words were there').toBeGreaterThan(2)
     expect(found(after)).toEqual([])
 
-    // Episodes of other authors stay as they were, and of a turn the other half.
+    // Episodes of other authors, and the other half of a turn, are unchanged.
     const episodes = written.get(group) ?? []
     const contents = new Map(after.filter(isEpisode).map(({ id, texts }) => [id, texts]))
     const former = new Map(before.filter(isEpisode).map(({ id, texts }) => [id, texts]))
@@ -270,7 +270,7 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     expect(cut > 0).toBe(mode === 'turn' && scope !== 'conversation')
     if (mode === 'message' && scope === 'message') expect(receipt.exposed?.matched).toBeGreaterThan(0)
 
-    // The node of the other person stays.
+    // The node of the other person remains.
     const entities = after.filter(({ kind }) => kind === 'entities' || kind.includes('Entity'))
     if (scope === 'message') expect(entities.map(({ texts }) => texts.name)).toContain('Bert Beispiel')
     if (scope !== 'person') return

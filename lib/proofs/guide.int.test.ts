@@ -1,4 +1,4 @@
-// Runs every snippet of the guide as it is printed there, with models that answer always the same.
+// Runs every snippet of the guide as printed, with models that always give the same answer.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ beforeAll(async () => {
   threads = await testDatabase()
   test = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl })
   token = (await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })).token
-  // Below the checkout, so that the program finds its packages.
+  // Within the checkout, so that the program finds its packages.
   mkdirSync(join(root, 'generated'), { recursive: true })
   folder = mkdtempSync(join(root, 'generated/guide-'))
 })
@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Runs a program, and returns the last line of its output. */
+/** Runs a program and returns the last line of its output. */
 async function lastLine(command: string, file: string, env: Record<string, string>): Promise<string | undefined> {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(command, [file], {
@@ -62,8 +62,8 @@ async function lastLine(command: string, file: string, env: Record<string, strin
 }
 const everyMessage = () => test.db.prisma.message.findMany({ select: { role: true, content: true } })
 
-describe.skipIf(!isInstalled('python') || !isInstalled('neo4j'))('its Python', () => {
-  it('connects an agent and a graph, and its erasure is done', async () => {
+describe.skipIf(!isInstalled('python') || !isInstalled('neo4j'))('the Python of the guide', () => {
+  it('connects an agent and a graph, and completes an erasure', async () => {
     const { url } = await neo4jServer()
     const connected = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl, KP_GRAPH_URL: url })
     try {
@@ -88,7 +88,7 @@ describe.skipIf(!isInstalled('python') || !isInstalled('neo4j'))('its Python', (
   })
 })
 
-it('its TypeScript connects an agent, and its erasure is done', async () => {
+it('the TypeScript of the guide connects an agent, and completes an erasure', async () => {
   writeFileSync(join(folder, 'models.ts'), models)
   writeFileSync(join(folder, 'guide.ts'), snippets('ts'))
   const printed = await lastLine(process.execPath, 'guide.ts', {})

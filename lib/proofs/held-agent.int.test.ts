@@ -24,13 +24,13 @@ afterAll(() => app?.close())
 
 type Agent = Pick<Issued, 'id' | 'token'>
 const at = ({ id }: Agent, path: string) => `/v1/agents/${id}${path}`
-/** Refused by nobody. */
+/** Sends a request that must succeed. */
 async function done(method: string, path: string, by: Ask) {
   const told = await app.fetch(method, path, by)
   expect(told.status, `${method} ${path}: ${told.text}`).toBeLessThan(300)
   return told.json
 }
-/** Everything of the timetable, as at this moment, and what it orders. */
+/** Runs every scheduled job and the jobs that they enqueue, at the current time. */
 async function timetable(): Promise<void> {
   for (const job of app.app.jobs) if (job.cron !== undefined) await job.execute(app.app.gate, {})
   await drain(app)
@@ -40,7 +40,7 @@ async function born(ancestor: Agent, { cookie }: Person): Promise<Agent> {
   const { data } = await done('POST', '/api/agents', { cookie, body })
   return { id: data.agent_id, token: data.api_key }
 }
-/** How many things of each kind are kept of an agent; kinds of which there is none left out. */
+/** The number of stored records of an agent by kind, without empty kinds. */
 async function keptOf({ id: agentId }: Agent): Promise<Record<string, number>> {
   const where = { agentId }
   const { prisma } = app.db
@@ -64,7 +64,7 @@ async function keptOf({ id: agentId }: Agent): Promise<Record<string, number>> {
   )
   return Object.fromEntries(counts.filter(([, count]) => count > 0))
 }
-/** Of everything that ends by the clock, whether some is late. */
+/** Names of the retention checks that find overdue records. */
 const late = async () => {
   const checks = [lifeEvidence, grimoireEvidence, llmLogEvidence, snapshotsEvidence].flatMap((evidence) => evidence())
   const states = checks.map(async ({ ask, name }) => {
@@ -76,7 +76,7 @@ const late = async () => {
 const lesson = (text: string) => ({ entry: { kind: 'insight', content: { claim: text }, confidence: 0.8 } })
 
 test.each(['agent', 'account'] as const)(
-  'under a hold on the %s nothing of an agent is deleted or swept, and all of it goes on when it ends',
+  'under a legal hold on the %s no record of an agent is deleted, and all expired ones are deleted when it ends',
   async (kind) => {
     const person = await signedIn(app)
     const agent: Agent = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner: person })
@@ -98,7 +98,7 @@ test.each(['agent', 'account'] as const)(
     }
     await refused('PUT', at(agent, '/keyring'), { keyring: seemingKeyring(), revision: 1, replace: true })
 
-    // It goes on with its work; also what it writes now is held.
+    // The agent continues to work. New records are under the hold as well.
     const playbook = { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' }
     const document = (await own('POST', '/documents', playbook)).data.id
     await own('PUT', `/documents/${document}`, { title: 'Fixing', body: 'Wait.\n', revision: 1 })
@@ -136,7 +136,7 @@ test.each(['agent', 'account'] as const)(
     await refused('DELETE', `/v1/llm-log/${said}`)
     expect(await keptOf(agent)).toEqual(all)
 
-    // A recall is heard as ever, and our sealed copy stays.
+    // A recall still reaches siblings, and the sealed copy remains.
     const deltas = async () => (await done('GET', at(sibling, '/clade/deltas'), { token: sibling.token })).data
     const got = await deltas()
     expect(got).toMatchObject([{ action: 'add', share_id: share }])
@@ -148,7 +148,7 @@ test.each(['agent', 'account'] as const)(
     const received = await done('GET', at(sibling, '/clade/received'), { token: sibling.token })
     expect([received.data, await keptOf(agent)]).toEqual([[], all])
 
-    // Its owner lets it die, and every term passes.
+    // Its owner retires it, and every retention period ends.
     const { cookie } = person
     await done('PUT', at(agent, '/status'), { cookie, body: { status: 'dead', confirm: agent.id } })
     expect((await app.fetch('GET', at(agent, '/card'), { cookie })).status).toBe(404)

@@ -1,4 +1,5 @@
-// Whatever happens to requests, in whatever order: a property of requests, holds, clock, queue and engine together, so beside no domain.
+// A property of requests, legal holds, clock, queue and erasure engine together: it must hold for every order of
+// events.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type State, states, transitions } from '#lib/domains/privacy-requests/rules.ts'
@@ -16,14 +17,14 @@ const jobsOfTheClock = ['privacy.clock', 'erasure.watch']
 
 const table = new Set(transitions.map(({ from, to }) => `${from}>${to}`))
 
-/** How often requests were met in which state: what the stories were about. */
+/** How many requests were observed in each state. */
 const seen = new Map<State, number>()
 
 class Crash extends Error {}
 let test: TestApp
 let admin: Person
 let judge: Issued
-/** Where the next worker to come dies. */
+/** Where the next worker dies. */
 let crashAt: string | undefined
 let points: string[]
 beforeAll(async () => {
@@ -44,16 +45,16 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Somebody with an agent and two units, and what is known of them. */
+/** A person with an agent and two units, and the expected state. */
 interface World {
   person: Person
   adminCookie: string
   agent: Issued
   units: string[]
   requests: string[]
-  /** Holds in force, with what there was of theirs when they were set. */
+  /** Active legal holds, with the records that existed when they were set. */
   holds: Map<string, { account: boolean; agents: string[]; units: string[] }>
-  /** By request that was cancelled: what there was then. */
+  /** By cancelled request: the records that existed at that time. */
   spared: Map<string, string[]>
 }
 async function world(): Promise<World> {
@@ -75,7 +76,7 @@ const isThere = async ({ person }: World) =>
 const requestOf = (id: string) =>
   test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id }, include: { parts: true, events: true } })
 
-/** Answers that a well-behaved server may give to what comes at the wrong time; anything else is a defect. */
+/** Permitted statuses for requests at the wrong time. Any other status is a defect. */
 const expected = new Set([200, 201, 202, 204, 401, 403, 404, 409, 410, 422, 429])
 async function ask(method: string, path: string, more: Parameters<TestApp['fetch']>[2]) {
   const answer = await test.fetch(method, path, more)
@@ -175,7 +176,7 @@ async function check(at: World): Promise<void> {
     expect(last).toBe(state)
     expect(closedAt !== null).toBe(['completed', 'cancelled', 'rejected'].includes(state))
     if (runId !== null) hasRun = true
-    // Its id is reserved before there is a receipt, and one that is cancelled never gets it.
+    // The receipt id is reserved before the receipt exists. A cancelled request never gets a receipt.
     if (receiptId !== null) receipts += await test.db.prisma.erasure.count({ where: { receiptId } })
     if (at.spared.has(id)) expect([state, runId], 'after a cancel nothing runs').toEqual([state, null])
     if (state === 'completed' && kinds.includes('erasure')) {
@@ -197,7 +198,7 @@ async function check(at: World): Promise<void> {
   expect(receipts).toBeLessThanOrEqual(1)
 }
 
-/** Once nobody holds, stops or crashes anything any more, whatever was begun comes to an end. */
+/** Releases holds and stops crashes. Every started request must then finish. */
 async function conclude(at: World): Promise<void> {
   crashAt = undefined
   for (const hold of at.holds.keys()) {
@@ -222,7 +223,7 @@ async function conclude(at: World): Promise<void> {
 
 const story = fc.array(
   fc.tuple(
-    // What drives a request on comes more often than what stops it.
+    // Steps that advance a request are more frequent than steps that stop it.
     fc.constantFrom(...['request', 'verify', 'work', 'tick', 'crash', 'hold'], ...Object.keys(steps)),
     fc.nat(1_000),
   ),

@@ -1,5 +1,5 @@
-// Conversations that the real LangGraph writes in Python and JavaScript with its default serializers, erased through the API. A checker that
-// shares no code with the erasure reads a raw dump of all tables before and after.
+// Conversations that the real LangGraph writes in Python and JavaScript with its default serializers, erased through
+// the API. A checker that shares no code with the erasure reads a raw dump of all tables before and after.
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
 
-// The checker: nothing of it is used by the erasure.
+// The checker. The erasure uses none of it.
 
 /** Words in lower case with a space around each. The texts of this file are ASCII. */
 const folded = (text: string): string =>
@@ -24,7 +24,7 @@ const folded = (text: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, ' ')
     .trim()} `
-/** Values as bytes hide text: UTF-32 of numpy, lists of numbers, base64. */
+/** Encodings in which bytes can contain text: UTF-32 of numpy, lists of numbers, base64. */
 function views(value: string): string[] {
   const numbers = [...value.matchAll(/\[(?:\d{1,3},){19,}\d{1,3}\]/g)].map(([list]) =>
     String.fromCharCode(...z.array(z.number()).parse(JSON.parse(list))),
@@ -40,7 +40,10 @@ function runsOf(texts: readonly string[]): string[] {
     return words.flatMap((_, at) => (at + 6 <= words.length ? [` ${words.slice(at, at + 6).join(' ')} `] : []))
   })
 }
-/** Whether a value contains six erased words in a row, outside of the whole text of another author's message. Arrays of numpy have no boundaries. */
+/**
+ * Whether a value contains six erased words in a row outside the complete text of another author's message. Arrays of
+ * numpy have no word boundaries.
+ */
 function hasRun(value: string, erased: readonly string[], others: readonly string[]): boolean {
   const runs = runsOf(erased)
   return views(value).some((view) => {
@@ -54,17 +57,17 @@ interface Language {
   stage: PrivacyTest
   say(thread: string, id: string, text: string): Promise<unknown>
   resume(thread: string): Promise<unknown>
-  /** Writes a text into a past state, and runs on from there. */
+  /** Writes a text into a past state and continues from there. */
   fork(thread: string, text: string): Promise<unknown>
   /** Type, id and text of each message of every state, newest state first. */
   history(thread: string): Promise<string[][][]>
-  /** As {@link say} and {@link history}, of an application whose messages are in a DeltaChannel. */
+  /** Like {@link say} and {@link history}, for an application with its messages in a DeltaChannel. */
   sayDelta(thread: string, id: string, text: string): Promise<unknown>
   historyDelta(thread: string): Promise<string[][][]>
   remember(namespace: string[], key: string, value: Record<string, string>): Promise<unknown>
-  /** Keys. */
+  /** The keys of the items. */
   remembered(namespace: string[]): Promise<string[]>
-  /** Of the tables of the library. */
+  /** The database with the library's tables. */
   url: string
   schema: string
   close(): Promise<unknown>
@@ -162,14 +165,14 @@ const valuesOf = ({ url, schema }: Language): Promise<Value[]> =>
     }
     return values
   })
-/** Every value of every table: of the library, and of the application. */
+/** Every value of every table of the library and of the application. */
 async function dumped({ url, stage }: Language): Promise<string[]> {
   const places = new Set([url, stage.test.ownerUrl])
   const dumps = await Promise.all([...places].map(rowsOf))
   return dumps.flatMap((contents) => [...contents.values()])
 }
 
-/** The places of each feature that contain erased words. */
+/** Counts the values with erased words by feature. */
 function features(values: readonly Value[], parents: ReadonlySet<string>, has: (text: string) => boolean) {
   const found = values.filter(({ text }) => has(text))
   const isThread = ({ table }: Value) => table !== 'store'
@@ -191,11 +194,11 @@ function features(values: readonly Value[], parents: ReadonlySet<string>, has: (
 const words = 'the doctor told her son about his long illness since easter while nobody else was in that room'.split(
   ' ',
 )
-/** A text that nobody else has: every second word names it. */
+/** A unique text: every second word contains the name. */
 const textOf = (name: string): string =>
   words.map((word, at) => (at % 2 === 0 ? `${word} ${name}x${at}` : word)).join(' ')
 
-/** `person`: a participant without an account. `account`: a person who signs in, and whose agent wrote. */
+/** `person`: a participant without an account. `account`: a person with an account, whose agent wrote. */
 const scopes = ['message', 'conversation', 'person', 'account', 'project'] as const
 describe.each([
   ['Python', isInstalled('python'), inPython],
@@ -231,13 +234,13 @@ describe.each([
       })
       return { person, agent }
     }
-    /** Two people in three conversations: with each other, each alone; and a fork from a past checkpoint. */
+    /** Two people in three conversations (one shared, one each) and a fork from a past checkpoint. */
     async function talked(name: string, isAccount = false) {
       const project = await madeProject(stage.test)
       const holder = isAccount ? await accountHolder(project) : undefined
       const a = holder?.agent ?? 'a'
       const shared = await madeConversation(stage.test, project, {}, project.agent)
-      // The same conversation in a second thread, where nobody answers yet.
+      // A second thread of the same conversation, without an answer.
       const second = `${shared.id}/second`
       await dataOf(stage.test, 'PATCH', shared.path, project.agent, { body: { threads: [shared.id, second] } })
       const others = await madeConversation(stage.test, project, {}, project.agent)
@@ -245,7 +248,7 @@ describe.each([
       const text = textOf(`${name}a`)
       const first = await spoken(project, shared, a, text)
       await on.resume(shared.id)
-      // Derived texts with a part of the words, in capitals: no id and no whole message finds them.
+      // Derived texts with a part of the words in capitals, so that neither an id nor a complete message finds them.
       const part = `Noted: ${text.split(' ').slice(9).join(', ').toUpperCase()}.`
       await on.fork(shared.id, part)
       await on.say(second, first.id, text)
@@ -296,7 +299,7 @@ describe.each([
     }
 
     test.each(sampled(`scopes of erasures in LangGraph threads in ${language}`, scopes, 3))(
-      'erase one %s: no run of six words remains, and every thread resumes',
+      'erasing one %s leaves no run of six words, and every thread resumes',
       async (scope) => {
         const talk = await talked(`${language.slice(0, 2).toLowerCase()}${scope.slice(0, 2)}`, scope === 'account')
         const { shared, second, others, own, first, reply, theirs, alone } = talk
@@ -351,7 +354,7 @@ describe.each([
         const keys = (await on.remembered(['memories'])).filter((key) => key.startsWith(others.id))
         expect(keys).toHaveLength(scope === 'project' ? 0 : 1)
         if (scope !== 'project') expect(await rowsOfThread(others.id)).toEqual(untouched)
-        // Messages of the other author read as before: what they said, what the tool answered to it.
+        // The other author's messages and the tool's answers to them are unchanged.
         if (['message', 'person', 'account'].includes(scope)) {
           expect(ofTalk).toContain(shared.id)
           const [now] = await readable(shared.id, stayingIds)
@@ -369,7 +372,7 @@ describe.each([
       },
     )
 
-    test('erase a message of a DeltaChannel: snapshots and writes lose it, every state reads, and the thread goes on', async () => {
+    test('erasing a message of a DeltaChannel removes it from snapshots and writes, and every state can be read and continued', async () => {
       const project = await madeProject(stage.test)
       const conversation = await madeConversation(stage.test, project, {}, project.agent)
       const said: { id: string; path: string; content: string }[] = []

@@ -27,18 +27,18 @@ import {
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { gcsServer } from '#lib/testing/services/shared.ts'
 
-/** An installation with its stores, and every way of looking into them past our code. */
+/** An installation with its stores, and direct access to them. */
 interface Place {
   app: TestApp
   planting: GraphPlanting
-  /** Whose tables hold the checkpoints. */
+  /** Writes the checkpoints. */
   saver: PostgresSaver
-  /** Puts an item into the long-term store beside them. */
+  /** Puts an item into the long-term store beside the checkpoints. */
   remember(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>
-  /** Another version of an object. */
+  /** Adds a version of an object. */
   overwrite(key: string, text: string): Promise<void>
   everything(): Promise<Contents>
-  /** Every node and edge of a group, as JSON. */
+  /** Every node and edge of a group as JSON. */
   graphRows(group: string): Promise<string[]>
 }
 const closing: (() => Promise<unknown>)[] = []
@@ -51,7 +51,7 @@ const opened = <T>(what: T, close: (what: T) => Promise<unknown>): T => {
 }
 const together = (...all: Contents[]): Contents => new Map(all.flatMap((contents) => [...contents]))
 
-/** Every row of the tables of the graph, of one group, as JSON. */
+/** The tables of the graph, of which one group is read as JSON. */
 const graphTables = [
   'graph_episodes',
   'graph_entities',
@@ -72,14 +72,14 @@ const rowsOfGroup = (url: string, group: string): Promise<string[]> =>
     }
     return rows.sort()
   })
-/** Keys of the cache in process, with what they hold. */
+/** Keys and values of the in-process cache. */
 async function cachedIn({ cache }: TestApp['app']['stored']): Promise<Contents> {
   const keys = await cache.find({ patterns: ['*'], about: [] })
   const entries = keys.map(async (key) => [key, `${key} ${await cache.get(key.replace('kp:cache:', ''))}`] as const)
   return new Map(await Promise.all(entries))
 }
 
-/** In tables and in process, but for the objects perhaps. */
+/** Stores in tables and in the process. The bucket can be a server. */
 async function inTables(
   settings: Record<string, string> = {},
   bucket?: { put(key: string, text: string): Promise<void>; contents(): Promise<Contents> },
@@ -130,7 +130,7 @@ async function withServers(): Promise<Place> {
   const servers = opened(await storeServers(), (one) => one.close())
   const stores = opened(await connectedStores(servers), (one) => one.close())
   const app = opened(await testApp(stores.settings), (one) => one.close())
-  /** The server of the graph is that of all tests: what lies in a group of others is theirs. */
+  /** The graph server is shared by all tests: other groups are ignored. */
   async function inStores(): Promise<Contents> {
     const groups = await app.db.query<{ group: string }>('groups', 'SELECT group_id AS group FROM projects')
     const own = new Set(groups.map(({ group }) => group))
@@ -151,7 +151,7 @@ async function withServers(): Promise<Place> {
   }
 }
 
-/** A row of a graph: an edge has both ends, in columns or after its type. */
+/** A row of a graph. An edge names both ends, in columns or after its type. */
 const Edge = z.object({
   uuid: z.string().optional(),
   source: z.string().nullish(),
@@ -159,7 +159,7 @@ const Edge = z.object({
   of: z.array(z.string()).default([]),
 })
 
-/** The erasure once it is over: on a busy machine the request itself does not wait for that. */
+/** Waits for the end of the erasure, because on a busy machine the request does not. */
 async function verified(app: TestApp, path: string, asker: { cookie: string }) {
   for (const deadline = performance.now() + 120_000; ; await delay(200)) {
     const erasure = await dataOf(app, 'GET', path, asker)
@@ -167,7 +167,7 @@ async function verified(app: TestApp, path: string, asker: { cookie: string }) {
   }
 }
 
-/** What is about others must read the same afterwards; what the plan named as changed may differ. */
+/** Contents about others, which must be unchanged. Contents that the plan lists as changed may differ. */
 const ofOthers = (contents: Contents, ids: readonly string[]): string[] =>
   [...contents.values()].filter((text) => ids.some((id) => text.includes(id))).sort()
 
@@ -175,9 +175,9 @@ describe.each([
   ['in one process and its database', true, () => inTables()],
   ['with Google Cloud Storage', isInstalled('gcs'), withGoogle],
   ['in Neo4j, Redis, S3 and another database', await areStoresInstalled(), withServers],
-])('one message, everywhere, %s', (_, isThere, open) => {
+])('one message in every store, %s', (_, isThere, open) => {
   test.skipIf(!isThere)(
-    'the sentence in every store: erased with its message, no column, property, key, value or version has it',
+    'erasing it removes its sentence from every column, property, key, value and version',
     async () => {
       const place = await open()
       const { app } = place
@@ -239,7 +239,7 @@ describe.each([
         about: [message.id],
       })
       await cache.set(`about-${message.id}`, `cached: ${sentence}`, { ttl: 600, about: [] })
-      // What was asked is in the key, and in nothing else of the entry: found by pointer, by index, and by the conversation's id.
+      // The question is only in the key of the entry. It is found by pointer, by index, and by the conversation id.
       const asked = [`asked:${project.id}:${sentence}`, `asked:${sentence}`, `asked:${conversation.id}:${sentence}`]
       for (const [n, question] of asked.entries())
         await cache.set(question, 'So they say.', { ttl: 600, about: n === 1 ? [message.id] : [] })
@@ -262,7 +262,7 @@ describe.each([
       for (const question of asked) expect(planted).toContain(`kp:cache:${question}`)
       expect(planted.length).toBeGreaterThan(30)
 
-      // The dry run names every store, and changes nothing.
+      // The dry run names every store and changes nothing.
       const plan = await app.fetch('DELETE', `${message.path}?dry_run=true`, project.owner)
       expect(plan.status, plan.text).toBe(200)
       expect(new Set(plan.json.data.verdicts.map(({ store }: { store: string }) => store))).toEqual(
@@ -285,13 +285,13 @@ describe.each([
       const after = await place.everything()
       expect(placesOf(after, sentence)).toEqual([])
 
-      // Of its own graph, byte by byte: what the plan does not name, and what named nothing that went.
+      // In its own graph, everything outside the plan that names no deleted item is unchanged byte by byte.
       const judged = (wanted: string): string[] =>
         plan.json.data.verdicts.flatMap(({ store, verdict, id }: Verdict) =>
           store === 'graph' && verdict === wanted ? [id] : [],
         )
       const gone = new Set(judged('deleted'))
-      // Facts go with what they are about: the plan counts them with it.
+      // A fact is deleted with its entities, and the plan counts it with them.
       for (const { uuid, source, target, of } of graphBefore.map((row) => Edge.parse(JSON.parse(row))))
         if (uuid !== undefined && [source, target, ...of.slice(1)].some((end) => gone.has(end ?? ''))) gone.add(uuid)
       const namesGone = (row: string) => [...gone].some((id) => row.includes(id))
@@ -303,14 +303,14 @@ describe.each([
       expect(stays(graphBefore).length).toBeGreaterThan(15)
       expect(stays(await place.graphRows(graph.group))).toEqual(stays(graphBefore))
 
-      // What is of others is as it was.
+      // Data of others is unchanged.
       const ids = [kept.id, theirs.id, elsewhere.id, aside.group, 'answers:others']
       const ownTraces = [message.id, conversation.id]
       const untouched = (contents: Contents) =>
         ofOthers(contents, ids).filter((text) => !ownTraces.some((id) => text.includes(id)))
       expect(untouched(after)).toEqual(expect.arrayContaining(untouched(before)))
       expect(await messagesOf(talk, elsewhere.id)).toContain(kept.id)
-      // The thread reads through all its past, and goes on.
+      // Every past state of the thread can be read, and the thread continues.
       expect((await historyOf(talk, conversation.id)).length).toBeGreaterThan(5)
       expect(await messagesOf(talk, conversation.id)).not.toContain(message.id)
       await approve(talk, conversation.id)

@@ -1,4 +1,5 @@
-// Requests that Schemathesis generates from openapi.json: no server error, and every response is as the document says.
+// Requests that Schemathesis generates from openapi.json must cause no server error, and every response must match the
+// document.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +37,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The failures that Schemathesis prints; empty without any. */
+/** The failures that Schemathesis prints. Empty without failures. */
 async function failuresWith(scopes: Scope[]): Promise<string> {
   const { token } = await issuedAgent(app, scopes, { tier: 'enterprise' })
   const args = [

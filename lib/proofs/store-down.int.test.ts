@@ -1,4 +1,4 @@
-// Of the endpoint, the engine and every connected store together: what one store does by itself is tested beside it.
+// Covers the endpoint, the erasure engine and every connected store together. Each store also has its own tests.
 import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,12 +28,12 @@ interface Outage {
   start(): Promise<void>
 }
 interface Server {
-  /** Its clients' connections are reset and refused, which takes no restart. */
+  /** Resets and refuses client connections without a restart. */
   cut: Outage
-  /** It is killed, and comes back with what it kept. */
+  /** Kills the server and restarts it with its data. */
   kill: Outage
 }
-/** A server that is reached through a proxy, so that tests choose how it goes away. */
+/** A server behind a proxy, so that tests choose the kind of outage. */
 async function behindProxy(kill: Outage, url: string): Promise<{ server: Server; url: string }> {
   const proxy = await tcpProxy(url)
   const cut = { stop: async () => proxy.cut(), start: proxy.restore }
@@ -68,7 +68,7 @@ async function s3() {
   }
   return behindProxy(kill, running.endpoint)
 }
-/** One that keeps nothing, as caches do: what it had is gone when it comes back. */
+/** A Redis without persistence: it restarts empty. */
 async function redis() {
   let running = await startRedis()
   if (!running) throw new Error('no Redis')
@@ -83,7 +83,7 @@ async function redis() {
 }
 async function postgresql() {
   const at = folder(mkdtempSync(join(tmpdir(), 'kp-threads-down-')))
-  chmodSync(at, 0o755) // the database's account has to pass
+  chmodSync(at, 0o755) // the database's account must be able to enter
   const tune = ['fsync=off']
   let running = await startEmbedded(at, { tune })
   await withConnection(running.ownerUrl('postgres'), (owner) => owner.query('CREATE DATABASE threads'))
@@ -105,7 +105,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
   let stores: ConnectedStores
   let database: TestDatabase
   let app: TestApp
-  /** Where whoever works dies. */
+  /** Where a worker dies. */
   let crashAt: string | undefined
   const started = async (settings: Partial<Record<Setting, string>>): Promise<TestApp> => {
     const own = { KP_DATA_DIR: keptFor, ...settings }
@@ -145,7 +145,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     for (const one of folders) rmSync(one, { recursive: true, force: true })
   })
 
-  /** Lets the queue work: each job may fail twice, and waits then. */
+  /** Runs the queue twice. Each job may fail, and then waits. */
   const tried = async (by = app): Promise<void> => {
     let rounds = 0
     await drain(by, { mayFail: true, until: () => rounds++ > 1 })
@@ -158,7 +158,10 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
         [store],
       )
     )[0]?.n ?? 0
-  /** Forty-five minutes pass. The queue retries, nobody helps, and no step is stuck. Admins are notified at most once for each run. */
+  /**
+   * Forty-five minutes pass. The queue retries without intervention, and no step is stuck. Admins are notified at most
+   * once for each run.
+   */
   async function outage(store: string, runs: number, by = app): Promise<void> {
     const before = await alertsOf(store, by)
     for (let minutes = 0; minutes < 45; minutes += 15) {
@@ -168,7 +171,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       by.clock.advance(15 * 60_000)
     }
     expect(await by.app.subjectErasures.open()).toMatchObject({ stuck: 0, failed: 0 })
-    // A try that finds the store unavailable is no failed attempt. The crash before the outage is one.
+    // A try that finds the store unavailable does not count as an attempt. The crash before the outage does.
     const failed = { fault: 'unavailable', attempts: { gt: 1 } }
     expect(await by.db.prisma.erasureStep.count({ where: failed })).toBe(0)
     // One email for each admin names the store and counts the erasures.
@@ -186,17 +189,17 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     expect([status, json.success]).toEqual([202, false])
     return headers.get('location') ?? ''
   }
-  /** Stores that a dry run could not look through. It changes nothing, so that what follows finds everything as it was. */
+  /** Stores that a dry run could not search. A dry run changes nothing, so the following steps find the same data. */
   const unanswered = async ({ message, project }: SpreadMessage, by = app): Promise<string[]> => {
     const { status, json } = await by.fetch('DELETE', `${message.path}?dry_run=true`, project.owner)
     expect(status).toBe(200)
     return json.data.unanswered
   }
   const erasure = ({ project }: SpreadMessage, path: string) => dataOf(app, 'GET', path, project.owner)
-  /** The request that began it may still be at it: on a busy machine it answered before it came so far. */
+  /** Polls, because on a busy machine the request answers before its work is done. */
   const says = (of: SpreadMessage, path: string, what: object) =>
     expect.poll(() => erasure(of, path), { timeout: 120_000, interval: 200 }).toMatchObject(what)
-  /** Nothing says that it is over: not the answer, no receipt, and the rows by which the rest is found stay. */
+  /** Expects an unfinished erasure: the view says so, there is no receipt, and the rows that locate the remaining data exist. */
   async function isNotDone(of: SpreadMessage, path: string, { rows }: { rows: number }): Promise<void> {
     const view = await erasure(of, path)
     expect(view).toMatchObject({ success: false, finished_at: null })
@@ -225,12 +228,12 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
   const killed = sampled('Stores that are killed for 45 minutes', all, 1)
   const cases = [...all.map((one) => ['cut off', ...one] as const), ...killed.map((one) => ['killed', ...one] as const)]
   test.each(cases)(
-    '%s for 45 minutes at every stage: %s. The erasure waits, reports it, and ends without help',
+    'is %s for 45 minutes at every stage (%s): the erasure waits, reports it and finishes without intervention',
     async (how, _, setting, store, holder) => {
       const server = servers.get(setting)?.[how === 'killed' ? 'kill' : 'cut']
       if (!server) throw new Error(`no server for ${setting}`)
       const planned = await spreadMessage(app, stores)
-      // Whose episode nobody told of: while the store is down it cannot even be looked for.
+      // The pointer to its episode was not reported: while the store is down, the episode cannot be searched for.
       const unplanned = await spreadMessage(app, stores, { isPointed: false })
       const of = [planned, unplanned]
       const waits = {
@@ -262,7 +265,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       }
       await server.start()
       await isDone(of, paths)
-      // Switched off is the same, however the server went away before.
+      // A disconnected store is the same for both kinds of outage, so it is tested once.
       if (how === 'killed') return
 
       const { [setting]: _without, ...others } = stores.settings
@@ -278,7 +281,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     480_000,
   )
 
-  test('the erasure ledger, away for 45 minutes at its start and at its end: the erasure waits and ends without help', async () => {
+  test('the erasure waits and finishes without intervention when its ledger is unavailable for 45 minutes at its start and end', async () => {
     const of = [await spreadMessage(app, stores), await spreadMessage(app, stores)]
     const [atEnd, atStart] = of
     if (!atEnd || !atStart) throw new Error('no messages')

@@ -37,7 +37,7 @@ describe.each([
   ['private_key', `the private key is ${privateKey}`, privateKey],
   ['seed_phrase', `write down: ${words}`, words],
 ])('a %s', (kind, text, secret) => {
-  test('is refused in documents, entries for the clade, the state and what comes back; nothing of it is stored or said', async () => {
+  test('is rejected in documents, clade entries, the state and restorations, and is neither stored nor repeated', async () => {
     const kept = { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' }
     const document = (await ask('POST', '/documents', { body: kept })).json.data.id
     const entry = (await ask('POST', '/grimoire', { body: { ...insight, content: { claim: 'calm' } } })).json.data.id
@@ -73,7 +73,7 @@ describe.each([
   })
 })
 
-test('a state is kept without what fields of keys hold', async () => {
+test('a state is stored without the values of secret fields', async () => {
   const state = JSON.stringify({ step: 3, wallet: { private_key: privateKey }, session: { token: 'of-nobody' } })
   const { status, json, text } = await upload('/state', 'PUT', 'application/json', state)
   expect(status, text).toBe(200)

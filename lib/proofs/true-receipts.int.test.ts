@@ -1,5 +1,5 @@
-// Random conversations whose words reach the graph, threads and the cache in every way that agents write them. After random erasures a
-// checker that shares no code with the erasure compares a raw dump with what it knows was planted.
+// Random conversations whose words reach the graph, threads and the cache in every way that agents write them. After
+// random erasures, a checker that shares no code with the erasure compares a raw dump with the planted texts.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Receipt } from '#lib/kernel/receipt.ts'
@@ -19,7 +19,7 @@ const histories = sampledRuns('random conversations with erasures', 2_000, 12)
 const mostTurns = 30
 
 class Crash extends Error {}
-/** What happens to a run, after a number of passes of interruption points. */
+/** A fault in a run, after a number of interruption points. */
 interface Fault {
   kind: 'crash' | 'no cache' | 'no threads'
   after: number
@@ -55,14 +55,14 @@ afterAll(async () => {
   await threads?.drop()
 })
 
-/** How one turn is said and written. Numbers are reduced to what fits. */
+/** How one turn is written. Numbers are reduced to valid indices. */
 const turnOf = fc.record({
   author: fc.nat(2),
   says: fc.constantFrom('own', 'own', 'own', 'own', 'quote', 'template', 'short', 'chinese', 'code'),
-  /** Turns of one episode, beginning with this one, unless an earlier episode took it. */
+  /** Number of turns in an episode that begins here, unless an earlier episode contains this turn. */
   group: fc.constantFrom(1, 1, 2, 2, 4),
   reported: fc.constantFrom('all', 'none', 'half'),
-  /** Earlier episodes that the model quotes in what it generates. */
+  /** Number of earlier episodes that the model quotes. */
   window: fc.nat(3),
   isCached: fc.boolean(),
 })
@@ -153,7 +153,7 @@ async function planted({ turns }: History): Promise<World> {
   return world
 }
 
-/** What Graphiti and an application would write, by a model that quotes. */
+/** Writes what Graphiti and an application would write with a model that quotes. */
 async function write(world: World, turns: History['turns']): Promise<void> {
   const { project, said, names } = world
   const group = project.groupId
@@ -237,7 +237,7 @@ async function erase(world: World, { of, which, faults }: History['erasures'][nu
     await proxies.get(kind)?.restore()
   }
   await expect.poll(() => engine.complete(runId), { timeout: 120_000 }).toBe('done')
-  // Strangers may read fewer receipts in a minute.
+  // Signed in, because strangers may read fewer receipts per minute.
   const read = await test.fetch('GET', `/v1/receipts/${receiptId}`, { cookie: project.owner.cookie })
   expect(read.status, JSON.stringify(read.json)).toBe(200)
   return read.json
@@ -248,12 +248,12 @@ const remaining = async ({ project, said }: World): Promise<Said[]> => {
   return said.filter(({ id }) => rows.some((row) => row.id === id))
 }
 
-// The checker: nothing of it is used by the erasure.
+// The checker. The erasure uses none of it.
 
 const folded = (text: string): string[] => text.toLowerCase().match(/[\p{sc=Han}]|[a-z0-9]+/gu) ?? []
 const windows = (words: readonly string[], length: number): string[] =>
   words.slice(length - 1).map((_, at) => words.slice(at, at + length).join(' '))
-/** Six words, or 24 Chinese characters. No planted run mixes them. */
+/** Runs of six words or 24 Chinese characters. No planted run mixes both. */
 function runsOf(text: string): string[] {
   const [chinese, words] = [/^\p{sc=Han}$/u, folded(text)]
   return [

@@ -14,7 +14,7 @@ import { overhearing } from './overhearing.ts'
 export interface Ask {
   token?: string | undefined
   cookie?: string
-  /** Sent as JSON; a string or bytes as they are. */
+  /** Sent as JSON. A string or bytes are sent unchanged. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -22,14 +22,14 @@ export interface Told {
   status: number
   headers: Headers
   text: string
-  /** The parsed body; a test looks into whatever came. */
+  /** The parsed body. Untyped, because tests read arbitrary properties. */
   json: ReturnType<typeof JSON.parse>
 }
 
-/** Milliseconds. A slow machine must not change an answer to 202 or 503, or what a limit admits. */
+/** Milliseconds. Long enough that a slow machine changes neither a response to 202 or 503 nor what a limit admits. */
 const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000, admission: 120_000 }
 
-/** What answers in Next's place. */
+/** Answers requests in place of Next. */
 type MakePages = (app: App) => (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const noPages: MakePages = () => async (_request, response) => {
   response.writeHead(404).end('a page')
@@ -37,12 +37,12 @@ const noPages: MakePages = () => async (_request, response) => {
 
 /**
  * The production application with its own database, behind the API server on 127.0.0.1. The test moves the clock.
+ * `afterAll(app.close)`: it throws if the application offered telemetry an undeclared event.
  *
  * @param settings environment variables; rate limits are counted in memory unless KP_LIMITS says otherwise
  * @param options.patience how long the server waits for headers, for a body and for an idle client, in milliseconds
- * @param options.port a free port unless given
- * @param options.waits how long requests wait for stores, for tests of what is slow
- * `afterAll(app.close)`: it throws if the application offered telemetry an undeclared event.
+ * @param options.port a free port by default
+ * @param options.waits how long requests wait for stores, for tests of slow stores
  */
 export async function testApp(
   settings: Record<string, string> = {},
@@ -69,7 +69,7 @@ export async function testApp(
     ...settings,
   })
   const clock = movableClock(new Date())
-  /** Answers whose status the contract of their operation does not name. */
+  /** Responses with a status that the operation's contract does not name. */
   const undocumented = new Set<string>()
   const watched =
     (handle: Handle): Handle =>
@@ -91,7 +91,7 @@ export async function testApp(
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
     return { app, server, telemetry, url }
   }
-  /** Released by `close`: a test file stays in memory until its worker ends, the applications that it opened must not. */
+  /** Released by `close`: a test file stays in memory until its worker ends, but its applications must not. */
   let opened: Awaited<ReturnType<typeof open>> | undefined = await open()
   const live = () => {
     if (!opened) throw new Error('the application is closed')
@@ -110,9 +110,9 @@ export async function testApp(
     dataDir,
     ownerUrl: database.ownerUrl,
     url,
-    /** The distinct events that were offered to telemetry, which is off. */
+    /** The distinct events that were captured. Telemetry is off, so none was sent. */
     heard: () => live().telemetry.heard(),
-    /** How many clients are connected. */
+    /** The number of connected clients. */
     connections: () =>
       new Promise<number>((resolve, reject) =>
         live().server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
@@ -141,7 +141,10 @@ export async function testApp(
         json: isJson && text !== '' ? JSON.parse(text) : undefined,
       }
     },
-    /** Registers an agent and returns its id and token. Each comes from a network of its own, so that many agents of a test share no limits. */
+    /**
+     * Registers an agent and returns its id and token. Each agent registers from its own network, so that agents of a
+     * test share no limits.
+     */
     async agent(
       scopes: string[] = ['read', 'write'],
       more: Record<string, unknown> = {},

@@ -3,11 +3,11 @@ import { TextWriter, Uint8ArrayReader, Uint8ArrayWriter, ZipReader } from '@zip.
 
 export interface Archive {
   manifest: ReturnType<typeof JSON.parse>
-  /** The text of each file, by its name; the manifest is not among them. */
+  /** The text of each file by name, without the manifest. */
   files: Record<string, string>
 }
 
-/** Opens an export's archive. Throws where a file is not as the manifest says: by count of bytes, by hash, by being there. */
+/** Opens an export archive. @throws when a file differs from the manifest in size or hash, or is missing */
 export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   const reader = new ZipReader(new Uint8ArrayReader(bytes))
   const entries = (await reader.getEntries()).filter((entry) => !entry.directory)

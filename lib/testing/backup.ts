@@ -4,10 +4,10 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import type { TestApp } from './app.ts'
 import type { TestDatabase } from './database.ts'
 
-/** object_in_use: somebody connected again before the copy began. */
+/** object_in_use: another connection opened before the copy began. */
 const inUse = '55006'
 
-/** A copy of the test's database as it is now: a backup, restored. Connections to the original are ended, and open again by themselves. */
+/** Copies the test's database, like restoring a backup. Ends all connections to the original, which reconnect. */
 export async function backupOf({
   ownerUrl,
   env,

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { vi } from 'vitest'
 
-/** Waits until somebody waits for what this connection has locked: the process id of their backend. */
+/** Waits until a backend waits for a lock of this connection. Returns its process id. */
 export const blockedBy = (client: pg.ClientBase): Promise<number> =>
   vi.waitUntil(
     async () => {

@@ -1,7 +1,7 @@
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import type { TestApp } from './app.ts'
 
-/** A statement to the database that holds the application's threads, with the schema for `langgraph.`. */
+/** Runs a statement on the database with the application's threads. Replaces `langgraph.` with its schema. */
 async function told({ app }: TestApp, sql: string, values: unknown[]): Promise<void> {
   const url = app.env.KP_CHECKPOINTS_URL
   if (url === undefined) {
@@ -15,8 +15,8 @@ async function told({ app }: TestApp, sql: string, values: unknown[]): Promise<v
 }
 
 /**
- * A thread of two checkpoints as `@langchain/langgraph-checkpoint-postgres` leaves one, in our own database or the one that is connected,
- * with what came of it in the long-term store; past the library, which takes long to load.
+ * Stores a thread of two checkpoints as `@langchain/langgraph-checkpoint-postgres` writes it, and its derived item in
+ * the long-term store. Does not load the library, which takes long.
  */
 export async function keptInThread(
   test: TestApp,

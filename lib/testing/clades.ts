@@ -2,7 +2,7 @@ import { joinClade } from '#lib/domains/clades/joining.ts'
 import type { Ask, TestApp, Told } from './app.ts'
 import { type Issued, issuedAgent, type Person } from './people.ts'
 
-/** What an agent may tell its siblings, with what is taken out of it. */
+/** A share with values that stripping removes. */
 export const sharedInsight = {
   kind: 'insight',
   content: {
@@ -16,7 +16,7 @@ export const sharedInsight = {
 }
 
 export interface CladeTesting {
-  /** Agents of the person's and of one clade, the first the ancestor; all of them share. */
+  /** Creates agents of the person in one clade, all sharing. The first is the ancestor. */
   clade(count: number): Promise<Issued[]>
   pair(): Promise<[Issued, Issued]>
   share(agent: Issued, body?: object, by?: Ask): Promise<Told>
@@ -25,7 +25,7 @@ export interface CladeTesting {
   ack(agent: Issued, through: number): Promise<Told>
 }
 
-/** Siblings of one person, and what they say to each other. */
+/** Siblings of one person and their shares. */
 export function cladeTesting(testing: TestApp, person: Person): CladeTesting {
   const { app, fetch, clock } = testing
   const at = (id: string, path: string) => `/v1/agents/${id}/clade${path}`

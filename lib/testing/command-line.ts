@@ -11,16 +11,16 @@ export interface Ran {
   status: number | null
   out: string
   err: string
-  /** The answer to a call with --json; undefined without an answer. */
+  /** The response to a call with --json. Undefined without a response. */
   json: ReturnType<typeof JSON.parse>
 }
 interface RunOptions {
   env?: Record<string, string>
-  /** What standard input holds; it is never a terminal. */
+  /** Standard input. Never a terminal. */
   input?: string | Uint8Array
 }
 
-/** A stream that collects what is written to it. */
+/** A stream that collects its input. */
 function collector(): { stream: Writable; text: () => string } {
   const pieces: Buffer[] = []
   const stream = new Writable({
@@ -32,7 +32,7 @@ function collector(): { stream: Writable; text: () => string } {
   return { stream, text: () => Buffer.concat(pieces).toString('utf8') }
 }
 
-/** An invocation in memory, and its result so far. Standard input is no terminal. */
+/** An in-memory invocation and its result so far. Standard input is not a terminal. */
 export function memoryInvocation({
   args = [],
   env = {},
@@ -72,8 +72,8 @@ function resultOf(args: readonly string[], status: number | null, out: string, e
 }
 
 /**
- * The command line `kp`, with a home and a working directory of its own and no other variable of this environment. `run` calls it in this
- * process; `runProcess` and `start` start a process. `afterAll(line.close)`.
+ * The command line `kp` with its own home and working directory, and without other variables of this environment.
+ * `run` calls it in this process, `runProcess` and `start` start a process. `afterAll(line.close)`.
  */
 export function commandLine(url: string) {
   const workplace = mkdtempSync(join(tmpdir(), 'kp-line-'))
@@ -84,7 +84,7 @@ export function commandLine(url: string) {
   })
   const start = (args: readonly string[], env: Record<string, string> = {}): ChildProcess => {
     const { NODE_COMPILE_CACHE } = process.env
-    // The cache only makes the process start faster.
+    // The compile cache only makes the process start faster.
     const cache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
     return spawn(process.execPath, [program, ...args], { cwd: workplace, env: { ...cache, ...environment(env) } })
   }
@@ -93,7 +93,7 @@ export function commandLine(url: string) {
     const { invocation, result } = memoryInvocation({
       ...{ args, env: own, input, home: own.HOME, workingDirectory: workplace },
     })
-    // Loaded on first use: browser journeys start processes and load no source of kp.
+    // Loaded on first use, because browser tests start processes and need no source of kp.
     const { main } = await import('#bin/kp/main.ts')
     await main(invocation)
     const { status, out, err, cleanUps } = result()
@@ -104,7 +104,7 @@ export function commandLine(url: string) {
     workplace,
     /** Runs kp in this process. */
     run,
-    /** Runs kp in a process of its own. */
+    /** Runs kp in its own process. */
     async runProcess(args: readonly string[], { env = {}, input = '' }: RunOptions = {}): Promise<Ran> {
       const child = start(args, env)
       let [out, err] = ['', '']
@@ -120,11 +120,11 @@ export function commandLine(url: string) {
       )
       return resultOf(args, status, out, err)
     },
-    /** Starts a process of kp and does not wait for it. */
+    /** Starts a process of kp without waiting for it. */
     start,
-    /** The folder of the configuration. */
+    /** The configuration folder. */
     configuration: () => join(home, 'knowledgepulse'),
-    /** Signs everybody out: later runs have an empty home. */
+    /** Ends all sign-ins: later runs have an empty home. */
     newHome(): void {
       home = mkdtempSync(join(workplace, 'home-'))
     },

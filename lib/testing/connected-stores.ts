@@ -22,21 +22,21 @@ import { isInstalled } from './services/installed.ts'
 import { s3Credentials } from './services/objects.ts'
 import { neo4jServer, s3Server } from './services/shared.ts'
 
-/** Whether this machine can start all of them, for `describe.skipIf`. Throws under KP_REQUIRE_SERVICES when it cannot. */
+/** Whether this machine can start all servers, for `describe.skipIf`. @throws under KP_REQUIRE_SERVICES when it cannot */
 export const areStoresInstalled = async (): Promise<boolean> =>
   isInstalled('neo4j') && isInstalled('s3') && (await isRedisInstalled())
 
-/** Where the servers are that hold the stores of one installation. */
+/** The servers with the stores of one installation. */
 export interface StoreServers {
   graphUrl: string
   redisUrl: string
   s3Endpoint: string
-  /** Of a database of its own. */
+  /** A separate database. */
   checkpointsUrl: string
 }
 const schema = 'threads'
 
-/** The Neo4j and the S3 server of this run, a Redis and a database of one's own. */
+/** The Neo4j and S3 servers of this test run, a new Redis and a new database. */
 export async function storeServers(): Promise<StoreServers & { close(): Promise<void> }> {
   const redis = await startRedis()
   if (!redis) throw new Error('no Redis')
@@ -53,7 +53,7 @@ export async function storeServers(): Promise<StoreServers & { close(): Promise<
   }
 }
 
-/** A bucket that keeps versions, and what tests do to it past our code. */
+/** A bucket with versioning, and direct access to it for tests. */
 export async function versionedBucket(endpoint: string, bucket = `kp-${randomBytes(6).toString('hex')}`) {
   const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
   const client = new S3Client({
@@ -73,7 +73,7 @@ export async function versionedBucket(endpoint: string, bucket = `kp-${randomByt
     url: `s3://${accessKeyId}:${secretAccessKey}@${new URL(endpoint).host}/${bucket}?region=us-east-1&tls=false&path_style=true`,
     put,
     contents: () => objectsOf(client, bucket),
-    /** All versions, the oldest first; what it gives puts them back in the place of whatever is there then. */
+    /** Keeps all versions, oldest first. Returns a function that replaces the current content with them. */
     async keptAside() {
       const kept: { key: string; bytes: Uint8Array }[] = []
       for (const { Key, VersionId } of (await versions()).versions.toReversed()) {
@@ -107,14 +107,14 @@ async function emptied(url: string, database: number): Promise<void> {
   client.destroy()
 }
 
-/** Keys are kept in another database of the same Redis. */
+/** Kept keys are stored in another database of the same Redis. */
 const [live, aside] = [0, 1]
-/** What {@link threadsKeptAside} keeps is no part of the store. */
+/** Excludes the tables of {@link threadsKeptAside}. */
 const rowsOfThreads = async (url: string): Promise<Contents> =>
   new Map([...(await rowsOf(url))].filter(([place]) => place.startsWith(`${schema}.`)))
 const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
 
-/** The rows of all threads, as they are; what it gives puts them in the place of those that are there then. */
+/** Keeps the rows of all threads. Returns a function that replaces the current rows with them. */
 async function threadsKeptAside(url: string): Promise<() => Promise<void>> {
   const at = (run: (table: string) => string) =>
     withConnection(url, (client) => client.query(threadTables.map(run).join(';')))
@@ -125,20 +125,20 @@ async function threadsKeptAside(url: string): Promise<() => Promise<void>> {
 }
 
 /**
- * The four stores of one installation on these servers: the settings that connect it to them, and every way into them past our code. The
- * graph's server may have other groups: tests look at theirs.
+ * The four stores of one installation on these servers: the settings that connect it to them, and direct access for
+ * tests. The graph server may contain other groups.
  */
 export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpointsUrl }: StoreServers) {
   const bucket = await versionedBucket(s3Endpoint)
   const checkpoints = new URL(checkpointsUrl)
   checkpoints.searchParams.set('schema', schema)
-  // Tests stop its server, which ends connections that nobody uses at that moment.
+  // Tests stop the server, which ends idle connections.
   const pool = new pg.Pool({ connectionString: checkpointsUrl })
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const saver = new PostgresSaver(pool, undefined, { schema })
   await saver.setup()
-  /** Open no longer than for one question, for a server that stops ends its connections. */
+  /** Opened for one query only, because a stopping server ends its connections. */
   async function inMemory(ask: (memory: PostgresStore) => Promise<void>): Promise<void> {
     const memory = PostgresStore.fromConnString(checkpointsUrl, { schema })
     await ask(memory).finally(() => memory.stop())
@@ -158,19 +158,19 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
       KP_CHECKPOINTS_URL: checkpoints.href,
     },
     planting,
-    /** Whose tables hold the checkpoints. */
+    /** Writes the checkpoints. */
     saver,
     /** Puts an item into the long-term store beside the checkpoints. */
     remember: (namespace: string[], key: string, value: Record<string, unknown>) =>
       inMemory((memory) => memory.put(namespace, key, value)),
-    /** One more version of an object. */
+    /** Adds a version of an object. */
     putObject: bucket.put,
-    /** All that the stores hold; of the graph's server, every group and all that it remembers. */
+    /** The content of all stores, including every group of the graph server and its page records. */
     async everything(): Promise<Contents> {
       const parts = [rowsOfThreads(checkpointsUrl), graphOf(driver), keysOf(redisUrl), bucket.contents()]
       return new Map((await Promise.all(parts)).flatMap((contents) => [...contents]))
     },
-    /** Keeps what is there now, of the graph one group's; what it gives puts that in the place of whatever is there then. */
+    /** Keeps the current content, of the graph only one group. Returns a function that restores it. */
     async keptAside(group: string): Promise<() => Promise<void>> {
       const graph = await planting.standing(group)
       const putBack = [await threadsKeptAside(checkpointsUrl), await bucket.keptAside()]
@@ -183,14 +183,14 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
         await planting.plant(graph)
       }
     },
-    /** As {@link everything}, without what differs from one time to the next: versions' names, and times that the planting sets. */
+    /** Like {@link everything}, without values that differ between runs: version ids, and times that the planting sets. */
     async settled(group: string): Promise<Record<string, unknown>> {
       const unnamed = (contents: Contents) => [...contents.values()].sort()
       const threads = [...(await rowsOfThreads(checkpointsUrl))]
       return {
         threads: threads
           .map(([place, text]) => `${place.replace(/ \d+ /, ' ')}: ${text}`)
-          // A message that takes the place of an erased one has a random id.
+          // The message that replaces an erased one has a random id.
           .map((line) =>
             line.replace(/"id":"[0-9a-f-]{36}","content":"\[erased\]"/g, '"id":"<uuid>","content":"[erased]"'),
           )
@@ -200,7 +200,7 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
         graph: await planting.standing(group),
       }
     },
-    /** Every node and edge of a group as JSON, an edge with both ends. */
+    /** Every node and edge of a group as JSON, edges with both ends. */
     async graphRows(group: string): Promise<string[]> {
       const { records } = await driver.executeQuery(
         `MATCH (n) WHERE n.group_id = $group RETURN labels(n) AS of, properties(n) AS p
@@ -209,7 +209,7 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
       )
       return records.map((record) => JSON.stringify({ ...record.get('p'), of: record.get('of') })).sort()
     },
-    /** What the graph's server remembers of the pages of a run. */
+    /** The keys of the pages of a run that the graph server has recorded. */
     async pagesOf(runId: string): Promise<string[]> {
       const { records } = await driver.executeQuery('MATCH (p:KnowledgePulsePage) RETURN p.key AS key')
       return records.map((record) => String(record.get('key'))).filter((key) => key.startsWith(runId))

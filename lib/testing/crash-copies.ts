@@ -8,16 +8,16 @@ import { backupOf } from './backup.ts'
 import type { CrashWorkers } from './crash-workers.ts'
 import type { TestDatabase } from './database.ts'
 
-/** How long a worker may take to die or to come to an end, in milliseconds. */
+/** How long a worker may take to die or to finish, in milliseconds. */
 const patience = 120_000
 
 /**
- * As in production, but sooner: what no job is about any more, since its job was tried too often, or was freed while somebody still did it, is
- * taken up again by the clock.
+ * As in production, but more often: resumes erasures without a job, because it was retried too often or was freed
+ * while a worker still ran it.
  */
 const clock = { jobs: ['erasure.watch'], every: 1_000 }
 
-/** An installation that stands still: its database and its folder. */
+/** A stopped installation: its database and its folder. */
 export interface Still {
   ownerUrl: string
   env: TestApp['app']['env']
@@ -29,16 +29,16 @@ export interface Copy {
   settings: Record<string, string>
 }
 
-/** Nothing of an erasure is left to do: the run is at its end, and what it enqueued, letters among it, is done, or was tried as often as the queue tries. */
+/** The erasure is finished: the run has ended, and its jobs, including emails, are done or out of attempts. */
 const over = `SELECT NOT EXISTS (SELECT FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying'))
   AND NOT EXISTS (SELECT FROM graphile_worker.jobs WHERE run_at < '2100-01-01' AND attempts < max_attempts) AS over`
 
-/** What the queue and the runs say where it does not come to an end. */
+/** Remaining jobs and runs, reported when the work does not finish. */
 const left = `SELECT key, attempts, max_attempts, round(extract(epoch FROM run_at - now())) AS seconds, locked_by IS NOT NULL AS locked, last_error
   FROM graphile_worker._private_jobs WHERE run_at < '2100-01-01'
   UNION ALL SELECT id, 0, 0, 0, false, state::text FROM erasure_runs`
 
-/** Copies of one installation, in which the same erasure runs, disturbed and undisturbed. `afterAll(copies.close)`. */
+/** Copies of one installation that run the same erasure with and without crashes. `afterAll(copies.close)`. */
 export function crashCopies() {
   const databases: TestDatabase[] = []
   const folders: string[] = []
@@ -49,12 +49,12 @@ export function crashCopies() {
     return folder
   }
   return {
-    /** The installation as it is now; the test closes its application, and its database stays until the end. */
+    /** Returns the current installation. The test closes its application; the database remains until `close`. */
     still(test: TestApp, database: TestDatabase): Still {
       databases.push(database)
       return { ownerUrl: database.ownerUrl, env: test.app.env, dataDir: folderLike(test.dataDir) }
     },
-    /** `more`: settings besides those of every test, as it had them. */
+    /** `more`: settings in addition to those of the original. */
     async copyOf(still: Still, more: Record<string, string> = {}): Promise<Copy> {
       const database = await backupOf(still)
       databases.push(database)
@@ -72,7 +72,7 @@ export function crashCopies() {
   }
 }
 
-/** Lets a worker work until it dies, or all is done. Gives the point of its death. */
+/** Lets a worker run until it dies or all work is done. Returns the point of its death. */
 const work = (workers: CrashWorkers, copy: Copy, pass?: readonly string[]): Promise<string | undefined> =>
   withConnection(copy.ownerUrl, async (client) => {
     const worker = await workers.start({ settings: copy.settings, clock, ...(pass && { pass }) })
@@ -92,8 +92,8 @@ const work = (workers: CrashWorkers, copy: Copy, pass?: readonly string[]): Prom
   })
 
 /**
- * Carries the erasure out. `dying`: each worker is killed at the first point that none before it was killed at, until one comes to the
- * end; `passing`: at none of these. Gives the points, in their order.
+ * Carries the erasure out. `dying`: each worker is killed at the first point where no earlier one was killed, until
+ * one finishes; `passing`: points without a kill. Returns the points in order.
  */
 export async function carriedOut(
   workers: CrashWorkers,

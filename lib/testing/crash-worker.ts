@@ -8,24 +8,23 @@ import { freeAbandoned } from '#lib/jobs/abandoned.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 
 /**
- * A worker as in production, of whatever installation it is told, that dies as if by `kill -9` at the first injection point of an
- * erasure that it was not told to pass; before that it notes the point in a file. It loads everything first, says `loaded`, and
- * then waits to be told.
+ * A production worker for a given installation that dies as if by `kill -9` at the first injection point of an erasure
+ * outside `pass`. It first writes the point to a file. It loads all modules, sends `loaded` and waits for a message.
  */
 const Told = z.strictObject({
   settings: z.record(z.string(), z.string()),
-  /** Points that it passes; undefined: all. */
+  /** Points that it passes. Undefined: all. */
   pass: z.array(z.string()).optional(),
-  /** Points at which it notes the point and halts, once each, until it is sent SIGCONT. It dies at none then. */
+  /** Points at which it writes the point and halts, once each, until SIGCONT. It then never dies. */
   halt: z.array(z.string()).optional(),
-  /** Where it notes the point at which it dies. */
+  /** The file for the point of its death. */
   notes: z.string(),
-  /** Jobs of the clock that it runs, and how often; no other does. Milliseconds. */
+  /** The scheduled jobs that it runs, and their interval in milliseconds. It runs no others. */
   clock: z.strictObject({ jobs: z.array(z.string()), every: z.number() }).optional(),
-  /** How far its time is ahead, in milliseconds. */
+  /** How far its clock is ahead, in milliseconds. */
   ahead: z.number().default(0),
 })
-/** What a killed worker held is freed sooner than in production, where nobody waits for it; milliseconds. */
+/** Jobs of a killed worker are freed sooner than in production; milliseconds. */
 const patience = 300
 
 process.on('disconnect', () => process.exit())
@@ -50,7 +49,7 @@ process.once('message', async (message) => {
     freeAbandoned(app.db, patience).catch(() => {})
   }, patience)
   while (clock) {
-    // The queue survives a fault of a job of the clock.
+    // A failing scheduled job does not stop the queue.
     for (const job of jobs.filter(({ name }) => clock.jobs.includes(name)))
       await job.execute(app.gate, {}).catch((error: unknown) => {
         if (!halt) throw error
@@ -58,11 +57,11 @@ process.once('message', async (message) => {
     await delay(clock.every)
   }
 })
-// A process that is killed would leave nothing of it to those after it.
+// A killed process would not write its compile cache.
 flushCompileCache()
 process.send?.('loaded', undefined, undefined, () => {})
 
-/** Alone: whoever worked before us was killed, and is gone as soon as the server has noticed. */
+/** Waits until no job is locked. Earlier workers were killed; the server frees their jobs once it notices. */
 async function untilNothingIsHeld({ db }: App): Promise<void> {
   const held = 'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE locked_by IS NOT NULL'
   while (((await db.query<{ n: number }>(undefined, held))[0]?.n ?? 0) > 0) {

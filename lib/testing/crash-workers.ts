@@ -16,17 +16,18 @@ export interface CrashWork {
   ahead?: number
 }
 export interface CrashWorker {
-  /** Settles when its process has ended; gives the injection point at which it died, or undefined. */
+  /** Resolves when its process has ended, with the injection point of its death or undefined. */
   died: Promise<string | undefined>
   kill(): Promise<void>
-  /** The points that it noted so far. */
+  /** The points that it has written so far. */
   noted(): string[]
-  /** It goes on after it halted. */
+  /** Continues after a halt. */
   resume(): void
 }
 
 /**
- * Processes of crash-worker.ts; the next ones load while others work, so that they start in half a second. `afterAll(workers.close)`.
+ * Processes of crash-worker.ts. Spare processes load while others work, so that a worker starts in half a second.
+ * `afterAll(workers.close)`.
  */
 export function crashWorkers({ spares = 1 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'kp-crash-'))
@@ -45,7 +46,7 @@ export function crashWorkers({ spares = 1 } = {}) {
       throw new Error('a worker ended before it had loaded')
     })
     const loaded = Promise.race([once(child, 'message'), ended])
-    // One that is ended before it has loaded is nobody's fault.
+    // A process that ends before it has loaded is not an error.
     ended.catch(() => {})
     loaded.catch(() => {})
     return { child, loaded }
@@ -76,11 +77,12 @@ export function crashWorkers({ spares = 1 } = {}) {
   }
 
   return {
-    /** One that dies at the first point that is not in `pass`, or never without it. */
+    /** Starts a worker that dies at the first point outside `pass`, or never without `pass`. */
     start,
     /**
-     * So many at a time, each killed at a random time between the two (milliseconds) and replaced by another, until all is done. Each
-     * death lets those after it live a little longer, so that there is an end on however slow a machine. Gives how many were killed.
+     * Runs `at` workers at a time, kills each after a random time between `from` and `to` (milliseconds) and replaces
+     * it, until all work is done. Each kill lengthens the lives of later workers, so that slow machines finish.
+     * Returns the number of kills.
      */
     async mayhem(
       work: CrashWork,

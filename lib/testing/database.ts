@@ -4,9 +4,9 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 
 export type TestDatabase = {
   ownerUrl: string
-  /** The application's role, as in production: what it may not do fails here too. */
+  /** URL with the application's role, as in production: what it may not do fails here as well. */
   appUrl: string
-  /** Ends every connection to it. */
+  /** Ends all connections and drops the database. */
   drop(): Promise<void>
 }
 

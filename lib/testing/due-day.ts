@@ -6,11 +6,11 @@ import { newId } from '#lib/kernel/ids.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
 const day = 86_400_000
-/** How far ahead the time of its workers must be for all that {@link fileForOneDay} files to be due; milliseconds. */
+/** Clock offset of workers at which all requests of {@link fileForOneDay} are due; milliseconds. */
 export const aheadOfDueDay = day + 60_000
 export const jobsOfDueDay = { jobs: ['privacy.clock', 'erasure.watch'], every: 1_000 }
 
-/** People, each with an agent, units, a vote on the next one's unit and a token; in one statement, for there may be many. */
+/** Creates people, each with an agent, units, a vote for the next one's unit and a token, in one statement for speed. */
 const people = `
   WITH p AS (SELECT n, lpad(n::text, 22, '0') AS id FROM generate_series(1, $1::int) AS n),
     o AS (INSERT INTO organisations (id, name, created_at) SELECT 'org_' || id, 'Test', $2 FROM p),
@@ -29,7 +29,7 @@ const votes = `INSERT INTO unit_votes (unit_id, voter_id, owner_key, valid, weig
   SELECT 'kp:trace:due-' || n || '-1', 'due-' || (n % $1 + 1), 'user:usr_' || lpad((n % $1 + 1)::text, 22, '0'), true, 1, $2
   FROM generate_series(1, $1::int) AS n`
 
-/** Makes so many people, and files an erasure for each, verified, with a day of grace. Gives their accounts. */
+/** Creates people and files a verified erasure for each, with a day of grace. Returns the account ids. */
 export async function fileForOneDay(app: App, ownerUrl: string, count: number): Promise<string[]> {
   const now = app.gate.clock.now()
   const accounts = await withConnection(ownerUrl, async (client) => {
@@ -44,7 +44,7 @@ export async function fileForOneDay(app: App, ownerUrl: string, count: number): 
 }
 
 const Filed = z.object({ data: z.object({ id: z.string() }) })
-/** Files the erasure of a person in an admin's name, and verifies it. Gives the request's id. */
+/** Files and verifies the erasure of a person as an admin. Returns the request id. */
 export async function fileErasure(app: App, cookie: string, account: string, grace: 'now' | '24h'): Promise<string> {
   const operationCalled = (id: string) => {
     const found = app.useCases.find(({ operation }) => operation.id === id)
@@ -62,7 +62,7 @@ export async function fileErasure(app: App, cookie: string, account: string, gra
   return data.id
 }
 
-/** A new admin's session, as a cookie. */
+/** Creates an admin with a session. Returns the cookie. */
 export async function adminSession({ db, gate, env }: App): Promise<string> {
   const now = gate.clock.now()
   const id = newId('ses')
@@ -83,11 +83,11 @@ export interface DueDay {
   requests: number
   open: number
   completed: number
-  /** Closed after one of their limits, or told to be overdue. */
+  /** Requests that were closed after a deadline or reported as overdue. */
   overdue: number
-  /** Of the accounts: those with exactly one signed receipt, and one entry in the deletion log. */
+  /** Accounts with exactly one signed receipt and one entry in the deletion log. */
   proven: number
-  /** Rows of the people that are left: accounts, agents, units, votes, tokens. */
+  /** Remaining rows of the people: accounts, agents, units, votes, tokens. */
   left: number
 }
 const count = `SELECT
@@ -102,7 +102,7 @@ const count = `SELECT
     + (SELECT count(*) FROM units WHERE agent_id LIKE 'due-%') + (SELECT count(*) FROM unit_votes WHERE voter_id LIKE 'due-%')
     + (SELECT count(*) FROM tokens WHERE agent_id LIKE 'due-%') + (SELECT count(*) FROM write_fences))::int AS left`
 
-/** How the day stands. */
+/** Current counts of the day. */
 export const dueDayOf = (ownerUrl: string, accounts: readonly string[]): Promise<DueDay> =>
   withConnection(ownerUrl, async (client) => {
     const { rows } = await client.query<DueDay>(count, [[...accounts]])
@@ -111,7 +111,7 @@ export const dueDayOf = (ownerUrl: string, accounts: readonly string[]): Promise
     return row
   })
 
-/** Requests that are not closed yet. */
+/** The number of open requests. */
 export const openOn = (ownerUrl: string): Promise<number> =>
   withConnection(ownerUrl, async (client) => {
     const open = 'SELECT count(*)::int AS n FROM privacy_requests WHERE closed_at IS NULL'

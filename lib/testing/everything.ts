@@ -5,12 +5,12 @@ import { createClient } from '@redis/client'
 import type { Driver } from 'neo4j-driver'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
-/** Everything that a store holds, thing by thing, as text: where it is → what it says. By the store's own interfaces, past all code of ours. */
+/** The content of a store as text, by place. Read through the store's own interfaces, without the application's code. */
 export type Contents = Map<string, string>
 
 const plain = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
 
-/** Every row of every table of a database, whatever schema it is in; bytes as the text that they are. */
+/** Every row of every table in every schema of a database. Bytes are decoded as text. */
 export async function rowsOf(url: string): Promise<Contents> {
   const found: Contents = new Map()
   const database = new URL(url).pathname
@@ -52,7 +52,7 @@ export async function graphOf(driver: Driver): Promise<Contents> {
   return new Map(records.map((record) => [String(record.get('id')), JSON.stringify(record.toObject())]))
 }
 
-/** Every key of a Redis with its value, whatever its type. */
+/** Every key of a Redis with its value, of any type. */
 export async function keysOf(url: string): Promise<Contents> {
   const client = createClient({ url })
   await client.connect()
@@ -91,8 +91,8 @@ export async function objectsOf(client: S3Client, bucket: string): Promise<Conte
   return found
 }
 
-/** Letters and digits alone, in lower case: however often it was escaped, wrapped or broken, it is found. */
+/** Only letters and digits in lower case, so that escaped or wrapped text is found. */
 const bare = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
-/** Where it stands. */
+/** The places that contain the text. */
 export const placesOf = (contents: Contents, needle: string): string[] =>
   [...contents].flatMap(([place, text]) => (bare(text).includes(bare(needle)) ? [place] : []))

@@ -7,12 +7,15 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** The migrated database that every test file clones. */
     template: { ownerUrl: string; appUrl: string }
-    /** Where lib/testing/services/shared.ts asks for Neo4j, S3 and Google Cloud Storage, which start when a suite first wants them. */
+    /**
+     * The address from which lib/testing/services/shared.ts requests Neo4j, S3 and Google Cloud Storage. They start at
+     * the first request.
+     */
     services: string
   }
 }
 
-/** One cluster for the whole run, with one migrated database in it, from which each test file gets a copy, and one of each service that is asked for. */
+/** Starts one cluster for the whole run, with a migrated database that each test file copies, and one server per requested service. */
 export default async function setup(project: TestProject) {
   const cluster = await startTemporary()
   try {

@@ -6,7 +6,7 @@ import type { PlantedGraph } from './planted-graph.ts'
 import { postgresPlanting } from './postgres-planting.ts'
 import { type Asker, type MadeProject, reported } from './projects.ts'
 
-/** In our own tables, or the Neo4j that is connected. */
+/** Plants in the main database or in the connected Neo4j. */
 async function plant({ app, db }: TestApp, graph: PlantedGraph): Promise<void> {
   const url = app.env.KP_GRAPH_URL
   if (url === undefined) return postgresPlanting(db).plant(graph)
@@ -15,7 +15,10 @@ async function plant({ app, db }: TestApp, graph: PlantedGraph): Promise<void> {
   await planting.close()
 }
 
-/** What Graphiti would have made of a message, told by a pointer: an episode, a person, a company, a fact. */
+/**
+ * Plants what Graphiti would derive from a message (an episode, a person, a company and a fact), and reports the
+ * pointer to the episode.
+ */
 export async function keptInGraph(
   test: TestApp,
   { project, source, words, teller }: { project: MadeProject; source: string; words: string; teller: Asker },

@@ -49,12 +49,12 @@ export const fact = (
   ...more,
 })
 
-/** Said in the first episode of {@link dealGraph}, and everywhere that Graphiti would have carried it. */
+/** Occurs in the first episode of {@link dealGraph}, and everywhere that Graphiti would copy it. */
 export const sentence = 'Xanadu Beispielfrau hides a quokka in the vault'
 
 /**
- * A deal as Graphiti writes it, with one of everything that the erasure of its first episode `e1` may meet; ids end in the names below.
- * `isBulk`: as bulk ingestion leaves it, without `entityEdges`.
+ * A deal as Graphiti writes it, with every case that the erasure of its first episode `e1` can meet. Ids end in the
+ * names below. `isBulk`: as bulk ingestion writes it, without `entityEdges`.
  */
 export function dealGraph(group: string, { isBulk = false } = {}): PlantedGraph & { id(name: string): string } {
   const id = (name: string) => `${group}-${name}`
@@ -164,14 +164,14 @@ export function dealGraph(group: string, { isBulk = false } = {}): PlantedGraph 
   }
 }
 
-/** As PostgreSQL's `md5(text)::uuid`. */
+/** Equals PostgreSQL's `md5(text)::uuid`. */
 const uuidOf = (text: string): string =>
   createHash('md5')
     .update(text)
     .digest('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
-/** A stream of numbers below a bound, the same for the same seed. */
+/** A pseudo-random generator of integers below a bound. The seed determines the sequence. */
 export function numbers(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -181,9 +181,9 @@ export function numbers(seed: number): (below: number) => number {
 }
 
 /**
- * A graph of any size whose episodes share entities and facts: one saga with its chain, a community for every ten entities. Every seventh entity
- * is a person. The same for the same seed but for the group. `hasUuids`: episodes are called by {@link uuidOf} their place, as Graphiti calls
- * them by a uuid.
+ * A graph of any size in which episodes share entities and facts: one saga with its chain, and a community for every
+ * ten entities. Every seventh entity is a person. The seed and the group determine it. `hasUuids`: episode ids are the
+ * {@link uuidOf} of their position, like Graphiti's uuids.
  */
 export function sharedGraph(
   group: string,

@@ -4,31 +4,32 @@ import { waitingFlag } from '#lib/jobs/queue.ts'
 import type { TestApp } from './app.ts'
 
 export interface Drained {
-  /** The names of the jobs that were run, in their order; a repetition counts again. */
+  /** Names of the executed jobs in order, including repetitions. */
   ran: string[]
   faults: { job: string; error: unknown }[]
 }
 export interface DrainOptions {
-  /** Asked before each round: true ends it. */
+  /** Called before each round. True ends the drain. */
   until?: () => boolean | Promise<boolean>
-  /** Jobs may fail, and are then run again as often as the queue would; else the first fault is thrown. */
+  /** Failing jobs are retried as often as the queue allows. Otherwise the first error is thrown. */
   mayFail?: boolean
-  /** Jobs that are left in the queue. */
+  /** Jobs that remain in the queue. */
   except?: readonly string[]
 }
 
-/** How often a drain in a row asks stores that do not answer, when nothing else is left to do. */
+/** How often in a row a drain retries unavailable stores when no other work remains. */
 const mostWaits = 3
-/** More rounds that run jobs than any test needs: a job that enqueues itself forever is a defect. */
+/** More rounds with jobs than any test needs: a job that enqueues itself forever is a defect. */
 const mostRounds = 500
-/** Milliseconds to wait for jobs that another worker has locked. Only a worker that hangs takes this long. */
+/** Milliseconds to wait for jobs that another worker has locked. Only a hanging worker takes this long. */
 const patience = 120_000
 const waiting = 'locked_at IS NULL AND attempts < max_attempts AND task_identifier = ANY($1::text[])'
 const silent = new Logger(() => () => {})
 
 /**
- * Runs what the queue of the test's database holds, through the queue itself, until nothing is left that may run. Jobs of later are due
- * at once; those that wait for a store three times, and then they stay. Two at the same time are two workers. A job that a killed worker holds stays with it.
+ * Runs the jobs of the test's database through the real queue until none can run. Scheduled jobs run immediately. Jobs
+ * that wait for a store are retried three times and then remain. Two concurrent drains act as two workers. A killed
+ * worker's job stays locked.
  */
 export async function drain(
   { app }: Pick<TestApp, 'app'>,
@@ -58,7 +59,7 @@ export async function drain(
     return rows[0]?.found ?? false
   }
   const inHand = 'locked_at >= $2 AND task_identifier = ANY($1::text[])'
-  /** The next drain would not see a job that another worker is still returning to the queue. */
+  /** Wait, so that the next drain sees the jobs that another worker is returning to the queue. */
   const givenBack = async () => {
     for (const giveUp = performance.now() + patience; performance.now() < giveUp && (await areThere(inHand)); )
       await delay(10)
@@ -98,8 +99,8 @@ export async function drain(
 }
 
 /**
- * Works the queue off while something outside of it goes on that waits for jobs; jobs may fail. It looks twenty times a second and no more
- * often, for whoever waits needs the machine too. `each` is called after every look.
+ * Drains the queue while other code waits for its jobs. Jobs may fail. Polls twenty times a second, to leave processor
+ * time to that code. Calls `each` after every poll.
  */
 export async function drainWhile(test: Pick<TestApp, 'app'>, isGoing: () => boolean, each = () => {}): Promise<void> {
   while (isGoing()) {

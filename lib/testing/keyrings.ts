@@ -3,7 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 
 const bytes = (length: number): string => randomBytes(length).toString('base64url')
 
-/** What looks like a keyring to whoever cannot open one, without the seconds that a true one takes to make. */
+/** A fake keyring that looks valid without its keys. Creating a real one takes seconds. */
 export const seemingKeyring = (keyId = newId('key')) => ({
   v: 1 as const,
   key_id: keyId,
@@ -14,7 +14,7 @@ export const seemingKeyring = (keyId = newId('key')) => ({
   private_key: { nonce: bytes(12), sealed: bytes(48) },
 })
 
-/** As {@link seemingKeyring}, an envelope under that keyring; `plain` bytes with their padding. */
+/** A fake envelope for a {@link seemingKeyring}. `plain`: bytes with padding. */
 export const seemingEnvelope = (keyId: string, plain = 256) => ({
   v: 1 as const,
   key_id: keyId,

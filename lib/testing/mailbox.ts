@@ -18,7 +18,7 @@ const decoded = (body: string, encoding: string): string => {
 }
 const header = (head: string, name: string): string =>
   new RegExp(`^${name}: (.*(?:\\r?\\n[ \\t].*)*)`, 'im').exec(head)?.[1]?.replace(/\r?\n[ \t]/g, ' ') ?? ''
-/** RFC 2047 words, as nodemailer writes them. */
+/** Decodes RFC 2047 words as nodemailer writes them. */
 const words = (text: string): string =>
   text
     .replace(/\?=\s+=\?/g, '?==?')
@@ -48,7 +48,7 @@ function parsed(to: string, raw: string): Received {
   return { to, subject: subjectOf(head), text: part('text/plain'), html: part('text/html') }
 }
 
-/** A real SMTP server on a free port of 127.0.0.1, with everything that it took. `refuse(true)` makes it refuse whatever comes. */
+/** A real SMTP server on a free port of 127.0.0.1 that records every email. `refuse(true)` makes it reject all emails. */
 export async function mailbox() {
   const letters: Received[] = []
   let isRefusing = false

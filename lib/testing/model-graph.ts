@@ -3,7 +3,7 @@ import type { PlantedGraph } from './planted-graph.ts'
 
 const without = (ids: readonly string[], gone: ReadonlySet<string>) => ids.filter((id) => !gone.has(id))
 
-/** What a store would read around these episodes, from a graph in memory. */
+/** The neighbourhood of these episodes, read from a graph in memory. */
 export function neighbourhoodIn(
   graph: PlantedGraph,
   asked: readonly string[],
@@ -77,7 +77,7 @@ export function neighbourhoodIn(
   }
 }
 
-/** The graph once a store did what was judged. */
+/** The graph after a store has applied a change. */
 export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph {
   const [episodes, entities] = [new Set(change.deleteEpisodes), new Set(change.deleteEntities)]
   const goneFacts = new Set([

@@ -3,11 +3,12 @@ import { type Ask, connectNeo4j, type Row } from '#lib/stores/graph/neo4j-connec
 import { asEntities, asEpisodes, asFacts, asTime, asWatermark } from '#lib/stores/graph/neo4j-values.ts'
 import type { GraphPlanting, PlantedGraph } from './planted-graph.ts'
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const most = 1_000
 const embedding = [0.25, 0.5]
 
-// As graphiti-core saves them (models/nodes/node_db_queries.py, models/edges/edge_db_queries.py): embeddings as vector properties.
+// As graphiti-core saves them (models/nodes/node_db_queries.py, models/edges/edge_db_queries.py), with embeddings as
+// vector properties.
 const saveEpisodes = 'UNWIND $rows AS row MERGE (n:Episodic {uuid: row.uuid}) SET n = row'
 const saveEntities = `UNWIND $rows AS row MERGE (n:Entity {uuid: row.p.uuid}) SET n:$(row.labels) SET n = row.p
   WITH n, row CALL db.create.setNodeVectorProperty(n, 'name_embedding', row.embedding) RETURN count(*) AS n`
@@ -32,7 +33,7 @@ const gatherings = z.array(
   }),
 )
 
-/** Plants graphs in a Neo4j as Graphiti writes them, and shows them whole. */
+/** Plants graphs in a Neo4j as Graphiti writes them, and reads them back. */
 export function neo4jPlanting(url: string): GraphPlanting & { close(): Promise<void> } {
   const connection = connectNeo4j(url)
   const put = async (text: string, group: string, rows: readonly Row[]) => {

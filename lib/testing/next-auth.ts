@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import type { App } from '#lib/app.ts'
 
-// Node gives the default import of a CommonJS package its whole exports; bundlers give `exports.default`, as the types say.
+// Node returns all exports of a CommonJS package as the default import. Bundlers return `exports.default`, as the
+// types say.
 const NextAuth: typeof import('next-auth').default = createRequire(import.meta.url)('next-auth').default
 
 const cookiesOf = ({ headers }: IncomingMessage): Record<string, string> =>
@@ -13,7 +14,7 @@ const cookiesOf = ({ headers }: IncomingMessage): Record<string, string> =>
       .map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), decodeURIComponent(pair.slice(pair.indexOf('=') + 1))]),
   )
 
-/** Next's part of signing in, for tests without Next: `/api/auth/…` answered by the real next-auth, everything else a 404. */
+/** Replaces Next for sign-in in tests: the real next-auth answers `/api/auth/…`, and everything else returns 404. */
 export const authPages =
   (app: App) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -2,17 +2,17 @@ import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** What a test does to the holder: throw in `erase` or `residue`, wait, count the calls. */
+/** Test hooks of the data source: make `erase` or `residue` throw or wait, and count the calls. */
 export interface NotesControl {
   beforeErase?: ((items: readonly string[]) => Promise<void> | void) | undefined
-  /** Notes that erase leaves behind. */
+  /** Notes that `erase` does not delete. */
   forgets?: Set<string>
   erased: string[][]
 }
 
 const agentsOf = (scope: Scope): string[] => ('subject' in scope ? [...scope.subject.agents] : [])
 
-/** Makes the table of a test database. */
+/** Creates the table in a test database. */
 export const createNotes = (ownerUrl: string): Promise<unknown> =>
   withConnection(ownerUrl, async (owner) => {
     await owner.query(
@@ -33,7 +33,10 @@ export async function writeNotes(db: Database, agentId: string, count: number): 
 export const notesOf = async (db: Database, agentId: string): Promise<number> =>
   (await db.query(undefined, 'SELECT 1 FROM notes WHERE agent_id = $1', [agentId])).length
 
-/** A store of notes that agents keep: a new holder is one file like this, and one line where the application is put together. */
+/**
+ * An example data source with notes of agents. A new data source needs one file like this and one line where the
+ * application is composed.
+ */
 export const noteHolder =
   (control: NotesControl = { erased: [] }) =>
   (db: Database): DataHolder => ({

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'
 
-/** Somebody as the provider knows them. */
+/** A user of the provider. */
 export interface Known {
   sub: string
   email?: string
@@ -12,8 +12,8 @@ export interface Known {
 export const client = { id: 'knowledgepulse', secret: 'a secret between the two of them' }
 
 /**
- * A certified OpenID provider (oidc-provider) on a free port of 127.0.0.1, which signs in whomever `is` names without asking. Addresses
- * stand at its UserInfo endpoint, or in the ID token too.
+ * A certified OpenID provider (oidc-provider) on a free port of 127.0.0.1 that signs in the user set by `is` without a
+ * prompt. Email addresses are at its UserInfo endpoint, and with `isInToken` also in the ID token.
  */
 export async function openIdProviderFor(redirectUri: string, { isInToken = false }: { isInToken?: boolean } = {}) {
   let known: Known = { sub: 'nobody' }
@@ -40,7 +40,7 @@ export async function openIdProviderFor(redirectUri: string, { isInToken = false
     features: { devInteractions: { enabled: false } },
     interactions: { url: () => '/who' },
     findAccount: (_: unknown, sub: string) => ({ accountId: sub, claims: () => ({ ...known, sub, name: 'Somebody' }) }),
-    // Nobody is asked for consent: that is the provider's matter, and not what is tested.
+    // Consent at the provider is not under test, so it is always granted.
     async loadExistingGrant(ctx: { oidc: { session: { accountId: string }; client: { clientId: string } } }) {
       const { session, client: asking } = ctx.oidc
       const grant = new provider.Grant({ accountId: session.accountId, clientId: asking.clientId })
@@ -56,7 +56,7 @@ export async function openIdProviderFor(redirectUri: string, { isInToken = false
       : pages(request, response)
   return {
     issuer,
-    /** Who comes next. */
+    /** Sets the next user to sign in. */
     is(person: Known) {
       known = person
     },

@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { fileLedger, type LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
-/** Of an installation's folder, where the ledger is kept apart by nobody. */
+/** The folder of the ledger within an installation's data folder, by default. */
 const ledgerFolder = 'erasures'
 
-/** What an installation consists of. */
+/** The database and the folder of an installation. */
 export interface Stored {
   ownerUrl: string
   dataDir: string
@@ -23,7 +23,7 @@ const tablesOf = async (client: pg.Client): Promise<string[]> => {
   return rows.map(({ name }) => name)
 }
 
-/** Every row of every table as JSON text, by table; a folder's files as text, by path. */
+/** Visits every row of every table as JSON text, and every file as text. */
 async function everything({ ownerUrl, dataDir }: Stored, visit: (place: string, text: string) => void): Promise<void> {
   await withConnection(ownerUrl, async (client) => {
     for (const table of await tablesOf(client)) {
@@ -39,10 +39,7 @@ async function everything({ ownerUrl, dataDir }: Stored, visit: (place: string, 
     }
 }
 
-/**
- * Where any of the strings stands: in which table or folder, how often. Bytes of `bytea` columns are looked at as text too; letters are
- * decoded.
- */
+/** Tables and folders that contain any of the strings, with the number of occurrences. Decodes `bytea` columns as text, and emails. */
 export async function placesOf(installation: Stored, needles: readonly string[]): Promise<Record<string, number>> {
   const wanted = needles.map((needle) => needle.toLowerCase())
   const found: Record<string, number> = {}
@@ -58,7 +55,7 @@ export async function placesOf(installation: Stored, needles: readonly string[])
   return found
 }
 
-/** A letter's parts, quoted-printable and base64 undone. */
+/** An email with quoted-printable and base64 decoded. */
 const decoded = (letter: string): string =>
   letter
     .replace(/=\r?\n/g, '')
@@ -68,28 +65,29 @@ const decoded = (letter: string): string =>
     )
 
 const time = /\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?/g
-/** What differs from one run of the same to the next: times, and what is drawn by lot. */
+/** Replaces values that differ between equal runs: times and random values. */
 const settled = (text: string): string =>
   text
     .replace(time, '<time>')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>')
     .replace(/\b(plan|aud|job|evt|store)_[0-9A-Za-z]{22}\b/g, '<$1>')
-    // Serial numbers of storage counts: a rolled back transaction leaves a gap.
+    // Serial ids of storage counts: a rolled back transaction leaves a gap.
     .replace(/^\{"id": \d+, "rows": /, '{"rows": ')
     .replace(/"jws": ?"[^"]*"/g, '"jws": "<jws>"')
     .replace(/"fingerprints": ?"[^"]*"/g, '"fingerprints": "<keyed>"')
     .replace(/("holder": ?"erased\.words".*"item": ?)"[^"]*"/, '$1"<keyed>"')
 
 const Tries = z.object({ key: z.string().nullable(), attempts: z.number(), max_attempts: z.number() })
-/** A job of an erasure whose worker died at every try: others took the step over, and the row waits to be looked at. */
+/** An erasure job that used up its attempts because each worker died. Other jobs took over its step, and the row remains for inspection. */
 function isUsedUp(text: string): boolean {
   const { key, attempts, max_attempts } = Tries.parse(JSON.parse(text))
   return attempts >= max_attempts && key?.startsWith('erasure.') === true
 }
 
 /**
- * All that an installation holds, in a form in which two that did the same are equal: rows without their times, lots and folder, sorted; the
- * ledger's rows merged as its readers merge them; letters, each once: one that was handed over by a worker that then died comes twice.
+ * The content of an installation in a normal form that is equal for equal histories: sorted rows without times, random
+ * values and folder names, ledger rows merged as readers merge them, and each email once, because a worker that dies
+ * after sending sends it again.
  */
 export async function outcomeOf(installation: Stored): Promise<Record<string, string[]>> {
   const outcome: Record<string, string[]> = {}
@@ -105,7 +103,7 @@ export async function outcomeOf(installation: Stored): Promise<Record<string, st
     else if (place.includes('/')) add(place, text)
     else add(place, text)
   })
-  // As its readers read it: items lie sealed, under keys that are drawn by lot.
+  // Read through the ledger reader: items are sealed under random keys.
   for await (const row of fileLedger(join(installation.dataDir, ledgerFolder)).read())
     for (const line of ledgerLines(row)) add('ledger', line)
   for (const [place, rows] of Object.entries(outcome)) {
@@ -115,7 +113,7 @@ export async function outcomeOf(installation: Stored): Promise<Record<string, st
   return outcome
 }
 
-/** Each item of a row of items by itself: a plan that was written twice says the same twice, in other pages perhaps. */
+/** One line per item: a plan that was written twice repeats its items, possibly in other pages. */
 function ledgerLines(row: LedgerRow): string[] {
   if (row.kind !== 'items') return [JSON.stringify(row)]
   const { items, identities, ...rest } = row
@@ -125,7 +123,7 @@ function ledgerLines(row: LedgerRow): string[] {
   ]
 }
 
-/** A letter without its name, date, id and boundaries. */
+/** An email without its file name, date, id and boundaries. */
 const lettersText = (text: string): string =>
   decoded(text)
     .replace(/^.*\n/, '')

@@ -3,7 +3,7 @@ import { type Sent, telemetry } from '#lib/domains/telemetry/capture.ts'
 import { events, isEventName } from '#lib/domains/telemetry/events.ts'
 import { pseudonymUnder } from '#lib/domains/telemetry/pseudonyms.ts'
 
-/** How ids of ours begin, in texts of small letters: no event has one. */
+/** Prefixes of ids, in lower-case texts. No event contains one. */
 export const idForm = /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org|shr|cld|snap)_[0-9a-z]{6}/
 
 function faultOf({ event, properties, distinctId, at }: Sent): string | undefined {
@@ -15,11 +15,11 @@ function faultOf({ event, properties, distinctId, at }: Sent): string | undefine
 }
 
 /**
- * All that an application of the tests would tell telemetry, were it on, by the way that events go to PostHog's client: nothing leaves, and
- * no key is made. Whatever a suite does, `check` throws where something else was offered than declared events with closed properties.
+ * Records everything that a test application would send to telemetry if it were on. Sends nothing and creates no key.
+ * `check` throws when an event was undeclared or had undeclared properties.
  */
 export function overhearing(now: () => Date) {
-  /** Each once: a suite may cause a hundred thousand. */
+  /** Distinct events only: a suite may cause a hundred thousand. */
   const heard = new Set<string>()
   const faults = new Set<string>()
   const made = telemetry({

@@ -12,11 +12,11 @@ const day = 86_400_000
 export interface Person {
   accountId: string
   organisationId: string
-  /** Sent as `cookie`, it is their session. */
+  /** The session, to send as `cookie`. */
   cookie: string
 }
 
-/** A person with an open session, in an organisation of their own unless told. */
+/** A person with an open session, in a new organization by default. */
 export async function signedIn(
   { app, clock }: TestApp,
   role: Role = 'person',
@@ -53,7 +53,7 @@ export async function signedIn(
   return { ...made, cookie, password }
 }
 
-/** The person enters the password once more, in every open session. */
+/** Marks the password as just entered in every open session. */
 export const passwordEntered = ({ app, clock }: TestApp, { accountId }: Pick<Person, 'accountId'>) =>
   app.db.prisma.session.updateMany({ where: { accountId }, data: { passwordAt: clock.now() } })
 
@@ -62,7 +62,7 @@ export interface Issued {
   token: string
   tokenId: string
 }
-/** An agent with a token, as the operator's own hand makes one: any scope, any tier. */
+/** An agent with a token of any scope and tier, as an operator issues it. */
 export const issuedAgent = (
   { app, clock }: TestApp,
   scopes: Scope[],
@@ -84,7 +84,7 @@ export const issuedAgent = (
     return { id, token: made.key, tokenId: made.id }
   })
 
-/** An agent of the EU in an installation whose settings would refuse one: as after a change of the settings. */
+/** An EU agent in an installation whose settings would reject it, as after a change of the settings. */
 export async function europeanAgent(test: TestApp): Promise<Issued> {
   const agent = await issuedAgent(test, ['read', 'write'])
   const owner = new pg.Client({ connectionString: test.ownerUrl })

@@ -8,7 +8,7 @@ import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
 import { type Json, type Shareable, strip } from '#lib/domains/clades/strip-rules.ts'
 import { crcInBase62 } from '#lib/domains/pii/crc32.ts'
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Mulberry32, a pseudo-random generator. */
 function random(seed: number) {
   let state = seed >>> 0
   const next = (): number => {
@@ -53,7 +53,7 @@ const iban = (r: Random): string => {
 const price = (r: Random) => `${10 + r.upTo(80)},${String(r.upTo(1000)).padStart(3, '0')}.${1 + r.upTo(98)}`
 const known = ['Zephyrine Testperson', 'zephyrine@testperson.example', '测试人']
 
-/** Every kind of what must not leave, as a text that stands anywhere. `tail`: the part that gives it away where words before it may stay. */
+/** Every kind of secret as text. `tail`: the part that must be removed when the words before it may remain. */
 const secrets: Record<string, (r: Random) => { written: string; tail?: string }> = {
   ethereum: (r) => ({ written: `0x${eip55(hex(r.bytes(20)))}` }),
   ethereumLower: (r) => ({ written: `0x${hex(r.bytes(20))}` }),
@@ -183,7 +183,7 @@ const secrets: Record<string, (r: Random) => { written: string; tail?: string }>
     return { written: `${r.one(['入场价', '止损', '目标价', '出场价'])}${tail}`, tail }
   },
 }
-/** Names under which a number, or a text that is one, does not leave. */
+/** Names under which a number or a numeric text must be removed. */
 const tradeNames = [
   'entry',
   'exit',
@@ -306,18 +306,18 @@ const entryOf = (r: Random): Shareable => ({
   valid_until: r.next() > 0.5 ? instant(r) : null,
 })
 
-/** Some levels down, under names that say nothing. */
+/** Nests a value under names without meaning. */
 const deep = (r: Random, value: Json): Json => {
   let whole = value
   for (let level = 1 + r.upTo(9); level > 0; level--) whole = { [r.one(['a', 'b', 'main', 'inner'])]: whole }
   return whole
 }
-/** What a name says of a value, the name beside it. */
+/** A value with its name beside it. */
 const paired = (r: Random, name: string, value: Json): Json =>
   r.one<Json>([{ [r.one(['name', 'key', 'label'])]: name, value }, [{ key: name, value, kept: true }], [[name, value]]])
 
 type Path = (string | number)[]
-/** All objects of a value with the ways to them. */
+/** All objects of a value with their paths. */
 function objectsIn(value: Json, path: Path = []): { path: Path; object: { [name: string]: Json } }[] {
   if (typeof value !== 'object' || value === null) return []
   if (Array.isArray(value)) return value.flatMap((one, at) => objectsIn(one, [...path, at]))
@@ -330,14 +330,14 @@ const leaves = (payload: Shareable, literal: string): boolean => {
 }
 
 export interface SharingFault {
-  /** `left`: it left though it must not; `changed`: it did not stay as it was. */
+  /** `left`: a secret was not removed. `changed`: a harmless value was changed. */
   what: 'left' | 'changed'
-  /** Of which kind and where; never the thing itself. */
+  /** The kind and the place, never the secret. */
   how: string
   specimen: string
 }
 
-/** One entry of those that the seed gives, shared: what left of what was planted, and what changed of what must not. */
+/** Shares one generated entry: reports secrets that were not removed and harmless values that were changed. */
 function faultsOf(r: Random): SharingFault[] {
   const faults: SharingFault[] = []
   const left = (how: string, specimen: string) => faults.push({ what: 'left', how, specimen })
@@ -358,7 +358,7 @@ function faultsOf(r: Random): SharingFault[] {
   }
   const target = r.one(objectsIn(entry.content))
   const other = r.one([...objectsIn(entry.content), ...objectsIn(entry.provenance)])
-  // Within a text, between words of its own.
+  // A secret within a text, between other words.
   const within = secretOf()
   const [ahead, behind] = [r.one(claims), r.one(claims)]
   const [open, close] = r.one([
@@ -371,7 +371,7 @@ function faultsOf(r: Random): SharingFault[] {
   ])
   target.object.note = `${ahead}${open}${within.written}${close}${behind}`
   planted.push({ how: `${within.how} within`, literal: within.tail })
-  // Alone, under a name that says nothing.
+  // A secret without context, under a name without meaning.
   const bare = secretOf()
   other.object.misc = r.one<(text: string) => Json>([
     (text) => text,
@@ -379,25 +379,25 @@ function faultsOf(r: Random): SharingFault[] {
     (text) => ({ deep: [{ er: text }] }),
   ])(bare.written)
   planted.push({ how: `${bare.how} alone`, literal: bare.tail })
-  // As a name of a key.
+  // A secret as a key.
   const name = secretOf()
   const held = r.one(claims)
   r.one(objectsIn(entry.content)).object[name.written] = { held }
   planted.push({ how: `${name.how} as a key`, literal: name.tail })
-  // Under a name that still speaks of a credential, what stands there is one.
+  // Below a key that still names a credential, the value is a credential itself.
   if (name.how !== 'bearer')
     expected.push({
       how: name.how,
       isKept: (payload) => objectsIn(payload.content).some(({ object }) => object.held === held),
     })
-  // In tags, parents, provenance.
+  // Secrets in tags, parents and provenance.
   const [tag, parent, origin] = [secretOf(), secretOf(), secretOf()]
   entry.tags = [...entry.tags, tag.written]
   entry.parents = [...entry.parents, parent.written]
   r.one(objectsIn(entry.provenance)).object.source = origin.written
   for (const [where, { how, tail }] of Object.entries({ tag, parent, origin }))
     planted.push({ how: `${how} as ${where}`, literal: tail })
-  // Numbers and texts whose name tells.
+  // Numbers and texts whose key implies a trade.
   const amount = 1000 + r.upTo(8_000_000) / 7
   const trade = r.one(tradeNames)
   r.one(objectsIn(entry.content)).object[trade] = r.one<Json>([
@@ -438,7 +438,7 @@ function faultsOf(r: Random): SharingFault[] {
     { [r.one(['id', 'handle', 'inner'])]: { value: nick } },
   ])
   planted.push({ how: 'what somebody is called by', literal: nick })
-  // Words of a seed phrase one by one; a key byte by byte.
+  // Words of a seed phrase in a list, and a key as bytes.
   const phrase = entropyToMnemonic(r.bytes(16), english).split(' ')
   r.one(objectsIn(entry.content)).object.list = r.one<Json>([
     phrase,
@@ -493,15 +493,15 @@ function faultsOf(r: Random): SharingFault[] {
   return faults
 }
 
-/** Entries with secrets of every kind in every field, as many as asked for: what sharing them would get wrong. */
+/** Shares generated entries with secrets of every kind in every field, and returns the faults. */
 export function sharingFaults(seed: number, entries: number): SharingFault[] {
   const r = random(seed)
   return Array.from({ length: entries }, () => faultsOf(r)).flat()
 }
-/** Seeds whose entries are looked at, and those of which nobody looks at more than kinds and counts. */
+/** Seeds of entries that developers inspect, and of held-out entries, of which they only see kinds and counts. */
 export const sharingSeeds = { seen: 20_261_122, heldOut: 77_340_611 }
 
-/** Kinds and counts, for entries that nobody looks at. */
+/** Kinds and counts of faults, for held-out entries. */
 export function countedFaults(faults: readonly SharingFault[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { what, how } of faults) counts[`${what}: ${how}`] = (counts[`${what}: ${how}`] ?? 0) + 1

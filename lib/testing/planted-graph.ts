@@ -1,6 +1,6 @@
 import type { Community, Entity, Episode, Fact, Mentioning, Saga } from '#lib/stores/graph/graph.ts'
 
-/** A graph as Graphiti would have written it: what tests and measurements plant. */
+/** A graph as Graphiti would write it, for tests and measurements. */
 export interface PlantedGraph {
   group: string
   episodes: Episode[]
@@ -11,10 +11,10 @@ export interface PlantedGraph {
   sagas: Saga[]
   next: { from: string; to: string }[]
 }
-/** A second face of a graph, beside what erases from it. */
+/** Writes and reads graphs independently of the erasing code. */
 export interface GraphPlanting {
-  /** Adds it; every entity, fact and community gets an embedding. */
+  /** Adds the graph, with an embedding for every entity, fact and community. */
   plant(graph: PlantedGraph): Promise<void>
-  /** All of a group, everything in the order of its uuid (mentions and links in the order of both ends), with the uuids of what has an embedding. */
+  /** Everything of a group, sorted by uuid (mentions and links by both ends), with the uuids of rows that have an embedding. */
   standing(group: string): Promise<PlantedGraph & { embedded: string[] }>
 }

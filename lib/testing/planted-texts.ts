@@ -34,7 +34,7 @@ export const wordlists = {
 type Language = keyof typeof wordlists
 const languages = Object.keys(wordlists).filter((name): name is Language => name in wordlists)
 
-/** The same numbers for the same seed, 0 to 1. */
+/** A pseudo-random generator of numbers from 0 to 1. The seed determines the sequence. */
 export function drawn(seed: number) {
   let state = seed >>> 0
   const next = (): number => {
@@ -104,12 +104,12 @@ const keys = [
 const ibanCountries = Object.keys(bbans)
 const phoneCountries = getCountries()
 
-/** A value of a kind with what must stand around it to be one; `{}` is its place. */
+/** A value of a kind, with the text around it that makes it recognisable; `{}` marks its position. */
 interface Planted {
   kind: Kind
   value: string
   around?: string
-  /** Where in the value it begins and ends, without numbers and marks around its first and last word. */
+  /** Start and end within the value, without numbers and marks around its first and last word. */
   place?: { start: number; end: number }
 }
 
@@ -285,14 +285,14 @@ const flipped = (text: string, at: number): string => {
   )
 }
 const otherDigit = (sign: string): string => String((Number(sign) + 1) % 10)
-/** Twelve words of the list whose checksum is wrong, and no phrase among them. */
+/** Twelve words of the word list with a wrong checksum and no valid phrase among them. */
 function wrongPhrase(d: Drawn): string {
   const words = entropyToMnemonic(d.bytes(16), [...english]).split(' ')
   const last = english.indexOf(words[11] ?? '')
   return [...words.slice(0, 11), english[(last & ~15) | ((last + 1 + d.below(15)) & 15)]].join(' ')
 }
 
-/** What looks like one and is none. */
+/** A lookalike that is not a secret. */
 export function nearMiss(d: Drawn): string {
   return d.one<() => string>([
     () => `tx hash 0x${d.signs(64, lowerHex)}`,
@@ -369,10 +369,10 @@ const markup = [
 
 export interface Sample {
   text: string
-  /** What stands in it, in its order. */
+  /** The expected findings in order. */
   expected: { kind: Kind; start: number; end: number }[]
 }
-/** Prose with values and near misses in it, in all sorts of markup; far enough apart not to speak of each other. */
+/** Prose with values and near misses in various markup, far enough apart not to affect each other. */
 export function corpus(
   random: number,
   parts: number,
@@ -405,7 +405,7 @@ export function corpus(
   return { text, expected }
 }
 
-/** How many were found in exactly their places, how many were not, and what was told that is none. */
+/** Counts of findings at exactly the expected places, of missed ones and of false ones. */
 export function compared(
   { expected }: Pick<Sample, 'expected'>,
   found: readonly { kind: Kind; start: number; end: number }[],
@@ -464,6 +464,6 @@ const heldOutMisses = (d: Drawn): string =>
     () => `sha512-${Buffer.from(d.bytes(64)).toString('base64')}`,
     () => `${d.signs(3, digits)}-${d.signs(2, '123')}-${d.signs(5, '123')}`,
   ])()
-/** The third that nobody looks at while building: other prose, other markup, other near misses. */
+/** The held-out third, which developers do not inspect: other prose, other markup, other near misses. */
 export const heldOut = (random: number, parts: number): Sample =>
   corpus(random, parts, { miss: heldOutMisses, texts: heldOutProse, frames: heldOutMarkup })

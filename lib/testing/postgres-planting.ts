@@ -3,11 +3,11 @@ import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factCol
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { GraphPlanting } from './planted-graph.ts'
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const most = 2_000
 const embedding = "'{0.25,0.5}'::double precision[]"
 
-/** Plants graphs in our tables, and shows them whole. */
+/** Plants graphs in the main database, and reads them back. */
 export function postgresPlanting(db: Database): GraphPlanting {
   const put = async (group: string, table: string, columns: string, select: string, items: readonly unknown[]) => {
     for (let at = 0; at < items.length; at += most)

@@ -16,7 +16,7 @@ const Batch = z.object({
 })
 export type Captured = z.output<typeof Batch>['batch'][number]
 
-/** What PostHog's client sends, on a free port of this machine: every request as it came, and the events in it. */
+/** A server on a free local port that records the requests of PostHog's client and their events. */
 export async function capturingPostHog() {
   const requests: { path: string; headers: IncomingHttpHeaders; text: string }[] = []
   const events: Captured[] = []

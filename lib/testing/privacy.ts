@@ -3,10 +3,10 @@ import { drain } from './jobs.ts'
 import { type Mailbox, mailbox } from './mailbox.ts'
 import { signedIn } from './people.ts'
 
-/** Every job but the clock, which tests move by hand. */
+/** Excludes the scheduled job, which tests run explicitly. */
 const except = ['privacy.clock']
 
-/** The application with a mail server of its own, and what tests of privacy requests do again and again. */
+/** The application with a mail server, and helpers for tests of privacy requests. */
 export async function privacyTest(settings: Record<string, string> = {}, options: Parameters<typeof testApp>[2] = {}) {
   const post: Mailbox = await mailbox()
   const test: TestApp = await testApp(
@@ -31,16 +31,16 @@ export async function privacyTest(settings: Record<string, string> = {}, options
       (await test.fetch('GET', `/api/admin/privacy/requests/${id}`, { cookie: admin.cookie })).json.data,
     use: (token: string, purpose: string) => test.fetch('POST', '/api/privacy/links/use', { body: { token, purpose } }),
     lettersTo: (email: string) => post.letters.filter(({ to }) => to === email),
-    /** The secret of the newest link that went to the address. */
+    /** The secret of the newest link that was sent to the address. */
     linkTo(email: string, purpose: string): string {
       const texts = post.letters.filter(({ to }) => to === email).map(({ text }) => text)
       const found = texts.flatMap((text) => [...text.matchAll(new RegExp(`/privacy/confirm#${purpose}\\.(\\w+)`, 'g'))])
       return found.at(-1)?.[1] ?? 'no link'
     },
-    /** Runs what waits in the queue. */
+    /** Runs the waiting jobs. */
     work: (except_: string[] = []) => drain(test, { except: [...except, ...except_] }),
     clockJob: async () => clockJob?.execute(test.app.gate, {}),
-    /** A minute's round, and what follows from it. */
+    /** Runs the scheduled job and the jobs that it enqueues. */
     async tick() {
       await clockJob?.execute(test.app.gate, {})
       return drain(test, { except })

@@ -1,4 +1,4 @@
-/** Microseconds of processor time that this process spends on synchronous work. Unlike wall-clock time, other processes do not extend it. */
+/** Microseconds of processor time that this process spends on synchronous work. Unlike wall time, it does not depend on other processes. */
 export function processorTime(work: () => unknown): number {
   const before = process.cpuUsage()
   work()

@@ -3,11 +3,11 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from './app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
 
-/** Who asks: a session or a token. */
+/** The actor: a session or a token. */
 export type Asker = { cookie: string } | { token: string }
 type Sent = Parameters<TestApp['fetch']>[2]
 
-/** Asks, and gives the answer's `data`. Throws unless it was answered with 2xx. */
+/** Sends a request and returns `data` of the response. @throws for a status other than 2xx */
 export async function dataOf(
   test: TestApp,
   method: string,
@@ -28,11 +28,11 @@ export interface MadeProject {
   /** An agent of the owner, a member of the project. */
   agent: Issued
 }
-/** Lets an organisation claim every graph group and thread, as an admin does who assigns it the namespace `*`. */
+/** Allows an organization every graph group and thread, like an admin who assigns the namespace `*`. */
 export const mayClaimAny = (test: TestApp, organisationId: string) =>
   test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['*'] } })
 
-/** A project of a person, with an agent of theirs as a member, through the API. Its organisation may claim every group and thread. */
+/** Creates a project through the API, with an agent of its owner as a member. Its organization may claim every group and thread. */
 export async function madeProject(
   test: TestApp,
   {
@@ -50,7 +50,7 @@ export async function madeProject(
   return { id: made.id, groupId: made.group_id, path, owner: person, agent: issued }
 }
 
-/** Has something of a project erased, and waits for its end: on a busy machine the request itself does not. Gives the receipt's id. */
+/** Erases a part of a project and waits for the end, because on a busy machine the request does not. Returns the receipt id. */
 export async function erasedWhole(test: TestApp, path: string, asker: Asker): Promise<string> {
   const { status, json, text } = await test.fetch('DELETE', path, asker)
   if (status !== 200 && status !== 202) throw new Error(`DELETE ${path} answered ${status}: ${text}`)
@@ -61,7 +61,7 @@ export async function erasedWhole(test: TestApp, path: string, asker: Asker): Pr
   }
 }
 
-/** Another person of the project's organisation, as a member. */
+/** Another person of the project's organization, as a member. */
 export async function madeMember(
   test: TestApp,
   project: MadeProject,
@@ -94,7 +94,7 @@ export interface MadeMessage {
   id: string
   path: string
 }
-/** A message by whoever asks. */
+/** A message by the actor. */
 export async function madeMessage(
   test: TestApp,
   conversation: MadeConversation,
@@ -107,7 +107,7 @@ export async function madeMessage(
   return { id, path: `${conversation.path}/messages/${id}` }
 }
 
-/** A file of a message, by its author. */
+/** A file of a message, uploaded by its author. */
 export const madeAttachment = (
   test: TestApp,
   message: MadeMessage,
@@ -123,7 +123,7 @@ export const madeAttachment = (
     headers: { 'Content-Type': type },
   })
 
-/** A document, or an artifact. */
+/** A document or an artifact. */
 export const madeDocument = (
   test: TestApp,
   project: MadeProject,
@@ -144,7 +144,7 @@ export const madeDocument = (
     { body: bytes, headers: { 'Content-Type': type } },
   )
 
-/** Pointers, reported by whoever asks. */
+/** Reports pointers as the actor. */
 export const reported = (
   test: TestApp,
   project: MadeProject,
@@ -153,8 +153,8 @@ export const reported = (
 ) => dataOf(test, 'POST', `${project.path}/provenance`, asker, { body: { entries } })
 
 /**
- * Many messages of one writer, with what is written down of each by default, straight into the tables: for what is about their number. Their
- * ids, in the order of the ids.
+ * Inserts many messages of one author with their default provenance directly into the tables, for tests of quantity.
+ * Returns their ids, sorted.
  */
 export async function manyMessages(
   { app, clock }: TestApp,

@@ -13,8 +13,10 @@ export interface PythonProgram {
 }
 
 /**
- * Starts a program of `lib/testing/python/` that ends with `serve({...})` of `serving.py`. One process answers any number of calls,
- * one after the other, so that a suite imports its libraries once. Guard the suite with `describe.skipIf(!isInstalled('python'))`.
+ * Starts a program of `lib/testing/python/` that ends with `serve({...})` of `serving.py`. One process answers any
+ * number of calls in sequence, so that a suite imports its libraries once. Guard the suite with
+ * `describe.skipIf(!isInstalled('python'))`.
+ *
  * @param file its name in `lib/testing/python/`
  */
 export function pythonProgram(file: string, env: Record<string, string> = {}): PythonProgram {

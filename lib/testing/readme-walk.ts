@@ -9,7 +9,7 @@ import { authPages } from './next-auth.ts'
 import { freePort } from './ports.ts'
 import { sampled } from './sampling.ts'
 
-/** The sections of the README whose commands a test runs as written; each run of the tests takes one of them. */
+/** Sections of the README whose commands a test runs as written. Each test run samples one of them. */
 const walks = ['agents', 'stores', 'rights'] as const
 const chosen = sampled('walks through sections of the README', walks, 1)
 export const isWalked = (walk: (typeof walks)[number]): boolean => chosen.includes(walk)
@@ -23,19 +23,19 @@ export function sectionOf(heading: string): string {
   if (from < 0) throw new Error(`the README has no section "${heading}"`)
   return readme.slice(from, readme.indexOf('\n## ', from + 4))
 }
-/** What stands in blocks by itself, in its order. */
+/** The code blocks of a section, in order. */
 const blocksOf = (heading: string): string[] =>
   [...sectionOf(heading).matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text)
 const isAnswer = (text: string): boolean => text.startsWith('✓')
-/** The commands of a section of the README: blocks that are no answers. */
+/** The commands of a section: blocks that are not answers. */
 export const commandsOf = (heading: string): string[] => blocksOf(heading).filter((text) => !isAnswer(text))
-/** The lines that it shows as answers. */
+/** The lines that the section shows as answers. */
 export const answersOf = (heading: string): string[] =>
   blocksOf(heading)
     .filter(isAnswer)
     .flatMap((text) => text.trimEnd().split('\n'))
 
-/** As the first start of an installation leaves it: with an admin, at the address that people sign in under. */
+/** A new installation with an admin, at the address where people sign in. */
 export async function freshInstallation(): Promise<TestApp> {
   const port = await freePort()
   const app = await testApp({ KP_URL: `http://127.0.0.1:${port}` }, undefined, { pages: authPages, port })
@@ -49,7 +49,7 @@ export async function freshInstallation(): Promise<TestApp> {
   return app
 }
 
-/** A checkout as its reader has it, for what the walk writes; `close` when it is over. */
+/** A checkout as a reader has it, for files that the commands write. Call `close` at the end. */
 export function readersFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'kp-walk-'))
   mkdirSync(join(folder, 'var'))
@@ -57,7 +57,7 @@ export function readersFolder() {
   return { folder, close: (): void => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Runs a script of bash in the reader's folder, beside a worker; `$NODE "$KP"` is kp. Gives its exit code and all that it said. */
+/** Runs a bash script in the reader's folder, beside a worker. `$NODE "$KP"` is kp. Returns the exit code and the output. */
 export async function walked(
   app: TestApp,
   folder: string,
@@ -82,7 +82,8 @@ export async function walked(
   bash.once('close', (code) => {
     status = code
   })
-  // Windows of limits end in real time, so business time goes with it: who waits as they are told has waited long enough.
+  // Rate-limit windows end in real time, so the test clock follows it: a client that waits as told has waited long
+  // enough.
   let last = performance.now()
   await drainWhile(
     app,

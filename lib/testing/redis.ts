@@ -7,18 +7,18 @@ import { readEnv } from '#lib/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { freePort } from './ports.ts'
 
-/** Milliseconds until a start counts as failed; a busy machine needs many times the usual 50. */
+/** Milliseconds until a start counts as failed. A busy machine needs many times the usual 50. */
 const DEADLINE = 120_000
 
 export interface TestRedis {
   url: string
   port: number
   pid: number
-  /** Kills it outright; safe to repeat. */
+  /** Kills it immediately. Safe to repeat. */
   stop(): Promise<void>
 }
 
-/** Whether what listens there answers a PING. */
+/** Whether the process on the port answers a PING. */
 function answers(port: number): Promise<boolean> {
   return new Promise((tell) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
@@ -44,7 +44,7 @@ async function launch(args: string[]): Promise<ChildProcess | undefined> {
   return undefined
 }
 
-/** Whether there is a redis-server here, for `describe.skipIf`. Throws under KP_REQUIRE_SERVICES when there is none. */
+/** Whether redis-server is installed, for `describe.skipIf`. @throws under KP_REQUIRE_SERVICES when it is not */
 export async function isRedisInstalled(): Promise<boolean> {
   const child = await launch(['--version'])
   if (child) await once(child, 'exit')
@@ -52,8 +52,8 @@ export async function isRedisInstalled(): Promise<boolean> {
 }
 
 /**
- * A real redis-server of this run alone, empty, on a free port or the one given. Undefined when none is installed;
- * under KP_REQUIRE_SERVICES that is an error instead.
+ * Starts a real, empty redis-server for this run, on a free port or the given one. Undefined when none is installed;
+ * an error instead under KP_REQUIRE_SERVICES.
  */
 export async function startRedis(given?: number): Promise<TestRedis | undefined> {
   const port = given ?? (await freePort())

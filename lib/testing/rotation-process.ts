@@ -1,7 +1,7 @@
 import { readEnv } from '#lib/env.ts'
 import { rotateInstallationSecret } from '#lib/stores/postgres/secret-rotation.ts'
 
-/** Rotates the secret of the installation that the environment names, and dies at the point that the first argument names. */
+/** Rotates the secret of the installation in the environment, and dies at the point in the first argument. */
 const [, , point] = process.argv
 await rotateInstallationSecret(readEnv(), (reached) => {
   if (reached === point) process.kill(process.pid, 'SIGKILL')

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 
-/** `KP_FULL=1` runs every case of the long tests. Without it they run a sample, which `KP_SEED` repeats. */
+/** `KP_FULL=1` runs every case of the long tests. Otherwise they run a sample, which `KP_SEED` repeats. */
 const isFullRun = process.env.KP_FULL === '1'
 export const sampleSeed = Number(process.env.KP_SEED ?? Date.now() % 2 ** 31)
 
@@ -12,7 +12,7 @@ function report(subject: string, ran: number, of: number): void {
   if (KP_SAMPLE_REPORT !== undefined) appendFileSync(KP_SAMPLE_REPORT, `${JSON.stringify({ subject, ran, of })}\n`)
 }
 
-/** `size` of the cases in their order, chosen by the seed and the subject; all cases in a full run. */
+/** Chooses `size` cases by seed and subject, in their order. Returns all cases in a full run. */
 export function sampled<T>(subject: string, cases: readonly T[], size: number): T[] {
   const length = isFullRun ? cases.length : Math.min(size, cases.length)
   report(subject, length, cases.length)
@@ -22,7 +22,7 @@ export function sampled<T>(subject: string, cases: readonly T[], size: number): 
   return cases.filter((_, at) => chosen.includes(at))
 }
 
-/** How often a property runs: `size` times, `full` times in a full run. */
+/** How often a property test runs: `size` times, or `full` times in a full run. */
 export function sampledRuns(subject: string, full: number, size: number): number {
   const runs = isFullRun ? full : size
   report(subject, runs, full)

@@ -7,14 +7,14 @@ export interface SideEntry {
   project: string
   author: string
 }
-/** A store outside the database, to which others write as they like. */
+/** A store outside the database, with other writers. */
 export interface SideStore {
   entries: Map<string, SideEntry>
-  /** What a test does to it: throw, wait. */
+  /** Called before an operation, to throw or wait. */
   before?: ((what: 'erase' | 'residue') => void) | undefined
-  /** As a slow one: what is asked waits for this. */
+  /** Delays an operation, like a slow store. */
   slow?: ((what: 'plan' | 'explain' | 'erase', scope: Scope) => Promise<void>) | undefined
-  /** What it remembers of the pages that it erased, by their keys. */
+  /** The results of erased pages by key. */
   remembered: Map<string, Erased>
   forgot: string[]
 }
@@ -26,11 +26,11 @@ const covers = (scope: Scope, entry: SideEntry): boolean => {
 }
 
 const about = (message: string): string => `about:${message}`
-/** By their own ids, or as about a message that is watched. */
+/** Entries with these ids, and entries about these watched messages. */
 const named = (side: SideStore, items: readonly string[]): string[] =>
   [...side.entries].flatMap(([id, { message }]) => (items.includes(id) || items.includes(about(message)) ? [id] : []))
 
-/** Its holder: erases outside the transaction, remembers what a page came to, and can be searched by ids alone. */
+/** Its data source: erases outside the transaction, remembers the result of each page, and searches only by ids. */
 export const sideHolder =
   (side: SideStore) =>
   (_db: Database): DataHolder => ({

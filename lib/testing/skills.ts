@@ -1,4 +1,4 @@
-/** A small valid SKILL.md; `front` is more of its front matter, `body` its text. */
+/** A small valid SKILL.md. `front`: additional front matter, `body`: its text. */
 export const skillMd = (
   name: string,
   { front = '', body = '# Do it\n\nMeasure first, then change one thing.\n' } = {},

@@ -15,14 +15,14 @@ import {
 export interface SpreadMessage {
   project: MadeProject
   message: MadeMessage
-  /** Said beside it, with what came of that; it stays. */
+  /** Another message of the conversation, which must be kept together with its derived data. */
   other: MadeMessage
 }
 
 /**
- * A message that says {@link sentence}, in a project of its own, and what came of it in every connected store: a thread with tools and a
- * subgraph, an item of the long-term store, an object with a newer version, three cache entries, a deal in the graph; beside another of the
- * same conversation. `isPointed`: whether somebody told which episode came of it; else it is found by its words.
+ * A message with {@link sentence} in its own project, with derived data in every connected store: a thread with tools
+ * and a subgraph, a long-term store item, an object with a newer version, three cache entries, and a deal in the
+ * graph. `isPointed`: a pointer to the episode was reported; otherwise it is found by its words.
  */
 export async function spreadMessage(
   app: TestApp,

@@ -32,7 +32,7 @@ export interface MadePerson extends Person {
   password: string
 }
 
-/** As {@link signedIn}, with an address and a password that the test knows; of an organization, or of a new one. */
+/** Like {@link signedIn}, with a known address and password, in the given or a new organization. */
 export async function personWithPassword(test: TestApp, name = 'Somebody', of?: string): Promise<MadePerson> {
   const { app, clock } = test
   const now = clock.now()
@@ -48,7 +48,7 @@ export async function personWithPassword(test: TestApp, name = 'Somebody', of?: 
   return { ...made, email, password, cookie: await openSession(test, made.accountId) }
 }
 
-/** A session of the account, as a cookie. */
+/** Opens a session of the account. Returns the cookie. */
 export async function openSession({ app, clock }: TestApp, accountId: string): Promise<string> {
   const now = clock.now()
   const id = newId('ses')
@@ -60,11 +60,11 @@ export async function openSession({ app, clock }: TestApp, accountId: string): P
   return `next-auth.session-token=${await encode({ token: { sid: id }, secret, maxAge: 3600 })}`
 }
 
-/** Others beside a subject: what they have stays, whatever becomes of it. */
+/** Another person with records beside the subject. These must be kept. */
 export interface Neighbour {
   person: Person
   agent: Issued
-  /** Of units that the subject's agents vote on, report, or stand in. */
+  /** Units on which the subject's agents vote, which they report, or in which they are named. */
   units: { voted: string; reported: string; validated: string; sop: string }
   skill: string
 }
@@ -72,24 +72,24 @@ export interface MadeSubject extends MadePerson {
   agents: Issued[]
   units: string[]
   skills: string[]
-  /** Stands in everything that the subject wrote, and nowhere else. */
+  /** Occurs in everything that the subject wrote, and nowhere else. */
   marker: string
   neighbour: Neighbour
   projects: MadeProjects
 }
-/** Of a subject: a project of their own, and one of a neighbour in which both said something. */
+/** The subject's own project, and a neighbour's project in which both wrote. */
 export interface MadeProjects {
   own: string
   shared: string
-  /** In which others spoke, too. */
+  /** Others wrote in it as well. */
   sharedConversation: string
-  /** Of others: they stay. */
+  /** Records of others, which must be kept. */
   others: { messages: string[]; documents: string[] }
 }
 
 type Ask = Parameters<TestApp['fetch']>[2]
 
-/** Asks, and gives what the answer's `data` holds. Throws unless it was answered with 2xx. */
+/** Sends a request and returns `data` of the response. @throws for a status other than 2xx */
 export async function told(test: TestApp, method: string, path: string, ask: Ask = {}): Promise<{ id: string }> {
   const { status, json, text } = await test.fetch(method, path, ask)
   if (status < 200 || status > 299) throw new Error(`${method} ${path} answered ${status}: ${text}`)
@@ -101,13 +101,13 @@ async function madeNeighbour(test: TestApp): Promise<Omit<Neighbour, 'units' | '
   return { person, agent: await issuedAgent(test, ['read', 'write'], { tier: 'enterprise', owner: person }) }
 }
 
-/** A word that no text has, that search keeps as it is, and that no stemmer shortens: consonants alone. */
+/** A word of consonants that occurs in no text, and that search does not split or stem. */
 const uncommonWord = (): string => Array.from({ length: 20 }, () => 'bcdfghjklmnpqrtvwxz'[randomInt(19)]).join('')
 
 /**
- * A person with agents, of whom every holder of the application has something, beside others who have as much and whose records name
- * them: units, skills and SOPs with former wordings; votes, reports, refused contributions, reputation; tokens with refusals; sessions and
- * sign-ins; stored answers, exports, letters, jobs; something that was erased before, with its receipt.
+ * A person with agents and records in every data source, beside others with as many records that name them: units,
+ * skills and SOPs with earlier versions; votes, reports, rejected contributions, reputation; tokens with rejections;
+ * sessions and sign-ins; idempotency records, exports, emails, jobs; and an earlier erasure with its receipt.
  */
 export async function madeSubject(test: TestApp, { agents: count = 2, units: each = 2 } = {}): Promise<MadeSubject> {
   const { app, clock } = test
@@ -176,7 +176,7 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
     await app.mail.send({ to: person.email, subject, text: marker, html: `<p>${marker}</p>`, about: accountId })
   await app.mail.send({ to: person.email.toUpperCase(), subject: 'Unmarked', text: marker, html: `<p>${marker}</p>` })
   await app.mail.send({ to: 'neighbour@example.org', subject: 'Theirs', text: 'theirs', html: '<p>theirs</p>' })
-  // Jobs that wait for a day that does not come.
+  // Jobs that never become due.
   await app.db.transaction(async (tx) => {
     await enqueueNotice(tx, { kind: 'password-reset', accountId, at: now.toISOString() })
     await enqueueNotice(tx, { kind: 'password-reset', accountId: neighbour.person.accountId, at: now.toISOString() })
@@ -195,8 +195,9 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
 }
 
 /**
- * A project in which the subject alone takes part, and one of a colleague: conversations, messages with edits and files, documents, pointers.
- * The subject began a conversation there, let somebody take part, and told where something of the colleague's went.
+ * A project with the subject as its only participant, and one of a colleague: conversations, messages with edits and
+ * files, documents, pointers. In the colleague's project the subject started a conversation, added a participant and
+ * reported pointers for the colleague's data.
  */
 async function projectsOf(
   test: TestApp,
@@ -240,7 +241,7 @@ async function projectsOf(
   }
 }
 
-/** A snapshot that is ready, and a link to it. */
+/** A finished snapshot with a link. */
 async function snapshotOf(test: TestApp, id: string, token: string): Promise<void> {
   const { status, json, text } = await test.fetch('POST', `/v1/agents/${id}/snapshots`, { token })
   if (status !== 202) throw new Error(`a snapshot answered ${status}: ${text}`)
@@ -249,7 +250,7 @@ async function snapshotOf(test: TestApp, id: string, token: string): Promise<voi
   await told(test, 'POST', `/v1/agents/${id}/snapshots/${json.data.id}/link`, { token })
 }
 
-/** What an agent wrote for itself, that it lived, and what stands on a chain about it. */
+/** An agent's own documents, heartbeats and chain references. */
 async function livedOf(test: TestApp, id: string, { token, marker }: { token: string; marker: string }): Promise<void> {
   const lived = (path: string, body: unknown) => told(test, 'POST', `/v1/agents/${id}/${path}`, { token, body })
   await lived('documents', { kind: 'playbook', title: `Play ${marker}`, body: `# ${marker}\n` })
@@ -274,7 +275,7 @@ async function livedOf(test: TestApp, id: string, { token, marker }: { token: st
   })
 }
 
-/** What siblings shared with each other, and what is public of them. One alone has what siblings of former days left. */
+/** Shares between siblings, and public cards. A single agent gets shares of earlier siblings. */
 async function sharedAmong(
   test: TestApp,
   agents: readonly Issued[],
@@ -313,7 +314,7 @@ async function sharedAmong(
   }
 }
 
-/** What only much traffic or a browser would make. */
+/** Rows that otherwise need heavy traffic or a browser. */
 async function rowsOf(
   { app, clock }: TestApp,
   { accountId, agents }: { accountId: string; agents: readonly Issued[] },
@@ -345,7 +346,7 @@ async function rowsOf(
       createdAt: at,
       expiresAt: new Date(at.getTime() + 30 * day),
     })),
-    // Where telemetry is on, they have theirs already.
+    // With telemetry on, these rows exist already.
     skipDuplicates: true,
   })
   for (const { id, tokenId } of agents) {

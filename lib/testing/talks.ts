@@ -14,7 +14,7 @@ interface Stage {
   side: SideStore
 }
 
-/** A project of somebody's with one conversation, and entries in the side store that came of each message. */
+/** A project with one conversation, and entries of the side store derived from each message. */
 export async function talk(
   stage: Stage,
   { owner, messages = 2, entries = 3 }: { owner?: Person; messages?: number; entries?: number } = {},
@@ -41,7 +41,7 @@ export async function talk(
   return made
 }
 
-/** Somebody says something in it. Gives the id of the message. */
+/** Adds a message. Returns its id. */
 export async function say(stage: Stage, made: Talk, entries: number, author = made.owner): Promise<string> {
   const id = newId('msg')
   const at = stage.test.clock.now()
@@ -57,7 +57,7 @@ export async function say(stage: Stage, made: Talk, entries: number, author = ma
   return id
 }
 
-/** Somebody writes an entry about a message, past every fence. */
+/** Writes an entry about a message without checking fences. */
 export function entryOf(
   side: SideStore,
   { project, conversation, owner }: Talk,

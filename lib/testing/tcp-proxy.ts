@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { freePort } from './ports.ts'
 
-/** A connection to a server that a test can cut: clients see an outage, and the server keeps its data. */
+/** A connection that a test can cut: clients see an outage, and the server keeps its data. */
 export interface TcpProxy {
-  /** The URL of the server, through the proxy. */
+  /** The server's URL through the proxy. */
   url: string
-  /** Ends all connections and refuses new ones. */
+  /** Ends all connections and rejects new ones. */
   cut(): void
   restore(): Promise<void>
-  /** Passes nothing on any more, as a frozen server; connections stay open, and new ones are accepted. */
+  /** Stops forwarding, like a frozen server. Connections stay open, and new ones are accepted. */
   freeze(): void
-  /** Passes everything on, also what has been waiting. */
+  /** Resumes forwarding, including waiting data. */
   thaw(): void
   close(): void
 }
@@ -19,7 +19,7 @@ export interface TcpProxy {
 export async function tcpProxy(serverUrl: string): Promise<TcpProxy> {
   const url = new URL(serverUrl)
   const folder = url.searchParams.get('host')
-  // PostgreSQL of the tests listens on a Unix socket.
+  // The test PostgreSQL listens on a Unix socket.
   const server =
     folder === null
       ? { host: url.hostname, port: Number(url.port) }

@@ -11,7 +11,7 @@ const metadata = (overrides: Overrides) => ({
   ...overrides,
 })
 
-/** A small valid trace; `more` replaces members, `meta` members of its metadata. */
+/** A small valid trace. `more` overrides members, `meta` members of its metadata. */
 export const trace = (more: Overrides = {}, meta: Overrides = {}): Unit =>
   ({
     '@context': 'https://openknowledgepulse.org/schema/v1',

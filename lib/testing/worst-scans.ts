@@ -1,6 +1,6 @@
 const repeat = (unit: string, size: number): string => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
 
-/** What makes each recogniser of the scanner work most, at any size. */
+/** Worst-case inputs of any size for each recogniser of the scanner. */
 export const worstScans: readonly { name: string; make: (size: number) => string }[] = [
   { name: '@@@@', make: (size) => repeat('@', size) },
   { name: 'long local parts', make: (size) => repeat(`${'a'.repeat(63)}@`, size) },

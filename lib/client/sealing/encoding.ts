@@ -1,6 +1,6 @@
 import { SealingRefusal } from './sealing-refusal.ts'
 
-/** Bytes of their own buffer, as Web Crypto wants them. */
+/** Bytes with their own buffer, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -8,7 +8,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export const utf8 = (text: string): Bytes => encoder.encode(text)
-/** Throws `damaged` where it is not UTF-8. */
+/** Decodes UTF-8. @throws SealingRefusal `damaged` for invalid UTF-8 */
 export function textOf(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
@@ -17,7 +17,7 @@ export function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** How many bytes become signs at once: as arguments of a call there may not be more. */
+/** Bytes per call of `fromCharCode`: the number of arguments is limited. */
 const atOnce = 32_768
 /** Base64url without padding (RFC 4648, section 5). */
 export function encoded(bytes: Uint8Array): string {
@@ -26,18 +26,19 @@ export function encoded(bytes: Uint8Array): string {
     signs += String.fromCharCode(...bytes.subarray(from, from + atOnce))
   return btoa(signs).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
 }
-/** The bytes; throws `damaged` unless it is the one way to write them and, where a length is given, there are so many. */
+/** Decodes base64url. @throws SealingRefusal `damaged` for text that is not canonical or bytes of another length */
 export function decoded(text: unknown, length?: number): Bytes {
   if (typeof text !== 'string' || !/^[\w-]*$/.test(text) || text.length % 4 === 1) throw new SealingRefusal('damaged')
   const bytes = Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (sign) => sign.charCodeAt(0))
-  // The last sign may hold bits that no byte takes: written otherwise, it is another text.
+  // The last character may contain unused bits, so that several texts decode to the same bytes. Only the canonical one
+  // is accepted.
   if ((length !== undefined && bytes.length !== length) || encoded(bytes) !== text) throw new SealingRefusal('damaged')
   return bytes
 }
 
 export const randomBytes = (length: number): Bytes => crypto.getRandomValues(new Uint8Array(length))
 
-/** RFC 8785 for headers: strings, integers and objects of them, their names in order. */
+/** Canonical JSON (RFC 8785) for headers: strings, integers and objects. */
 export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
@@ -47,7 +48,7 @@ export function canonical(value: Json): string {
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-/** The members that it names and no others; throws `damaged`. */
+/** The named members of an object that has no others. @throws SealingRefusal `damaged` */
 export function membersOf<N extends string>(value: unknown, names: readonly N[]): Record<N, unknown> {
   if (
     !isRecord(value) ||

@@ -15,39 +15,39 @@ import { entriesKey, type MasterKey } from './keyring.ts'
 import { decrypted, encrypted, nonceLength, tagLength } from './primitives.ts'
 import { SealingRefusal } from './sealing-refusal.ts'
 
-/** What the server stores of a private entry; base64url. */
+/** A private entry as the server stores it. Bytes are base64url. */
 export interface Envelope {
   v: 1
   key_id: string
   nonce: string
   ciphertext: string
 }
-/** What stands beside the envelope, and is bound to it: it opens with the same alone. */
+/** Metadata beside the envelope. It is authenticated: the envelope only opens with the same values. */
 export interface EntryHead {
   id: string
   agent: string
   kind: EntryKind
   scope: 'private'
 }
-/** What an agent learned. Times are ISO 8601. */
+/** The content of an entry. Times are ISO 8601. */
 export interface EntryContent {
   content: Json
-  /** 0 to 1; null where nobody said. */
+  /** 0 to 1. Null when it is not stated. */
   confidence: number | null
   tags: readonly string[]
   provenance: Json
-  /** Ids of what it was made from. */
+  /** Ids of the entries that it derives from. */
   parents: readonly string[]
   valid_from: string | null
   valid_until: string | null
 }
 
-/** How long an entry is shows in steps of this many bytes alone. */
+/** Padding step in bytes: the exact length of an entry is hidden. */
 export const paddingStep = 256
-/** Bytes of an entry with its padding, before it is sealed. */
+/** Maximum bytes of an entry with padding, before sealing. */
 export const largestEntry = 65_536
 
-/** ISO/IEC 7816-4: a byte 0x80, then zeros. */
+/** Padding of ISO/IEC 7816-4: a byte 0x80, then zeros. */
 function padded(plain: Bytes): Bytes {
   const length = Math.ceil((plain.length + 1) / paddingStep) * paddingStep
   if (length > largestEntry) throw new SealingRefusal('too_large')
@@ -84,7 +84,7 @@ function contentOf(text: string): EntryContent {
   if (!isWhole || !isConfidence(confidence) || !areTexts(tags) || !areTexts(parents))
     throw new SealingRefusal('damaged')
   if (!isTime(valid_from) || !isTime(valid_until)) throw new SealingRefusal('damaged')
-  // They came out of JSON.parse.
+  // The values come from JSON.parse.
   return {
     content: content as Json,
     confidence,
@@ -96,7 +96,7 @@ function contentOf(text: string): EntryContent {
   }
 }
 
-/** Seals an entry before it leaves the owner's machine; throws `too_large`. Every call takes a new nonce. */
+/** Seals an entry on the owner's machine with a new nonce. @throws SealingRefusal `too_large` */
 export async function sealEntry(master: MasterKey, head: EntryHead, entry: EntryContent): Promise<Envelope> {
   const plain = padded(utf8(JSON.stringify(entry)))
   const nonce = randomBytes(nonceLength)
@@ -104,7 +104,7 @@ export async function sealEntry(master: MasterKey, head: EntryHead, entry: Entry
   return { v: 1, key_id: master.keyId, nonce: encoded(nonce), ciphertext: encoded(sealed) }
 }
 
-/** What {@link sealEntry} sealed; throws `other_key`, and `damaged` where a bit of head or envelope differs. */
+/** Opens an entry of {@link sealEntry}. @throws SealingRefusal `other_key`, or `damaged` when a bit of head or envelope differs */
 export async function openEntry(master: MasterKey, head: EntryHead, envelope: unknown): Promise<EntryContent> {
   const members = membersOf(envelope, ['v', 'key_id', 'nonce', 'ciphertext'])
   if (members.v !== 1 || typeof members.key_id !== 'string') throw new SealingRefusal('damaged')

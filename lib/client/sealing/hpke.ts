@@ -2,17 +2,17 @@ import { AEAD_AES_256_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_X25519_HKDF_S
 import { type Bytes, canonical, decoded, encoded, membersOf, utf8 } from './encoding.ts'
 import { SealingRefusal } from './sealing-refusal.ts'
 
-/** RFC 9180, base mode; both the sender and the receiver need it to be this one. */
+/** RFC 9180, base mode. Sender and receiver must use the same suite. */
 const suite = new CipherSuite(KEM_DHKEM_X25519_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_256_GCM)
 export const suiteName = 'DHKEM(X25519,HKDF-SHA256),HKDF-SHA256,AES-256-GCM'
 
-/** Sealed to a public key; base64url. */
+/** Bytes sealed to a public key, in base64url. */
 export interface SealedTo {
   suite: typeof suiteName
   enc: string
   ciphertext: string
 }
-/** What it belongs to, by ids: it opens with the same alone. */
+/** The authenticated context: the sealed bytes only open with the same ids. */
 export interface Bound {
   agent: string
   snapshot: string
@@ -23,7 +23,7 @@ const options = (bound: Bound) => ({
   aad: utf8(canonical({ agent: bound.agent, snapshot: bound.snapshot })),
 })
 
-/** X25519 (RFC 7748): 32 bytes each. */
+/** X25519 keys (RFC 7748), 32 bytes each. */
 export interface KeyPair {
   publicKey: Bytes
   privateKey: Bytes
@@ -37,7 +37,7 @@ export async function newKeyPair(): Promise<KeyPair> {
   return { publicKey: Uint8Array.from(publicKey), privateKey: Uint8Array.from(privateKey) }
 }
 
-/** Seals some bytes, a data key say, to the public key of a keyring (32 bytes). Whoever seals cannot open it. */
+/** Seals bytes, such as a data key, to the public key of a keyring (32 bytes). The sealing side cannot open them. */
 export async function sealTo(publicKey: Uint8Array, plain: Uint8Array, bound: Bound): Promise<SealedTo> {
   const { encapsulatedSecret, ciphertext } = await suite.Seal(
     await suite.DeserializePublicKey(publicKey),
@@ -47,7 +47,7 @@ export async function sealTo(publicKey: Uint8Array, plain: Uint8Array, bound: Bo
   return { suite: suiteName, enc: encoded(encapsulatedSecret), ciphertext: encoded(ciphertext) }
 }
 
-/** Opens what {@link sealTo} made, by the key pair of the keyring; throws `damaged`. */
+/** Opens bytes of {@link sealTo} with the key pair of the keyring. @throws SealingRefusal `damaged` */
 export async function openSealed(pair: KeyPair, sealed: unknown, bound: Bound): Promise<Bytes> {
   const members = membersOf(sealed, ['suite', 'enc', 'ciphertext'])
   if (members.suite !== suiteName) throw new SealingRefusal('damaged')

@@ -16,22 +16,22 @@ import {
 import { newCode, secretOf } from './recovery-code.ts'
 import { SealingRefusal } from './sealing-refusal.ts'
 
-/** As the server keeps it and clients open it. Bytes are base64url without padding. */
+/** A keyring as the server stores it. Bytes are base64url without padding. */
 export interface Keyring {
   v: 1
-  /** `key_` and 22 signs; names the master key. */
+  /** `key_` and 22 characters: the id of the master key. */
   key_id: string
   kdf: Costs & { name: 'argon2id'; p: 1; salt: string }
-  /** The master key, wrapped by what the passphrase gives. */
+  /** The master key, wrapped with a key from the passphrase. */
   passphrase: { nonce: string; wrapped: string }
-  /** The same key, wrapped by what the recovery code gives. */
+  /** The master key, wrapped with a key from the recovery code. */
   recovery: { salt: string; nonce: string; wrapped: string }
-  /** X25519: snapshots are sealed to it. */
+  /** X25519. Snapshots are sealed to it. */
   public_key: string
-  /** Its other half under the master key, which vouches for all the rest of the keyring too. */
+  /** The private half, sealed with the master key. Its header authenticates the rest of the keyring. */
   private_key: { nonce: string; sealed: string }
 }
-/** An open keyring. Lives in memory alone: it is never stored, sent or logged. */
+/** An open keyring. Only in memory: never stored, sent or logged. */
 export interface MasterKey {
   keyId: string
   bytes: Bytes
@@ -42,18 +42,18 @@ const wrappedLength = keyLength + tagLength
 const keyIdForm = /^key_[0-9A-Za-z]{22}$/
 const idAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** `<prefix>_` and 22 signs of base 62, 131 random bits: what the server's own ids look like. */
+/** `<prefix>_` and 22 base-62 characters with 131 random bits, in the form of the server's ids. */
 export function newSealingId(prefix: 'key' | 'ent'): string {
   let signs = ''
   while (signs.length < 22)
     for (const byte of randomBytes(32)) {
-      // Bytes above 247 would make some signs likelier than others.
+      // Skip bytes above 247, which would favour some characters.
       if (byte < 248 && signs.length < 22) signs += idAlphabet.charAt(byte % 62)
     }
   return `${prefix}_${signs}`
 }
 
-/** The keyring, member for member; throws `damaged` and `refused_parameters`. */
+/** Validates a keyring. @throws SealingRefusal `damaged` or `refused_parameters` */
 function checkedKeyring(value: unknown): Keyring {
   const ring = membersOf(value, ['v', 'key_id', 'kdf', 'passphrase', 'recovery', 'public_key', 'private_key'])
   const kdf = membersOf(ring.kdf, ['name', 'm', 't', 'p', 'salt'])
@@ -85,7 +85,7 @@ const passphraseHeader = ({ v, key_id, public_key }: Header, kdf: Keyring['kdf']
   utf8(canonical({ role: 'passphrase', v, key_id, public_key, kdf: { ...kdf } }))
 const recoveryHeader = ({ v, key_id, public_key }: Header, salt: string): Bytes =>
   utf8(canonical({ role: 'recovery', v, key_id, public_key, salt }))
-/** Everything but the sealed key itself: who opens it knows that nothing of the keyring was changed. */
+/** Everything except the sealed private key. Opening that key proves that the rest of the keyring is unchanged. */
 const wholeHeader = ({ private_key, ...rest }: Keyring): Bytes =>
   utf8(
     canonical({
@@ -133,8 +133,8 @@ async function vouchedFor(ring: Omit<Keyring, 'private_key'>, master: MasterKey,
 }
 
 /**
- * A new master key with its keyring. The recovery code is shown once and kept nowhere: without it and the passphrase nobody can open
- * what is sealed. Throws `weak_passphrase`.
+ * Creates a master key with its keyring. The recovery code is returned once and stored nowhere: without it and the
+ * passphrase, nobody can open the sealed data. @throws SealingRefusal `weak_passphrase`
  */
 export async function newKeyring(
   passphrase: string,
@@ -163,7 +163,7 @@ async function openedBy(
   return master
 }
 
-/** Opens by the passphrase; throws `wrong_passphrase`, `damaged` and `refused_parameters`. */
+/** Opens a keyring with the passphrase. @throws SealingRefusal `wrong_passphrase`, `damaged` or `refused_parameters` */
 export async function openKeyring(value: unknown, passphrase: string): Promise<MasterKey> {
   const keyring = checkedKeyring(value)
   const key = await passphraseKey(passphrase, decoded(keyring.kdf.salt, saltLength), keyring.kdf)
@@ -172,7 +172,10 @@ export async function openKeyring(value: unknown, passphrase: string): Promise<M
   return master
 }
 
-/** Opens by the recovery code; throws `mistyped_recovery_code`, `wrong_recovery_code`, `damaged` and `refused_parameters`. */
+/**
+ * Opens a keyring with the recovery code. @throws SealingRefusal `mistyped_recovery_code`, `wrong_recovery_code`,
+ * `damaged` or `refused_parameters`
+ */
 export async function recoverKeyring(value: unknown, code: string): Promise<MasterKey> {
   const keyring = checkedKeyring(value)
   const key = await recoveryKey(code, decoded(keyring.recovery.salt, saltLength))
@@ -181,7 +184,7 @@ export async function recoverKeyring(value: unknown, code: string): Promise<Mast
   return master
 }
 
-/** X25519's private half (32 bytes), for what is sealed to the keyring; throws `other_key` and `damaged`. */
+/** The private X25519 key of the keyring (32 bytes). @throws SealingRefusal `other_key` or `damaged` */
 export async function privateKeyOf(master: MasterKey, value: unknown): Promise<Bytes> {
   const keyring = checkedKeyring(value)
   if (keyring.key_id !== master.keyId) throw new SealingRefusal('other_key')
@@ -192,13 +195,16 @@ export async function privateKeyOf(master: MasterKey, value: unknown): Promise<B
   return opened
 }
 
-/** Both halves, for what is sealed to the keyring; throws as {@link privateKeyOf}. */
+/** Both X25519 keys of the keyring. Throws like {@link privateKeyOf}. */
 export const keyPairOf = async (master: MasterKey, value: unknown): Promise<KeyPair> => ({
   privateKey: await privateKeyOf(master, value),
   publicKey: decoded(checkedKeyring(value).public_key, keyLength),
 })
 
-/** The same keys under another passphrase; the recovery code stays good, and no entry is touched. Throws `weak_passphrase`. */
+/**
+ * Wraps the same keys with another passphrase. The recovery code remains valid, and entries are unchanged. @throws
+ * SealingRefusal `weak_passphrase`
+ */
 export async function rewrap(value: unknown, master: MasterKey, passphrase: string): Promise<Keyring> {
   const privateKey = await privateKeyOf(master, value)
   const keyring = checkedKeyring(value)
@@ -207,7 +213,7 @@ export async function rewrap(value: unknown, master: MasterKey, passphrase: stri
   return vouchedFor({ v, key_id, public_key, recovery, ...byPassphrase }, master, privateKey)
 }
 
-/** The same keys with another recovery code; the one before opens nothing that is stored from now on. */
+/** Wraps the same keys with a new recovery code. The old code cannot open the new keyring. */
 export async function newRecoveryCode(
   value: unknown,
   master: MasterKey,
@@ -219,5 +225,5 @@ export async function newRecoveryCode(
   return { keyring: await vouchedFor({ ...rest, recovery }, master, privateKey), recoveryCode }
 }
 
-/** The key of private entries under that master key. */
+/** The key of private entries, derived from the master key. */
 export const entriesKey = (master: MasterKey): Promise<Bytes> => sealingKey(master, 'grimoire')

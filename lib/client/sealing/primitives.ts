@@ -14,14 +14,17 @@ export interface Costs {
   p: number
 }
 export const costs: Costs = { m: 65_536, t: 3, p: 1 }
-/** Weaker ones would let a thief of the keyring guess; costlier ones would be an attack on whoever opens it. */
+/** Lower costs would allow guessing with a stolen keyring. Higher costs could overload the opening machine. */
 export const areCostsGood = ({ m, t, p }: Costs): boolean =>
   Number.isInteger(m) && m >= 65_536 && m <= 1_048_576 && Number.isInteger(t) && t >= 3 && t <= 16 && p === 1
 
-/** Argon2id, version 1.3, of the passphrase in Unicode form NFKC: the same on every keyboard. Takes a second or some; throws `refused_parameters`. */
+/**
+ * Argon2id, version 1.3, of the NFKC form of the passphrase, so that all keyboards give the same key. Takes seconds.
+ * @throws SealingRefusal `refused_parameters`
+ */
 export async function passphraseKey(passphrase: string, salt: Bytes, { m, t, p }: Costs): Promise<Bytes> {
   if (!areCostsGood({ m, t, p })) throw new SealingRefusal('refused_parameters')
-  // The memory that may be used is set above what 1 GiB of blocks takes with its own small tables.
+  // The memory limit exceeds 1 GiB by the size of the library's own tables.
   const key = await argon2idAsync(utf8(passphrase.normalize('NFKC')), salt, {
     m,
     t,
@@ -51,11 +54,11 @@ const cipher = (nonce: Bytes, header: Bytes) => ({
   tagLength: tagLength * 8,
 })
 
-/** AES-256-GCM (NIST SP 800-38D): the ciphertext with its tag at the end. */
+/** AES-256-GCM (NIST SP 800-38D): the ciphertext followed by its tag. */
 export const encrypted = async (key: Bytes, nonce: Bytes, plain: Bytes, header: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.encrypt(cipher(nonce, header), await cipherKey(key, 'encrypt'), plain))
 
-/** Opens what {@link encrypted} made; undefined where key, nonce, header or a bit differs. */
+/** Opens bytes of {@link encrypted}. Undefined when the key, the nonce, the header or a bit differs. */
 export async function decrypted(key: Bytes, nonce: Bytes, sealed: Bytes, header: Bytes): Promise<Bytes | undefined> {
   const opening = await cipherKey(key, 'decrypt')
   try {

@@ -1,6 +1,6 @@
 /**
- * Why something sealed does not open or cannot be sealed. `wrong_passphrase` is also what a keyring shows whose salt or wrapped key
- * was changed: without the key nobody can tell the two apart. `damaged` is said only where it can be told.
+ * Why data cannot be opened or sealed. A keyring with a changed salt or wrapped key also reports `wrong_passphrase`,
+ * because it cannot be distinguished without the key. `damaged` is only reported for detectable damage.
  */
 export type SealingCode =
   | 'wrong_passphrase'
@@ -28,7 +28,7 @@ const words: Record<SealingCode, string> = {
   too_large: 'An entry is larger than 64 KiB when it is sealed. Make two of it.',
 }
 
-/** What this module throws, and nothing else where the input is at fault. Its message holds nothing of what was sealed. */
+/** The only error that this module throws for bad input. Its message contains no sealed data. */
 export class SealingRefusal extends Error {
   readonly code: SealingCode
   constructor(code: SealingCode) {

@@ -25,7 +25,7 @@ import {
 import { newCode, secretOf } from './recovery-code.ts'
 import { SealingRefusal } from './sealing-refusal.ts'
 
-// Argon2id takes its time, and on a busy machine more of it.
+// Argon2id is slow, especially on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 afterAll(() => vi.resetConfig())
 
@@ -56,7 +56,7 @@ const entry: EntryContent = {
   valid_until: null,
 }
 const refusal = (code: string) => expect.objectContaining({ name: 'SealingRefusal', code })
-/** Reproducible numbers below `bound` (mulberry32). */
+/** Pseudo-random integers below `bound` (mulberry32). */
 function numbers(seed: number) {
   let state = seed
   return (bound: number): number => {
@@ -75,7 +75,7 @@ const textWithBit = (text: string, bit: number): string =>
   Buffer.from(withBit(Buffer.from(text), bit)).toString('latin1')
 
 describe('keyring', () => {
-  it('opens by the passphrase and by the recovery code, to the same key', async () => {
+  it('opens to the same key with the passphrase and with the recovery code', async () => {
     expect((await openKeyring(JSON.parse(JSON.stringify(keyring)), passphrase)).bytes).toEqual(master.bytes)
     expect((await recoverKeyring(keyring, recoveryCode)).bytes).toEqual(master.bytes)
     expect((await recoverKeyring(keyring, ` ${recoveryCode.toLowerCase().replace(/-/g, ' ')}`)).bytes).toEqual(
@@ -83,16 +83,16 @@ describe('keyring', () => {
     )
   })
 
-  it('takes a passphrase as it is typed on another keyboard', async () => {
+  it('accepts a passphrase in another Unicode form', async () => {
     expect((await openKeyring(keyring, passphrase.normalize('NFD'))).bytes).toEqual(master.bytes)
   })
 
-  it('says that a passphrase is wrong', async () => {
+  it('rejects a wrong passphrase and a weak one', async () => {
     await expect(openKeyring(keyring, `${passphrase}.`)).rejects.toEqual(refusal('wrong_passphrase'))
     await expect(newKeyring('eleven sign')).rejects.toEqual(refusal('weak_passphrase'))
   })
 
-  it('changes the passphrase without touching an entry, and keeps the recovery code good', async () => {
+  it('changes the passphrase without changing entries or the recovery code', async () => {
     const envelope = await sealEntry(master, head, entry)
     const changed = await rewrap(keyring, master, 'another passphrase altogether')
     expect(changed.key_id).toBe(keyring.key_id)
@@ -110,7 +110,7 @@ describe('keyring', () => {
     expect((await recoverKeyring(replaced.keyring, replaced.recoveryCode)).bytes).toEqual(master.bytes)
   })
 
-  it('refuses other costs, other members and other spellings before anything is tried', async () => {
+  it('rejects other costs, members and encodings before deriving a key', async () => {
     const others: [unknown, string][] = [
       [{ ...keyring, kdf: { ...keyring.kdf, m: 1024 } }, 'refused_parameters'],
       [{ ...keyring, kdf: { ...keyring.kdf, m: 2 ** 22 } }, 'refused_parameters'],
@@ -132,7 +132,7 @@ describe('keyring', () => {
     await expect(openKeyring(less, passphrase)).rejects.toEqual(refusal('damaged'))
   })
 
-  it('is refused whatever bit of it was flipped', async () => {
+  it('is rejected for every flipped bit', async () => {
     const next = numbers(7)
     const places: [keyof Keyring, string][] = [
       ['kdf', 'salt'],
@@ -156,7 +156,7 @@ describe('keyring', () => {
         const bytes = decoded(part[place[1]])
         part[place[1]] = encoded(withBit(bytes, next(bytes.length * 8)))
       }
-      // As by somebody who holds the master key already: what it vouches for is the whole keyring.
+      // The master key is known here: the sealed private key authenticates the whole keyring.
       await privateKeyOf(master, ring).catch((error: unknown) => {
         expect(error).toEqual(refusal('damaged'))
         refused++
@@ -178,7 +178,7 @@ describe('keyring', () => {
 describe('recovery code', () => {
   const expectMistyped = (code: string) => expect(() => secretOf(code)).toThrow(refusal('mistyped_recovery_code'))
 
-  it('notices every single sign that differs and every two that changed places', () => {
+  it('detects every single wrong character and every swap of neighbours', () => {
     const code = newCode().replace(/-/g, '')
     const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
     for (let index = 0; index < code.length; index++) {
@@ -192,7 +192,7 @@ describe('recovery code', () => {
     }
   })
 
-  it('has 130 random bits, in groups of four, and forgives O for 0 and I, L for 1', () => {
+  it('has 130 random bits in groups of four, and accepts O for 0 and I, L for 1', () => {
     const code = newCode()
     expect(code).toMatch(/^([0-9A-Z]{4}-){6}[0-9A-Z]{4}$/)
     expect(new Set(Array.from({ length: 1_000 }, newCode)).size).toBe(1_000)
@@ -203,13 +203,13 @@ describe('recovery code', () => {
 })
 
 describe('entry', () => {
-  it('opens to what was sealed, and never looks the same twice', async () => {
+  it('opens to the sealed content, and each ciphertext differs', async () => {
     const envelope = await sealEntry(master, head, entry)
     expect(await openEntry(master, head, JSON.parse(JSON.stringify(envelope)))).toEqual(entry)
     expect((await sealEntry(master, head, entry)).ciphertext).not.toBe(envelope.ciphertext)
   })
 
-  it('shows how long it is in steps alone, and has a bound', async () => {
+  it('reveals its length only in padding steps, and has a size limit', async () => {
     const lengths = new Set<number>()
     for (let length = 0; length < 600; length += 7) {
       const envelope = await sealEntry(master, head, { ...entry, content: 'x'.repeat(length) })
@@ -224,7 +224,7 @@ describe('entry', () => {
     )
   })
 
-  it('opens under no other key', async () => {
+  it('is rejected with another key', async () => {
     const envelope = await sealEntry(master, head, entry)
     const other: MasterKey = { keyId: newSealingId('key'), bytes: crypto.getRandomValues(new Uint8Array(32)) }
     await expect(openEntry(other, head, envelope)).rejects.toEqual(refusal('other_key'))
@@ -232,7 +232,7 @@ describe('entry', () => {
     await expect(openEntry(other, head, { ...envelope, key_id: other.keyId })).rejects.toEqual(refusal('damaged'))
   })
 
-  it('refuses 10,000 of 10,000 single bits flipped in header, nonce, ciphertext, tag or associated data', async () => {
+  it('rejects 10,000 of 10,000 single bits flipped in header, nonce, ciphertext, tag or associated data', async () => {
     const envelope = await sealEntry(master, head, entry)
     const next = numbers(20_261_122)
     const ciphertext = decoded(envelope.ciphertext)
@@ -247,7 +247,7 @@ describe('entry', () => {
         head,
         envelope: { ...envelope, ciphertext: encoded(withBit(ciphertext, (ciphertext.length - 16) * 8 + next(128))) },
       }),
-      // The text of the envelope itself: its names, its quotes, the version, the id of the key, the letters of base64url.
+      // Flip bits in the JSON text of the envelope: names, quotes, version, key id and base64url characters.
       () => {
         const text = JSON.stringify(envelope)
         const flipped = textWithBit(text, next(text.length * 8))
@@ -276,7 +276,7 @@ describe('entry', () => {
     expect(await openEntry(master, head, envelope)).toEqual(entry)
   })
 
-  it('refuses what is no envelope', async () => {
+  it('rejects values that are not envelopes', async () => {
     const envelope = await sealEntry(master, head, entry)
     const others: unknown[] = [
       null,
@@ -291,7 +291,7 @@ describe('entry', () => {
     for (const other of others) await expect(openEntry(master, head, other)).rejects.toEqual(refusal('damaged'))
   })
 
-  it('is opened by its writer alone: a moved envelope stays shut', async () => {
+  it('is rejected under another id, agent or kind', async () => {
     const envelope: Envelope = await sealEntry(master, head, entry)
     for (const moved of [
       { ...head, id: newSealingId('ent') },
@@ -302,9 +302,9 @@ describe('entry', () => {
   })
 })
 
-describe('sealed to the keyring', () => {
+describe('bytes sealed to the keyring', () => {
   const bound = { agent: head.agent, snapshot: 'snap_0123456789abcdefghijkl' }
-  it('opens with the private key and the same ids alone', async () => {
+  it('open only with the private key and the same ids', async () => {
     const secret = crypto.getRandomValues(new Uint8Array(32))
     const sealed = await sealTo(decoded(keyring.public_key, 32), secret, bound)
     const key = await keyPairOf(master, keyring)

@@ -29,7 +29,7 @@ const startOf = (bytes: Buffer): number => 12 + bytes.readUInt32BE(8)
 
 describe('a sealed snapshot', () => {
   it.each([0, 1, chunkLength - 1, chunkLength, chunkLength + 1, 3 * chunkLength + 5])(
-    'gives back %i bytes, however they come',
+    'returns %i bytes for every chunk size',
     async (length) => {
       const content = randomBytes(length)
       const bytes = await sealed(content, 1 + (length >> 2))
@@ -38,7 +38,7 @@ describe('a sealed snapshot', () => {
     },
   )
 
-  it('is what the description of the format says, by another cipher', async () => {
+  it('matches the documented format, decrypted by another implementation', async () => {
     const content = randomBytes(chunkLength + 100)
     const bytes = await sealed(content)
     const start = startOf(bytes)
@@ -56,7 +56,7 @@ describe('a sealed snapshot', () => {
     expect(bytes.subarray(start).equals(Buffer.concat(parts))).toBe(true)
   })
 
-  it('is refused where any one bit differs', { timeout: 240_000 }, async () => {
+  it('is rejected for every flipped bit', { timeout: 240_000 }, async () => {
     const bytes = await sealed(randomBytes(40))
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const flipped = Buffer.from(bytes)
@@ -65,7 +65,7 @@ describe('a sealed snapshot', () => {
     }
   })
 
-  it('is refused where it was cut, continued, put in another order, or opened by another key', async () => {
+  it('is rejected when it is cut off, extended, reordered or opened with another key', async () => {
     const bytes = await sealed(randomBytes(3 * chunkLength))
     const start = startOf(bytes)
     const chunk = (number: number) => {
@@ -90,7 +90,7 @@ describe('a sealed snapshot', () => {
     await expect(readSnapshot(pieces(Buffer.alloc(0)))).rejects.toEqual(damaged)
   })
 
-  it('tells the source of a broken reader to stop', async () => {
+  it('closes the source when its reader stops', async () => {
     let isClosed = false
     async function* endless() {
       try {

@@ -4,21 +4,21 @@ import { SealingRefusal } from './sealing-refusal.ts'
 
 export const snapshotKinds = ['on_demand', 'insurance'] as const
 export type SnapshotKind = (typeof snapshotKinds)[number]
-/** What a snapshot says of itself, in the clear and vouched for by every chunk. Times are ISO 8601. */
+/** Metadata of a snapshot in plain text, authenticated by every chunk. Times are ISO 8601. */
 export interface SnapshotHead {
   id: string
   agent: string
   kind: SnapshotKind
-  /** The keyring whose public key its key is sealed to. */
+  /** The keyring to whose public key the snapshot's key is sealed. */
   key_id: string
   created_at: string
-  /** Null: an insurance of a living agent. */
+  /** Null for an insurance snapshot of a living agent. */
   expires_at: string | null
 }
 
 const magic = utf8('KPSNAP1\n')
 const cipherName = 'AES-256-GCM-STREAM'
-/** Bytes of content that are sealed at once. */
+/** Bytes of content per sealed chunk. */
 export const chunkLength = 65_536
 const prefixLength = 7
 const largestHeader = 4_096
@@ -29,8 +29,9 @@ const importedKey = (key: Bytes, use: 'encrypt' | 'decrypt') =>
   crypto.subtle.importKey('raw', key, 'AES-GCM', false, [use])
 
 /**
- * STREAM (Hoang, Reyhanitabar, Rogaway, Vizár: Online Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance, 2015): the nonce of a
- * chunk is the snapshot's prefix, the chunk's number and whether it is the last, so that none is left out, doubled, moved or cut off.
+ * STREAM (Hoang, Reyhanitabar, Rogaway, Vizár: Online Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance,
+ * 2015): the nonce contains the snapshot's prefix, the chunk number and whether it is the last one, so that omitted,
+ * repeated, moved or missing chunks are detected.
  */
 function chunkCipher(prefix: Bytes, header: Bytes) {
   let number = 0
@@ -45,7 +46,10 @@ function chunkCipher(prefix: Bytes, header: Bytes) {
 }
 const digestOf = async (bytes: Bytes): Promise<Bytes> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 
-/** The same bytes in pieces of that length; the last has what is left, and may have none. All lie in one buffer: one is used up before the next is asked for. */
+/**
+ * Splits bytes into pieces of this length. The last one is the remainder and may be empty. All pieces share one
+ * buffer: use each before requesting the next.
+ */
 async function* inPieces(
   source: AsyncIterable<Uint8Array>,
   length: number,
@@ -66,7 +70,7 @@ async function* inPieces(
   yield { bytes: piece.subarray(0, filled), isLast: true }
 }
 
-/** Seals content while it comes, with memory for a chunk. `key`: 32 bytes that seal nothing else. */
+/** Seals a stream with one chunk in memory. `key`: 32 bytes that seal nothing else. */
 export async function* sealSnapshot(
   key: Bytes,
   { id, agent, kind, key_id, created_at, expires_at }: SnapshotHead,
@@ -109,16 +113,16 @@ function headOf(header: Bytes): { head: SnapshotHead; prefix: Bytes } {
 }
 
 export interface SealedSnapshot {
-  /** Not vouched for until the first chunk is open. */
+  /** Not authenticated before the first chunk is opened. */
   head: SnapshotHead
   /**
-   * The content by the snapshot's key. Throws `damaged` where a bit differs, and at the end where some of it is missing: whoever acts on
-   * the pieces before the end acts on what is genuine and perhaps not whole.
+   * Opens the content with the snapshot's key. Pieces are authentic, but may be incomplete until the end.
+   * @throws SealingRefusal `damaged` for a changed bit, and at the end for missing chunks
    */
   open(key: Bytes): AsyncGenerator<Bytes>
 }
 
-/** Reads what {@link sealSnapshot} made, as far as its header; throws `damaged`. */
+/** Reads the header of a snapshot of {@link sealSnapshot}. @throws SealingRefusal `damaged` */
 export async function readSnapshot(sealed: AsyncIterable<Uint8Array>): Promise<SealedSnapshot> {
   const source = sealed[Symbol.asyncIterator]()
   let buffer = new Uint8Array()

@@ -9,7 +9,7 @@ import { areCostsGood, decrypted, derived, encrypted, passphraseKey } from './pr
 const bytes = (hex: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex'))
 const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex')
 
-describe('published vectors', () => {
+describe('published test vectors', () => {
   it('Argon2id: RFC 9106, section 5.3', () => {
     const tag = argon2id(new Uint8Array(32).fill(1), new Uint8Array(16).fill(2), {
       t: 3,
@@ -22,7 +22,7 @@ describe('published vectors', () => {
     expect(hex(tag)).toBe('0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659')
   })
 
-  it('AES-256-GCM: the validation set of the mode, case 16', async () => {
+  it('AES-256-GCM: validation set of the mode, case 16', async () => {
     const key = bytes('feffe9928665731c6d6a8f9467308308 feffe9928665731c6d6a8f9467308308')
     const nonce = bytes('cafebabefacedbaddecaf888')
     const header = bytes('feedfacedeadbeeffeedfacedeadbeefabaddad2')
@@ -76,7 +76,7 @@ describe('published vectors', () => {
   })
 })
 
-/** RFC 9180, section 4 and 5.1, in the simplest words, by other code than the library's: DHKEM(X25519), HKDF-SHA256, AES-256-GCM. */
+/** Opens HPKE as RFC 9180, sections 4 and 5.1, describes it, without the library: DHKEM(X25519), HKDF-SHA256, AES-256-GCM. */
 function openedByTheBook(privateKey: Uint8Array, enc: Buffer, sealed: Buffer, info: Buffer, aad: Buffer): Buffer {
   const two = (value: number) => Buffer.from([value >> 8, value & 255])
   const kem = Buffer.concat([Buffer.from('KEM'), two(0x20)])
@@ -119,8 +119,8 @@ function openedByTheBook(privateKey: Uint8Array, enc: Buffer, sealed: Buffer, in
   return Buffer.concat([opening.update(sealed.subarray(0, -16)), opening.final()])
 }
 
-describe('against other implementations', () => {
-  it('what is sealed to a key opens by RFC 9180 as it is written', async () => {
+describe('compatibility with other implementations', () => {
+  it('bytes of sealTo open with a direct implementation of RFC 9180', async () => {
     const { publicKey, privateKey } = await newKeyPair()
     const secret = Uint8Array.from({ length: 32 }, (_, index) => index)
     const sealed = await sealTo(publicKey, secret, { agent: 'agt_1', snapshot: 'snap_1' })
@@ -134,7 +134,7 @@ describe('against other implementations', () => {
     expect(Uint8Array.from(plain)).toEqual(secret)
   })
 
-  it('HKDF is that of the runtime', async () => {
+  it('HKDF returns the same bytes as node:crypto', async () => {
     const secret = crypto.getRandomValues(new Uint8Array(32))
     const salt = crypto.getRandomValues(new Uint8Array(16))
     expect(hex(await derived(secret, salt, 'purpose'))).toBe(
@@ -154,7 +154,7 @@ describe('costs of Argon2id', () => {
     [{ m: 65_536, t: 3, p: 2 }, false],
     [{ m: 65_536.5, t: 3, p: 1 }, false],
     [{ m: Number.NaN, t: 3, p: 1 }, false],
-  ])('%o: %s', async (given, isGood) => {
+  ])('areCostsGood of %o returns %s', async (given, isGood) => {
     expect(areCostsGood(given)).toBe(isGood)
     if (!isGood)
       await expect(passphraseKey('a passphrase', new Uint8Array(16), given)).rejects.toMatchObject({

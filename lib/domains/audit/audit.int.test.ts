@@ -43,8 +43,8 @@ const adminToken = async (): Promise<string> => {
   ).key
 }
 
-describe('the log', () => {
-  it('the application inserts and reads it, and can do nothing else to it', async () => {
+describe('the audit log', () => {
+  it('lets the application role insert and read entries, and rejects every other statement', async () => {
     await insert([{ at: new Date() }])
     const partitions = await test.db.pool.query<{ name: string }>(
       "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit_entries'::regclass",
@@ -62,7 +62,7 @@ describe('the log', () => {
     for (const sql of statements) await expect(test.db.pool.query(sql), sql).rejects.toMatchObject({ code: '42501' })
   })
 
-  it('an entry is there when the answer is: for a plain read too', async () => {
+  it('stores the entry before the response is sent, also for a read', async () => {
     const { id, token } = await test.agent()
     const { json } = await test.fetch('POST', '/v1/knowledge', { token, body: trace() })
     const unit: string = json.data.id
@@ -72,7 +72,7 @@ describe('the log', () => {
     expect(found[0]).toMatchObject({ agentId: id, resourceType: 'knowledge', resourceId: unit, ip: '127.0.0.1' })
   })
 
-  it('a mutation that fails in its transaction leaves neither row nor entry', async () => {
+  it('leaves neither row nor entry when the transaction of a mutation fails', async () => {
     const before = await test.db.prisma.auditEntry.count()
     await expect(
       test.app.gate.transaction(async (tx) => {
@@ -92,8 +92,8 @@ describe('the log', () => {
   })
 })
 
-describe('90 days', () => {
-  it('nothing older is read, to the millisecond, whether or not it is purged yet', async () => {
+describe('retention of 90 days', () => {
+  it('query hides entries older than 90 days to the millisecond, purged or not', async () => {
     const now = test.clock.now()
     const agentId = 'old-timer'
     await insert([
@@ -105,7 +105,7 @@ describe('90 days', () => {
     expect(await test.app.audit.query({ agent_id: agentId, from: new Date(0) }, now)).toHaveLength(2)
   })
 
-  it('the purge removes what is older and nothing younger, whatever time it is told', async () => {
+  it('purge deletes only entries older than 90 days, whatever time it is given', async () => {
     const agentId = 'purged'
     const now = Date.now()
     await insert([
@@ -119,7 +119,7 @@ describe('90 days', () => {
     expect(left.map(({ at }) => Math.round((now - at.getTime()) / day))).toEqual([89, 0])
   })
 
-  it('drops whole days as partitions, and moves to a new partition what the default one holds of its day', async () => {
+  it('purge drops whole days as partitions, and a new partition takes over its entries from the default one', async () => {
     const owner = new pg.Client({ connectionString: test.ownerUrl })
     await owner.connect()
     try {
@@ -145,7 +145,7 @@ describe('90 days', () => {
     }
   })
 
-  it('the upkeep job purges and makes partitions', async () => {
+  it('the upkeep job purges and creates partitions', async () => {
     await insert([{ at: new Date(Date.now() - 95 * day), agentId: 'by-job' }])
     for (const job of test.app.jobs.filter(({ name }) => name === 'audit.upkeep')) await job.execute(test.app.gate, {})
     expect(await test.db.prisma.auditEntry.count({ where: { agentId: 'by-job' } })).toBe(0)
@@ -153,7 +153,7 @@ describe('90 days', () => {
 })
 
 describe('query', () => {
-  it('an agent sees its own entries alone, whatever it asks for; an admin sees all', async () => {
+  it('returns only its own entries to an agent, whatever the filters, and all entries to an admin', async () => {
     const mine = await test.agent()
     await insert([{ at: new Date(), agentId: 'somebody-else', resourceId: 'theirs' }])
     for (const path of ['/v1/audit', '/v1/audit?agent_id=somebody-else', '/v1/audit?resource_id=theirs']) {
@@ -164,7 +164,7 @@ describe('query', () => {
     expect(seen.json.data).toHaveLength(1)
   })
 
-  it('pages through everything once, newest first, also where times are equal', async () => {
+  it('pages through every entry once, newest first, also when times are equal', async () => {
     const at = new Date(Date.now() - 3 * day)
     await insert(
       Array.from({ length: 55 }, (_, i) => ({ at: i < 30 ? at : new Date(at.getTime() + i), agentId: 'paged' })),
@@ -194,13 +194,13 @@ describe('query', () => {
     'action=destroy',
     'surprise=1',
     'limit=1&limit=2',
-  ])('refuses %s', async (query) => {
+  ])('rejects %s', async (query) => {
     const { token } = await test.agent()
     const told = await test.fetch('GET', `/v1/audit?${query}`, { token })
     expect([told.status, told.json.code]).toEqual([422, 'invalid'])
   })
 
-  it('takes text as text: wildcards and quotes find nothing but themselves', async () => {
+  it('matches text literally: wildcards and quotes match only themselves', async () => {
     await insert([
       { at: new Date(), agentId: 'texts', resourceId: "100%_o'clock" },
       { at: new Date(), agentId: 'texts', resourceId: 'plain' },
@@ -218,7 +218,7 @@ describe('query', () => {
     }
   })
 
-  it('exports what the filters name, as JSON Lines and as CSV whose cells are no formulas', async () => {
+  it('exports the filtered entries as JSON Lines and as CSV without formulas', async () => {
     await insert([
       { at: new Date(), agentId: 'exported', resourceId: '=HYPERLINK("http://x")', details: { n: 1 } },
       { at: new Date(), agentId: 'exported', resourceId: 'a,"b"\nc' },
@@ -240,7 +240,7 @@ describe('query', () => {
     expect(entries.length).toBe(2)
   })
 
-  it('readers that stop reading hold neither a connection nor a lock', async () => {
+  it('exports hold neither a connection nor a lock when readers stop reading', async () => {
     const { id, token } = await test.agent()
     await insert(
       Array.from({ length: 20_000 }, () => ({ at: new Date(), agentId: id, details: { filler: 'x'.repeat(100) } })),
@@ -262,7 +262,7 @@ describe('query', () => {
     await Promise.all(stalled.map((response) => response.body?.cancel()))
   })
 
-  it('who sees only their own is not told from where others acted as their agent', async () => {
+  it('hides the address of others who acted as an agent from its owner', async () => {
     const person = await signedIn(test)
     const owned = await issuedAgent(test, ['read'], { owner: person })
     await test.fetch('GET', '/v1/auth/me', { token: owned.token })
@@ -274,7 +274,7 @@ describe('query', () => {
     expect(own.json.data[0].ip).toBe('127.0.0.1')
   })
 
-  it('refuses cursors that nobody was given', async () => {
+  it('rejects forged cursors', async () => {
     const forged = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     for (const path of ['/v1/audit', '/v1/auth/tokens'])
       for (const value of [

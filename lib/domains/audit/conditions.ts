@@ -8,7 +8,7 @@ export interface Where {
 }
 type Cut = AuditFilters & { cursor?: string | undefined }
 
-/** The place that a cursor of the log names; undefined for its beginning. Throws `invalid` for one that is none of ours. */
+/** Decodes a cursor of the log; undefined without a cursor. @throws Problem `invalid` for a cursor of another origin */
 export function entryPlace(cursor: string | undefined): Place | undefined {
   if (cursor === undefined) return undefined
   const after = decodeCursor(cursor)
@@ -16,15 +16,15 @@ export function entryPlace(cursor: string | undefined): Place | undefined {
   return after
 }
 
-/** Nothing older than this is looked at. */
+/** The earliest time to search: at most 90 days back. */
 export function oldestOf({ from }: AuditFilters, now: Date): Date {
   const oldest = oldestRead(now)
   return from && from > oldest ? from : oldest
 }
 
 /**
- * The filters as SQL. Nothing older than 90 days, nothing of others' for who sees their own alone. `within` narrows it to a stretch of
- * time: from `at` on, and before `before`.
+ * The filters as SQL, limited to 90 days and, without the right to audit, to the actor's own entries. `within` narrows
+ * it to a period: from `at` (inclusive) to `before` (exclusive).
  */
 export function whereOf(
   filters: Cut,
@@ -60,8 +60,8 @@ export function whereOf(
 }
 
 /**
- * Whether an index leads to what the filters name, however much else there is. What none leads to (text; an action or a kind of resource
- * by itself) is looked for in steps of time.
+ * Whether an index covers the filters, however many entries exist. Text, or an action or resource type without other
+ * filters, is searched in steps of time.
  */
 export const isIndexed = (filters: AuditFilters, ownOnly: readonly string[] | undefined): boolean =>
   filters.q === undefined &&

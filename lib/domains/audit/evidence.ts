@@ -3,10 +3,10 @@ import { oldestRead } from './rules.ts'
 
 const hour = 3_600_000
 
-/** Entries of the last day that are looked through for what was done, newest first. */
+/** Maximum number of entries of the last day that are searched, newest first. */
 const lookedThrough = 50_000
 
-/** How often these operations were carried out within the last day, at least, and when last: an entry is written on success alone. */
+/** The minimum number of times that these operations succeeded within the last day, and the last time. Only success writes an entry. */
 export async function usesOf(
   query: AskDatabase,
   operations: readonly string[],
@@ -21,14 +21,14 @@ export async function usesOf(
   return { uses: row?.uses ?? 0, last: row?.last ?? null }
 }
 
-/** The log itself: that nobody alters it through the application, and that it forgets in time. */
+/** Checks that the application cannot alter the log and that old entries are deleted in time. */
 export const auditEvidence = (): Check[] => [
   {
     line: 'audit_trail',
     name: 'audit.append-only',
     page: '/admin/audit',
     async ask(query) {
-      // Of the table and of every day's part, as the role that the application works with now.
+      // Checks the table and every daily partition, with the application's current role.
       const [row] = await query<{ tables: number; writable: number; readable: boolean; owned: boolean }>(
         `SELECT count(*)::int AS tables,
            count(*) FILTER (WHERE has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'UPDATE'))::int AS writable,
@@ -53,7 +53,7 @@ export const auditEvidence = (): Check[] => [
         'SELECT at AS oldest FROM audit_entries ORDER BY at, id LIMIT 1',
       )
       const oldest = row?.oldest ?? null
-      // Reads end at 90 days to the millisecond; the row itself goes with the next minute's write.
+      // Reads end at 90 days to the millisecond. The row itself is deleted after a write, up to a minute later.
       const limit = oldestRead(now).getTime() - 2 * hour
       return { state: failsIf(oldest !== null && oldest.getTime() < limit), times: { oldest } }
     },

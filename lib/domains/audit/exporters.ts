@@ -5,7 +5,7 @@ import { oldestRead } from './rules.ts'
 
 const shape = { part: 'audit_entries', bases: ['all'], tables: ['audit_entries'] } as const
 
-/** What an actor did, as the log has it; nothing older than 90 days. */
+/** What an actor did within the last 90 days, from the log. */
 const entriesOf = (db: Database, actorId: string, { until, showsAddress }: { until: Date; showsAddress: boolean }) =>
   recordPages(db, {
     from: 'audit_entries e',
@@ -30,7 +30,7 @@ const entriesOf = (db: Database, actorId: string, { until, showsAddress }: { unt
 export const auditExporters = (db: Database): Exporter[] => [
   {
     ...shape,
-    // The address of an earlier user is not a later owner's to know.
+    // Hides the addresses of earlier users from a later owner.
     pages: (agentId, { until, id, isAdmin }) =>
       entriesOf(db, agentId, { until, showsAddress: id === agentId || isAdmin }),
   },

@@ -1,7 +1,7 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** Names and filters that an admin or auditor keeps; an item is a search's id. The log itself is kept beside (kept.ts). */
+/** Saved searches of admins and auditors; an item is a search id. The log itself is a retained record (kept.ts). */
 export const savedSearchHolder = (db: Database): DataHolder => ({
   name: 'audit.searches',
   store: 'postgresql',

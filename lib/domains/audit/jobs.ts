@@ -3,7 +3,7 @@ import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AuditLog } from './log.ts'
 
-/** Partitions are made a week ahead; an entry for which none exists goes to the default one and is moved here. */
+/** Creates partitions a week ahead. Entries without a partition are stored in the default one and moved later. */
 export const auditJobs = (db: Database, log: AuditLog) => [
   job({
     name: 'audit.upkeep',

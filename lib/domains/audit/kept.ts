@@ -2,7 +2,7 @@ import type { Kept } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { auditDays, oldestRead } from './rules.ts'
 
-/** Entries of what a subject did. They stay for their days, and nothing but time removes them. */
+/** Entries about a subject's actions. Retained for 90 days; only expiry deletes them. */
 export const auditKept = (db: Database): Kept[] => [
   {
     name: 'audit.entries',

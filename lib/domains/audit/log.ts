@@ -9,9 +9,9 @@ const insertGroup = `INSERT INTO audit_entries (${columns})
   SELECT ${columns} FROM json_to_recordset($1::json)
   AS e(id uuid, at timestamptz, action text, agent_id text, resource_type text, resource_id text, ip text, details jsonb)`
 
-/** Where the values stand in a statement that {@link auditRows} is joined to. */
+/** SQL expressions of the values in a statement that {@link auditRows} extends. */
 export interface AuditPlaces {
-  /** `uuidsInSql.value()`. */
+  /** From `uuidsInSql.value()`. */
   uuids: string
   at: string
   action: string
@@ -20,22 +20,22 @@ export interface AuditPlaces {
   ip: string
   details: string
 }
-/** A member of a WITH list that writes one entry for each row of another member; that one has the column `id`. */
+/** A CTE that writes one entry per row of another CTE, which must have the column `id`. */
 export const auditRows = (of: string, at: AuditPlaces): string => `audited AS (INSERT INTO audit_entries (${columns})
   SELECT ${uuidsInSql.text(at.uuids)}::uuid, ${at.at}::timestamptz, ${at.action}, ${at.actorId}, ${at.resourceType}, ${of}.id, ${at.ip}, ${at.details}::jsonb
   FROM ${of})`
 
-/** How often a process passes its writes' call on to the purge, in milliseconds. */
+/** Minimum interval between purges that the writes of a process start, in milliseconds. */
 const purgeEvery = 60_000
 
 export type AuditLog = Pick<GatePorts, 'statement' | 'auditWithin' | 'auditGrouped'> & {
-  /** Removes what is older than 90 days, and nothing younger, whatever time it is given. Returns how many partitions and rows went. */
+  /** Deletes entries older than 90 days by the database clock, whatever time it is given. Returns the number of partitions and rows. */
   purge(now: Date): Promise<number>
-  /** Resolves when every entry that was handed over is stored, and no purge is under way. */
+  /** Resolves when all accepted entries are stored and no purge is running. */
   drain(): Promise<void>
 }
 
-/** Writes the log. Entries are only ever inserted; removal is one function of the database's own. */
+/** Writes the log. The application only inserts; a function of the database deletes. */
 export function auditLog(db: Database): AuditLog {
   const joined = new Map<string, { audited: string; plain: string }>()
   let pending: { record: AuditRecord; stored: () => void; failed: (error: unknown) => void }[] = []
@@ -49,12 +49,12 @@ export function auditLog(db: Database): AuditLog {
     ])
     return row?.removed ?? 0
   }
-  /** Every write calls for the purge; a process passes one call a minute on. Reads never see what is due to go. */
+  /** Starts a purge after a write, at most once a minute per process. Reads never return expired entries. */
   const callPurge = (): void => {
     const now = Date.now()
     if (now - purgedAt < purgeEvery) return
     purgedAt = now
-    // A purge that fails is repeated by the next minute's write and by the hourly job.
+    // After a failure, the next minute's write and the hourly job repeat the purge.
     purging = purge(new Date(now)).catch(() => 0)
   }
 
@@ -131,7 +131,7 @@ export function auditLog(db: Database): AuditLog {
         throw new Problem('unavailable', { detail: 'The audit log cannot keep up.', headers: { 'Retry-After': '1' } })
       return new Promise<void>((stored, failed) => {
         pending.push({ record, stored, failed })
-        // What arrives in the same turn, or while a group is on its way, shares the next insert.
+        // Entries of the same turn, or during a running insert, share the next insert.
         flushing ??= new Promise<void>((turn) => setImmediate(turn)).then(flush)
       })
     },

@@ -31,8 +31,8 @@ const insert = (
     })),
   })
 
-describe('what no index leads to', () => {
-  it('is found once each, over all 90 days, though every page is cut off by its time', async () => {
+describe('a search without an index', () => {
+  it('finds each entry of 90 days once, even when the time limit ends every page', async () => {
     const now = test.clock.now()
     const ages = [1, 30 * 60_000, hour, 5 * hour, day, 10 * day, 10 * day, 44 * day, 88 * day, 90 * day - hour]
     await insert(ages.map((age) => ({ at: new Date(now.getTime() - age), resourceId: 'needle' })))
@@ -55,7 +55,7 @@ describe('what no index leads to', () => {
     expect([patient.rows.length, patient.next, patient.reached]).toEqual([ages.length, undefined, undefined])
   })
 
-  it('keeps to the time that is asked for', async () => {
+  it('returns only entries of the requested period', async () => {
     const now = test.clock.now()
     const at = (age: number) => new Date(now.getTime() - age)
     await insert([3, 4, 5].map((days) => ({ at: at(days * day), resourceType: 'rare' })))
@@ -64,15 +64,15 @@ describe('what no index leads to', () => {
     expect(rows.rows.map(({ at: time }) => time)).toEqual([at(4 * day)])
   })
 
-  it('may be an export: it goes on until everything was looked at', async () => {
+  it('exports every match, beyond the time limit of a page', async () => {
     const auditor = await signedIn(test, 'auditor')
     const { text, status } = await test.fetch('GET', '/v1/audit/export?q=needle', auditor)
     expect([status, text.trim().split('\n').length]).toEqual([200, 10])
   })
 })
 
-describe('how many there are', () => {
-  it('is exact below a thousand; above it is estimated by the database, and told so; of text it is not', async () => {
+describe('the total', () => {
+  it('is exact below a thousand, a marked estimate above, and neither for a text search', async () => {
     const now = test.clock.now()
     await insert(
       Array.from({ length: 3_000 }, (_, n) => ({

@@ -18,30 +18,30 @@ export interface EntryRow {
 }
 interface Found {
   rows: EntryRow[]
-  /** Where the next page begins; undefined at the end. */
+  /** Start of the next page. Undefined at the end. */
   next: Place | undefined
-  /** To which time it was looked, where the page ends for that and not because it is full. */
+  /** How far back the search has come, when the time limit ended the page. */
   reached: Date | undefined
 }
 interface Counted {
   total: number
-  /** Whether `total` is all, or counting stopped there. */
+  /** Whether `total` is complete or counting stopped there. */
   counted: 'exact' | 'at_least'
-  /** About how many, by the statistics of the database; null where `total` is exact, or where they cannot say. */
+  /** An estimate from database statistics. Null when `total` is exact or there is no estimate. */
   estimate: number | null
 }
 type Cut = AuditFilters & { cursor?: string | undefined }
 
-/** How far a total is counted, */
+/** Counting stops at this total. */
 const countedTo = 1_001
-/** and for how long where no index helps, in milliseconds. */
+/** Time limit for counting without an index, in milliseconds. */
 const countingMost = 300
-/** How long one page is looked for in steps before it goes out as it is, in milliseconds. */
+/** Time limit for a page that is searched in steps, in milliseconds. It is then returned incomplete. */
 const lookingMost = 2_000
-/** Below every UUID of an entry: what comes after such a place is strictly older. */
+/** Smaller than every entry id: entries after such a cursor are strictly older. */
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
-/** Reads pages of the log, newest first, in bounded time whatever the filters are. */
+/** Reads pages of the log, newest first, in bounded time for all filters. */
 export function looking(db: Database, { most = lookingMost, step: firstStep = 3_600_000 } = {}) {
   const stepQuery = boundedQuery(db, stepLimit)
   const countQuery = boundedQuery(db, countingMost)
@@ -55,7 +55,7 @@ export function looking(db: Database, { most = lookingMost, step: firstStep = 3_
     return { rows: shown, next: last && { at: last.at, id: last.id }, reached: undefined }
   }
 
-  /** Back in time in steps that grow while they are quick, until the page is full, all was looked at, or the time is over. */
+  /** Searches backwards in steps that grow while they are fast, until the page is full, the log ends or the time is over. */
   async function inSteps(filters: Cut, own: readonly string[] | undefined, now: Date, limit: number): Promise<Found> {
     const started = performance.now()
     const oldest = oldestOf(filters, now)
@@ -88,7 +88,7 @@ export function looking(db: Database, { most = lookingMost, step: firstStep = 3_
     return whole(await db.query<EntryRow>(undefined, select(where, limit + 1), where.values), limit)
   }
 
-  /** What the planner thinks, which it does from the size of each day's table and from samples of its columns. */
+  /** The planner's row estimate, from the size of each partition and sampled columns. */
   async function estimated({ sql, values }: Where): Promise<number | null> {
     const [row] = await db.query<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }>(
       undefined,
@@ -98,7 +98,7 @@ export function looking(db: Database, { most = lookingMost, step: firstStep = 3_
     return row?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? null
   }
 
-  /** How many there are in all; of a later page of what is looked for in steps only that there are as many as it shows. */
+  /** The total number of matches. For a later page of a stepwise search, only the number shown so far. */
   async function count(
     { cursor, ...filters }: Cut,
     own: readonly string[] | undefined,
@@ -115,7 +115,7 @@ export function looking(db: Database, { most = lookingMost, step: firstStep = 3_
     const total = counted?.[0]?.n
     if (total !== undefined && total < countedTo) return { total, counted: 'exact', estimate: null }
     const known = total ?? shown
-    // Of text within a row no statistics are kept; and a later page has no use for a number.
+    // PostgreSQL keeps no statistics for text within a row, and a later page needs no total.
     if (filters.q !== undefined || cursor !== undefined) return { total: known, counted: 'at_least', estimate: null }
     const estimate = await estimated(where)
     return { total: known, counted: 'at_least', estimate: estimate === null ? null : Math.max(estimate, known) }

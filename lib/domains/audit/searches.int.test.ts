@@ -17,7 +17,7 @@ const save = (who: { cookie?: string; token?: string }, name: string, query = 'a
 const list = async (who: Person) => (await test.fetch('GET', path, who)).json
 
 describe('a saved search', () => {
-  it('is kept under its name with its filters in one order, listed by name, and forgotten', async () => {
+  it('is stored with canonical filters, listed by name and deleted', async () => {
     const made = await save(auditor, ' Deletions of today ', 'q=ab%26c&action=delete&from=2026-01-01T00:00:00Z')
     expect(made.status).toBe(201)
     expect(made.json.data).toMatchObject({
@@ -36,7 +36,7 @@ describe('a saved search', () => {
     expect(JSON.stringify(entries)).not.toMatch(/Deletions of today|ab&c/)
   })
 
-  it('is its account’s alone: to an admin it is not there', async () => {
+  it('is invisible to every other account, including admins', async () => {
     const made = await save(auditor, 'Mine')
     const admin = await signedIn(test, 'admin')
     expect((await list(admin)).data).toEqual([])
@@ -45,13 +45,13 @@ describe('a saved search', () => {
     expect((await list(auditor)).data.some(({ name }: { name: string }) => name === 'Mine')).toBe(true)
   })
 
-  it('has a name that is used once, also where two come at once', async () => {
+  it('has a unique name, also under concurrent requests', async () => {
     const someone = await signedIn(test, 'auditor')
     const told = await Promise.all([save(someone, 'Twice'), save(someone, 'Twice'), save(someone, 'Twice')])
     expect(told.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   })
 
-  it('is made once by a repeated request', async () => {
+  it('is created once when the request is repeated', async () => {
     const someone = await signedIn(test, 'auditor')
     const headers = { 'Idempotency-Key': 'the same intent' }
     const ask = () => test.fetch('POST', path, { ...someone, headers, body: { name: 'Once', query: 'q=x' } })
@@ -60,7 +60,7 @@ describe('a saved search', () => {
     expect((await list(someone)).total).toBe(1)
   })
 
-  it(`is one of ${mostSearches} at most, also where two come at once`, async () => {
+  it(`is limited to ${mostSearches} per account, also under concurrent requests`, async () => {
     const someone = await signedIn(test, 'auditor')
     await test.db.prisma.savedSearch.createMany({
       data: Array.from({ length: mostSearches - 1 }, (_, n) => ({
@@ -77,27 +77,27 @@ describe('a saved search', () => {
   })
 
   it.each([
-    ['nothing', ''],
-    ['a filter that there is none of', 'action=delete&cursor=abc'],
-    ['one twice', 'q=a&q=b'],
-    ['values that are empty', 'q=&action='],
+    ['no filter', ''],
+    ['an unknown filter', 'action=delete&cursor=abc'],
+    ['a repeated filter', 'q=a&q=b'],
+    ['empty values', 'q=&action='],
     ['a NUL', 'q=a%00b'],
-    ['too much', `q=${'x'.repeat(2_000)}`],
-  ])('takes no query with %s', async (_, query) => {
+    ['too long a value', `q=${'x'.repeat(2_000)}`],
+  ])('rejects a query with %s', async (_, query) => {
     const told = await save(auditor, 'Refused', query)
     expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', ['query']])
   })
 
   it.each([[''], ['   '], ['a\u0000b'], ['two\nlines'], ['x'.repeat(81)], ['\ud800']])(
-    'takes no name like %j',
+    'rejects the name %j',
     async (name) => {
       expect((await save(auditor, name)).status).toBe(422)
     },
   )
 })
 
-describe('who may', () => {
-  it('nobody without a session, no person, no manager; no token, for it has no account', async () => {
+describe('access to saved searches', () => {
+  it('is rejected without a session, for persons, managers and tokens', async () => {
     const token = (await issuedAgent(test, ['admin', 'read', 'write'])).token
     const cases = [
       [{}, 401],
@@ -113,7 +113,7 @@ describe('who may', () => {
     }
   })
 
-  it('nobody whose session was revoked', async () => {
+  it('is rejected for a revoked session', async () => {
     const someone = await signedIn(test, 'auditor')
     await test.db.prisma.session.updateMany({
       where: { accountId: someone.accountId },
@@ -123,7 +123,7 @@ describe('who may', () => {
   })
 })
 
-it('goes with its account, is counted and exported', async () => {
+it('a saved search is counted, exported, and erased with its account', async () => {
   const someone = await signedIn(test, 'auditor')
   const { json } = await save(someone, 'To go', 'q=gone')
   const subject = { account: someone.accountId, agents: [] }

@@ -25,7 +25,7 @@ function accountOf({ accountId }: Actor): string {
   return accountId
 }
 
-/** Filters of the log that somebody keeps under a name. Nobody but that account sees them, admins included. */
+/** Named filters of the log. Visible only to their account, not even to admins. */
 export function searchesService(db: Database) {
   return {
     searches: read(listSearches, async ({ actor }) => {
@@ -45,7 +45,7 @@ export function searchesService(db: Database) {
       const accountId = accountOf(actor)
       const query = canonicalQuery(text)
       if (query === undefined) throw invalid(['query'], `takes some of ${filterNames.join(', ')}, each once`)
-      // Two at once are counted one after the other.
+      // The lock serializes concurrent requests of an account.
       await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext(${`saved-searches:${accountId}`}))) AS l`
       const known = await tx.savedSearch.findMany({ where: { accountId }, select: { name: true } })
       if (known.some((one) => one.name === name))

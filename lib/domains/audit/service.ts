@@ -7,7 +7,7 @@ import { type EntryRow, looking } from './looking.ts'
 import { csvCell } from './rules.ts'
 import { searchesService } from './searches.ts'
 
-/** `reader` is who sees its own alone: the address of others, earlier users of an agent among them, is not theirs to know. */
+/** With `reader`, hides addresses of other actors, such as earlier users of an agent. */
 const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
   AuditLogEntry.parse({
     id: row.id,
@@ -20,7 +20,7 @@ const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
     details: row.details,
   })
 
-/** Entries that an export asks for at once. */
+/** Entries per query of an export. */
 const exportPage = 500
 
 /** Reads the log. */
@@ -28,7 +28,7 @@ export function auditService(db: Database) {
   const log = looking(db)
   const ownOnly = (actor: Actor): readonly string[] | undefined =>
     actor.can('audit:audit') ? undefined : [actor.id, ...actor.agents]
-  /** Entries in code, newest first, at most `limit`. */
+  /** Returns at most `limit` entries, newest first. */
   const query = async (filters: AuditFilters, now: Date, limit = 100): Promise<AuditLogEntry[]> =>
     (await log.find(filters, undefined, now, limit)).rows.map((row) => entryOf(row))
 
@@ -40,7 +40,7 @@ export function auditService(db: Database) {
     const own = ownOnly(actor)
     const shown = (row: EntryRow) => entryOf(row, own && actor.id)
     if (format === 'csv') yield 'id,timestamp,action,agentId,resourceType,resourceId,ip,details\r\n'
-    // Page by page, so that a reader who stops reading holds no connection and no lock.
+    // Reads page by page, so that a stalled reader holds no connection and no lock.
     for (let cursor: string | undefined; ; ) {
       const page = await log.find({ ...filters, cursor }, own, now, exportPage)
       yield page.rows

@@ -6,14 +6,14 @@ const hour = 3_600_000
 
 it.each([
   ['quick', 10, hour * 4],
-  ['neither', 500, hour],
+  ['neither quick nor slow', 500, hour],
   ['slow', 2_000, hour / 4],
-  ['given up', undefined, hour / 16],
-] as const)('after a step that was %s', (_, took, milliseconds) => {
+  ['timed out', undefined, hour / 16],
+] as const)('nextStep after a step that was %s', (_, took, milliseconds) => {
   expect(nextStep({ milliseconds: hour }, took)).toEqual({ milliseconds })
 })
 
-it('given up again and again it comes to the shortest step, and stays there', () => {
+it('nextStep reaches the shortest step and stays there when every step times out', () => {
   fc.assert(
     fc.property(fc.integer({ min: shortestStep, max: 90 * 24 * hour }), (milliseconds) => {
       let step = { milliseconds }

@@ -1,16 +1,19 @@
-/** A stretch of time that is looked through at once. */
+/** A period that one query searches. */
 export interface Step {
   milliseconds: number
 }
 
-/** How long one step may take before the database gives it up, in milliseconds. */
+/** Timeout of one step in the database, in milliseconds. */
 export const stepLimit = 4_000
-/** No step is shorter, in milliseconds. */
+/** The shortest step, in milliseconds. */
 export const shortestStep = 1_000
 const quick = 250
 const slow = 1_000
 
-/** Longer after a quick one, shorter after a slow one. `took` in milliseconds; undefined: it was given up, and is tried again shorter. */
+/**
+ * Longer after a fast step, shorter after a slow one. `took` in milliseconds; undefined after a timeout, when a
+ * shorter step is tried again.
+ */
 export function nextStep({ milliseconds }: Step, took: number | undefined): Step {
   if (took === undefined) return { milliseconds: Math.max(shortestStep, milliseconds / 16) }
   if (took > slow) return { milliseconds: Math.max(shortestStep, milliseconds / 4) }

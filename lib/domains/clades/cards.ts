@@ -5,7 +5,7 @@ import type { CladePorts } from './ports.ts'
 
 const noCard = () => new Problem('not_found', 'There is no performance card of such an agent.')
 
-/** How agents performed, where their owners made it public. */
+/** Performance figures of agents that their owners have published. */
 export const performanceCards = ({ db, agents }: CladePorts) => ({
   publishCard: mutation(publishCard, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
     await agents.writable(tx, actor, agentId)

@@ -27,7 +27,7 @@ const run = async () => {
   if (!job) throw new Error('no such job')
   await job.execute(app.app.gate, {})
 }
-/** Agents of one clade, the first the ancestor; all of them share. */
+/** Creates the agents of one clade, all sharing. The first is the ancestor. */
 async function clade(count: number): Promise<Issued[]> {
   const agents = await Promise.all(Array.from({ length: count }, () => mine()))
   const [ancestor, ...rest] = agents
@@ -61,7 +61,7 @@ const deltas = async (agent: Issued, after = 0) =>
   (await ask('GET', at(agent.id, `/clade/deltas?after=${after}`), { token: agent.token })).json
 const ack = (agent: Issued, through: number) =>
   ask('POST', at(agent.id, '/clade/deltas/ack'), { token: agent.token, body: { through } })
-/** What nobody here reads. */
+/** A private entry, which the installation cannot read. */
 async function privateOf(agent: Issued): Promise<string> {
   const keyring = seemingKeyring()
   const by = { token: agent.token }
@@ -79,7 +79,7 @@ async function pair(): Promise<[Issued, Issued]> {
 }
 
 describe('sharing', () => {
-  test('is off until it is switched on, and needs siblings', async () => {
+  test('is off by default and requires siblings', async () => {
     const alone = await mine()
     expect(refusal(await share(alone))).toEqual([409, 'wrong_state'])
     expect(
@@ -91,7 +91,7 @@ describe('sharing', () => {
     expect(seen.json.data.sharing_since).not.toBeNull()
   })
 
-  test('a new agent of the owner becomes a sibling of its ancestor; of another’s agent it does not', async () => {
+  test("creating an agent makes it a sibling of its ancestor, and rejects another owner's ancestor", async () => {
     const ancestor = await mine()
     const stranger = await mine(await signedIn(app))
     const consent = { policy_version: noticeVersion }
@@ -104,7 +104,7 @@ describe('sharing', () => {
     expect(seen.json.data.siblings.map((one: { agent_id: string }) => one.agent_id)).toEqual([made.json.data.agent_id])
   })
 
-  test('sends exactly what the preview showed, with a signed manifest of what was taken out', async () => {
+  test('sends exactly the previewed payload, with a signed manifest of removed items', async () => {
     const [one, other] = await pair()
     const told = await ask('POST', at(one.id, '/grimoire'), { token: one.token, body: { ...insight, scope: 'clade' } })
     const of = { entry_id: told.json.data.id }
@@ -139,7 +139,7 @@ describe('sharing', () => {
     })
   })
 
-  test('refuses who is unsure, episodes, private entries, strangers and other owners’ agents', async () => {
+  test("rejects low confidence, episodes, private entries, strangers and other owners' agents", async () => {
     const [one] = await pair()
     for (const [kind, confidence] of [
       ['insight', 0.59],
@@ -162,7 +162,7 @@ describe('sharing', () => {
     expect(refusal(await share(one))).toEqual([403, 'paused'])
   })
 
-  test('a repetition with the same key sends once', async () => {
+  test('sends once when a request is repeated with the same idempotency key', async () => {
     const [one, other] = await pair()
     const by = { token: one.token, headers: { 'Idempotency-Key': `once-${one.id}` } }
     const [first, again] = [await share(one, { entry: insight }, by), await share(one, { entry: insight }, by)]
@@ -171,7 +171,7 @@ describe('sharing', () => {
     expect((await deltas(other)).data).toHaveLength(1)
   })
 
-  test('what is stored cannot be read without the installation’s key, and nothing else has it', async () => {
+  test('stores shares readable only with the installation key, and nowhere else', async () => {
     const [one] = await pair()
     const secret = 'a word that nobody else would use'
     await share(one, { entry: { ...insight, content: secret } })
@@ -187,7 +187,7 @@ describe('sharing', () => {
 })
 
 describe('deltas', () => {
-  test('wait for 7 days and no longer', async () => {
+  test('expire after 7 days', async () => {
     const [one, other] = await pair()
     await share(one)
     app.clock.advance(7 * day - 1000)
@@ -211,7 +211,7 @@ describe('deltas', () => {
 })
 
 describe('a recall', () => {
-  test('takes it from every sibling, with what was made of it, and says who acknowledged', async () => {
+  test('removes the share and its derived shares from every sibling and reports acknowledgements', async () => {
     const [one, second, third] = await clade(3)
     if (!one || !second || !third) throw new Error('no clade')
     const { share_id: id } = (await share(one)).json.data
@@ -241,7 +241,7 @@ describe('a recall', () => {
     ])
     expect(left.rowCount).toBe(0)
     expect((await deltas(third)).data).toEqual([])
-    // It comes after all that was read before, and an acknowledgement of the former does not reach it.
+    // The recall has a higher number than everything read before, so the earlier acknowledgement does not cover it.
     expect((await ack(second, got.next_after)).json.data).toMatchObject({ removed: 0 })
     const call = await deltas(second, got.next_after)
     expect(call.data).toMatchObject([{ action: 'remove', share_id: id, payload: null }])
@@ -258,7 +258,7 @@ describe('a recall', () => {
     expect(await app.db.prisma.cladeShare.count({ where: { id } })).toBe(0)
   })
 
-  test('reaches what was made by way of private entries: without its client’s word nothing of such is sent', async () => {
+  test('reaches shares derived through private entries, which are rejected without origins from the client', async () => {
     const [one, second, third] = await clade(3)
     if (!one || !second || !third) throw new Error('no clade')
     const { share_id: id } = (await share(one)).json.data
@@ -287,7 +287,7 @@ describe('a recall', () => {
     expect(refusal(await share(second, { entry_id: remade, origins: [id] }))).toEqual([409, 'conflict'])
   })
 
-  test('is not outrun by twenty generations', async () => {
+  test('rejects a share whose ancestry exceeds twenty generations', async () => {
     const [one, other] = await pair()
     const { share_id: id } = (await share(one)).json.data
     let last = id
@@ -303,7 +303,7 @@ describe('a recall', () => {
     expect(refused.json.detail).toContain('generations')
   })
 
-  test('between reading and acknowledging calls back what was read', async () => {
+  test('reaches a delta that was read but not acknowledged', async () => {
     const [one, other] = await pair()
     const { share_id: id } = (await share(one)).json.data
     const got = await deltas(other)
@@ -312,7 +312,7 @@ describe('a recall', () => {
     expect((await deltas(other)).data).toMatchObject([{ action: 'remove', share_id: id }])
   })
 
-  test('reaches whoever fetched it and never acknowledged, however long ago', async () => {
+  test('reaches a sibling that fetched the share without acknowledging it, at any later time', async () => {
     const [one, other, third] = await clade(3)
     if (!one || !other || !third) throw new Error('no clade')
     const { share_id: id } = (await share(one)).json.data
@@ -339,7 +339,7 @@ describe('a recall', () => {
     expect((await deltas(other)).data).toMatchObject([{ action: 'remove', from: third.id }])
   })
 
-  test('follows the death of the sender, and its restriction', async () => {
+  test('follows when the sender is retired or restricted', async () => {
     const [one, other, third] = await clade(3)
     if (!one || !other || !third) throw new Error('no clade')
     for (const sender of [one, third]) await share(sender)
@@ -361,7 +361,7 @@ describe('a recall', () => {
 })
 
 describe('an erasure', () => {
-  test('takes what the agent sent from everywhere; its sibling keeps its own, and is told to remove the rest', async () => {
+  test('deletes everything the agent sent, and its sibling keeps its own shares and receives a removal', async () => {
     const [one, other] = await pair()
     await share(other, { entry: { ...insight, kind: 'warning' } })
     const { share_id: id } = (await share(one)).json.data
@@ -387,7 +387,7 @@ describe('an erasure', () => {
 })
 
 describe('a performance card', () => {
-  test('is the one public thing, and its owner takes it back', async () => {
+  test('is public until its owner withdraws it', async () => {
     const agent = await mine()
     const stranger = await mine(await signedIn(app))
     const card = {

@@ -17,13 +17,11 @@ interface DeltaRow {
   shared_at: Date | null
 }
 const columns = `d.seq::text AS seq, d.share_id, d.state::text AS state, s.agent_id AS sender, s.sealed, s.digest, s.manifest, s.shared_at`
-/**
- * What was sent by an agent whose processing is restricted is not given out, nor what was recalled and a hold keeps; calls to remove are.
- */
+/** Shares of restricted agents, and recalled shares under legal hold, are not delivered. Calls to remove a share are. */
 const source = `clade_deltas d LEFT JOIN clade_shares s ON s.id = d.share_id LEFT JOIN agents a ON a.id = s.agent_id`
 const open = "s.sealed IS NOT NULL AND s.recalled_at IS NULL AND a.restricted_at IS NULL AND a.status <> 'dead'"
 
-/** What siblings sent, on its way to an agent and there. */
+/** Delivers shares of siblings to an agent. */
 export function cladeDeltas({ db, key, agents }: CladePorts) {
   const viewOf = (row: DeltaRow): DeltaView => {
     const isThere = row.state !== 'recalling' && row.sealed !== null
@@ -44,7 +42,7 @@ export function cladeDeltas({ db, key, agents }: CladePorts) {
   }
 
   return {
-    // Giving one out is noted with it: a recall that comes between reading and acknowledging calls back what was read.
+    // The delivery is recorded with the read, so that a recall between reading and acknowledging reaches the reader.
     readDeltas: mutation(readDeltas, async ({ tx, actor, now }, { params: { id }, query: { after, limit } }) => {
       const { cladeId } = await agents.locked(tx, actor, id)
       if (cladeId !== null) await lockClade(tx, [cladeId])

@@ -1,6 +1,6 @@
 import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
 
-/** What a sibling has not fetched ends after 7 days. */
+/** Deltas that a sibling has not fetched expire after 7 days. */
 export const cladesEvidence = (): Check[] => [
   endsInTime(
     'clades.unfetched',

@@ -14,7 +14,7 @@ interface Row {
 }
 const rowsOfPage = 50
 
-/** What an agent sent to siblings, what it was sent, and its public card. */
+/** Shares that an agent sent and received, and its public card. */
 export const cladeExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
   {
     part: 'clade_shares',

@@ -3,7 +3,7 @@ import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { byIndex, countLeft, holding, rowsOfAgents } from '#lib/stores/postgres/held-rows.ts'
 import { callBack, recallShares } from './recalling.ts'
 
-/** Siblings are told to remove what goes here: these calls are the siblings' own, and outlive the share. */
+/** Siblings are told to remove the erased shares. These calls belong to the siblings and outlive the share. */
 function shareHolder(db: Database): DataHolder {
   const rows = rowsOfAgents(db, {
     ...{ name: 'clades.shares', stage: 'content', table: 'clade_shares', id: 'id', at: 'shared_at' },
@@ -24,7 +24,7 @@ function shareHolder(db: Database): DataHolder {
   }
 }
 
-/** `<agent>/<share>`: numbers change when something is recalled; an agent's id has no slash. */
+/** Items are `<agent>/<share>`, because a recall changes the delta number. An agent id contains no slash. */
 const deltaHolder = (db: Database): DataHolder => ({
   name: 'clades.deltas',
   store: 'postgresql',
@@ -80,5 +80,5 @@ const cardHolder = (db: Database): DataHolder =>
     kept: 'until the agent or its owner takes them back',
   })
 
-/** What agents have of their siblings, what they sent them, and what is public of them. */
+/** Deltas that agents received, shares that they sent, and their public cards. */
 export const cladeHolders = (db: Database): DataHolder[] => [deltaHolder(db), shareHolder(db), cardHolder(db)]

@@ -23,7 +23,7 @@ const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, 
 const standing = (agent: Issued) =>
   app.db.prisma.cladeShare.count({ where: { agentId: agent.id, recalledAt: null, NOT: { sealed: null } } })
 const waiting = (agent: Issued) => app.db.prisma.cladeDelta.count({ where: { agentId: agent.id } })
-/** While it works, the database breaks down at this change of a delta. */
+/** Runs the work while the database fails at this change of a delta. */
 const brokenAt = async (moment: string, work: () => Promise<unknown>): Promise<void> => {
   const asOwner = (sql: string) => withConnection(app.ownerUrl, (client) => client.query(sql))
   await asOwner(`CREATE FUNCTION break_down() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken down'; END $$;
@@ -51,8 +51,8 @@ const everything = (id: string, shareId: string) =>
     ['DELETE', at(id, '/card'), undefined],
   ] as const
 
-describe('whoever is not the agent or its owner', () => {
-  test('strangers, siblings, colleagues, auditors and admins find nothing of it; a revoked token does nothing', async () => {
+describe('an actor other than the agent and its owner', () => {
+  test('strangers, siblings, colleagues, auditors and admins get 404, and a revoked token is rejected', async () => {
     const [one, other] = await siblings.pair()
     const shareId: string = (await siblings.share(one)).json.data.share_id
     const stranger = await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })
@@ -69,7 +69,7 @@ describe('whoever is not the agent or its owner', () => {
         const told = await ask(method, path, { ...by, body })
         expect([method, path, told.status === 403 ? 404 : told.status]).toEqual([method, path, 404])
       }
-    // By its own path, another's share.
+    // Another agent's share under the agent's own path.
     for (const method of ['GET', 'DELETE'])
       expect(refusal(await ask(method, at(other.id, `/clade/shares/${shareId}`), { token: other.token }))).toEqual([
         404,
@@ -81,7 +81,7 @@ describe('whoever is not the agent or its owner', () => {
     expect([await standing(one), await waiting(other)]).toEqual([1, 1])
   })
 
-  test('another tenant’s agent gets nothing, not even where it came to stand in the same clade', async () => {
+  test('an agent of another owner receives nothing, even when its row has the same clade', async () => {
     const [one, other] = await siblings.pair()
     const foreign = await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })
     const { cladeId } = await app.db.prisma.agent.findUniqueOrThrow({ where: { id: one.id } })
@@ -96,7 +96,7 @@ describe('whoever is not the agent or its owner', () => {
   })
 })
 
-test('what is sent as an entry’s is that of an entry of its own', async () => {
+test('sharing an entry returns 404 for an entry of another agent', async () => {
   const [one, other] = await siblings.pair()
   const body = { ...sharedInsight, scope: 'clade' }
   const { id } = (await ask('POST', at(other.id, '/grimoire'), { token: other.token, body })).json.data
@@ -107,8 +107,8 @@ test('what is sent as an entry’s is that of an entry of its own', async () => 
   expect(await waiting(other)).toBe(0)
 })
 
-describe('too much, twice, and half', () => {
-  test('10,000 shares stand at most', async () => {
+describe('limits, repetitions and crashes', () => {
+  test('sharing is rejected beyond 10,000 active shares', async () => {
     const [one] = await siblings.pair()
     const { cladeId } = await app.db.prisma.agent.findUniqueOrThrow({ where: { id: one.id } })
     await app.db.pool.query(
@@ -127,7 +127,7 @@ describe('too much, twice, and half', () => {
     await app.db.pool.query('DELETE FROM clade_shares WHERE agent_id = $1 AND entry_id = $2', [one.id, 'x'])
   })
 
-  test('the same key with another entry is refused, and sends nothing', async () => {
+  test('an idempotency key with another entry is rejected and sends nothing', async () => {
     const [one, other] = await siblings.pair()
     const by = { token: one.token, headers: { 'Idempotency-Key': `twice-${one.id}` } }
     expect((await siblings.share(one, { entry: sharedInsight }, by)).status).toBe(201)
@@ -136,7 +136,7 @@ describe('too much, twice, and half', () => {
     expect(await waiting(other)).toBe(1)
   })
 
-  test('a crash between the share and its way to siblings leaves neither, and no entry of the audit log says otherwise', async () => {
+  test('a crash between a share and its deltas leaves neither, and no audit entry', async () => {
     const [one, other] = await siblings.pair()
     const entries = () => app.db.prisma.auditEntry.count({ where: { agentId: one.id, action: 'create' } })
     const before = await entries()
@@ -147,7 +147,7 @@ describe('too much, twice, and half', () => {
     expect((await siblings.share(one)).status).toBe(201)
   })
 
-  test('a crash in the middle of a recall leaves it as it stood', async () => {
+  test('a crash during a recall leaves the share unchanged', async () => {
     const [one, other] = await siblings.pair()
     const { share_id: id } = (await siblings.share(one)).json.data
     await siblings.ack(other, (await siblings.deltas(other)).next_after)
@@ -160,8 +160,8 @@ describe('too much, twice, and half', () => {
   })
 })
 
-describe('at once', () => {
-  test('siblings that share, fetch and acknowledge at once miss nothing and get nothing twice', async () => {
+describe('concurrent requests', () => {
+  test('siblings that share, fetch and acknowledge concurrently miss nothing and receive nothing twice', async () => {
     const [one, second, third] = await siblings.clade(3)
     if (!one || !second || !third) throw new Error('no clade')
     const seen: { share: string; seq: number }[] = []
@@ -189,7 +189,7 @@ describe('at once', () => {
     expect(seen.map(({ seq }) => seq)).toEqual(seen.map(({ seq }) => seq).toSorted((a, b) => a - b))
   })
 
-  test('a recall while it is fetched, acknowledged and passed on leaves it with nobody', async () => {
+  test('a recall during fetch, acknowledgement and resharing leaves the share with no sibling', async () => {
     const [one, second, third] = await siblings.clade(3)
     if (!one || !second || !third) throw new Error('no clade')
     for (let turn = 0; turn < 5; turn++) {
@@ -219,8 +219,8 @@ describe('at once', () => {
   })
 })
 
-describe('what an owner’s rights do', () => {
-  /** One whose share a sibling has, and whose second waits for it. */
+describe("effects of an owner's rights", () => {
+  /** A pair of agents: the sibling has acknowledged the first share and the second one is pending. */
   async function shared(): Promise<[Issued, Issued]> {
     const [one, other] = await siblings.pair()
     await siblings.share(one)
@@ -251,7 +251,7 @@ describe('what an owner’s rights do', () => {
         app.db.transaction((tx) => app.app.agents.unrestrict(tx, subject(agent), 'objection', app.clock.now())),
     },
   }
-  test.each(Object.keys(ways))('%s recalls what was shared at once, and does not bring it back', async (name) => {
+  test.each(Object.keys(ways))('%s recalls existing shares immediately and does not restore them', async (name) => {
     const way = ways[name]
     const [one, other] = await shared()
     expect(await standing(one)).toBe(2)
@@ -267,7 +267,7 @@ describe('what an owner’s rights do', () => {
     expect((await siblings.share(one)).status).toBe(201)
   })
 
-  test('pausing all agents recalls what any of them shared', async () => {
+  test('restricting all agents recalls the shares of each', async () => {
     const owner = await signedIn(app)
     const theirs = cladeTesting(app, owner)
     const [one, other] = await theirs.pair()
@@ -277,7 +277,7 @@ describe('what an owner’s rights do', () => {
     expect([await standing(one), await standing(other)]).toEqual([0, 0])
   })
 
-  test('an erasure of the sender takes what a sibling made of it too, and whoever has either is told', async () => {
+  test('erasing the sender recalls derived shares of siblings, and all recipients are told', async () => {
     const [one, second, third] = await siblings.clade(3)
     if (!one || !second || !third) throw new Error('no clade')
     const { share_id: id } = (await siblings.share(one)).json.data
@@ -306,8 +306,8 @@ describe('what an owner’s rights do', () => {
   })
 })
 
-describe('a paused agent’s token', () => {
-  test('registers nothing either', async () => {
+describe('the token of a paused agent', () => {
+  test('cannot register agents', async () => {
     const [one] = await siblings.pair()
     await ask('PUT', at(one.id, '/status'), { cookie: person.cookie, body: { status: 'paused' } })
     const consent = { policy_version: noticeVersion }
@@ -316,9 +316,9 @@ describe('a paused agent’s token', () => {
   })
 })
 
-describe('while an agent is erased', () => {
+describe('during the erasure of an agent', () => {
   const fenced = expect.objectContaining({ code: 'KP423' })
-  test('no share, no delta and no card of it is written by whoever began before', async () => {
+  test('no share, delta or card of the agent is written by a transaction that began before', async () => {
     const [one, other, third] = await siblings.clade(3)
     if (!one || !other || !third) throw new Error('no clade')
     const { cladeId } = await app.db.prisma.agent.findUniqueOrThrow({ where: { id: one.id } })
@@ -343,7 +343,7 @@ describe('while an agent is erased', () => {
     const refused = await Promise.allSettled(write(one))
     expect(refused).toEqual(refused.map(() => ({ status: 'rejected', reason: fenced })))
     for (const { rowCount } of await Promise.all(write(other))) expect(rowCount).toBe(1)
-    // Its siblings share with each other as before.
+    // Its siblings still share with each other.
     expect((await siblings.share(other)).json.data?.sent_to).toEqual([third.id])
     await app.db.prisma.writeFence.deleteMany({ where: { id: one.id } })
   })

@@ -14,8 +14,8 @@ export interface CladeJobPorts {
 }
 
 /**
- * What nobody fetched for 7 days expires, and what was given out is known until it is recalled; of what was recalled, nothing is left 30 days after it was; who is restricted shares nothing. What a
- * hold keeps goes when it ends.
+ * Expires deltas that were not fetched within 7 days, recalls shares of restricted agents, and deletes recalled shares
+ * after 30 days. Fetched deltas remain until they are recalled. Data under legal hold is deleted when the hold ends.
  */
 export function cladeJobs({ recordDeletion }: CladeJobPorts) {
   const noted = (ctx: Context, tx: Transaction, what: string, results: Record<string, number>): Promise<number> =>
@@ -65,7 +65,7 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
          LIMIT ${batch} FOR UPDATE OF s SKIP LOCKED) RETURNING 1`,
       [before, ctx.now],
     )
-    // An id and a time: nobody is in it, and nothing of it stands.
+    // An empty clade is an id and a time, without personal data.
     await queryWithin(
       tx,
       'clade-purge-empty',

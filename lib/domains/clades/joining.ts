@@ -5,7 +5,7 @@ import type { RecordDeletion } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { lockClade, recallShares, removeOfDead } from './recalling.ts'
 
-/** The new agent becomes a sibling of what its ancestor is one of. Throws `invalid` where the ancestor is not the same owner's, or is dead. */
+/** Adds a new agent to the clade of its ancestor. @throws Problem `invalid` when the ancestor has another owner or is retired */
 export async function joinClade(
   tx: Transaction,
   { agentId, ancestorId, ownerId, now }: { agentId: string; ancestorId: string; ownerId: string; now: Date },
@@ -23,8 +23,8 @@ export async function joinClade(
 }
 
 /**
- * An agent that dies: its shares are recalled, shares that wait for it and its card are deleted, and it leaves its clade. Its row is locked.
- * The deletion log gets a row where something was deleted.
+ * Removes a retiring agent, whose row is locked, from its clade: recalls its shares, and deletes its pending deltas
+ * and its card. Writes to the deletion log when something was deleted.
  */
 export async function leaveClade(
   tx: Transaction,
@@ -32,7 +32,7 @@ export async function leaveClade(
   recordDeletion: RecordDeletion,
 ): Promise<void> {
   const agent = await tx.agent.findUnique({ where: { id: agentId }, select: { cladeId: true } })
-  // A share that is under way is waited for: what it brings this one goes too.
+  // Wait for running shares, so that their deltas to this agent are deleted as well.
   if (typeof agent?.cladeId === 'string') await lockClade(tx, [agent.cladeId])
   const { shares } = await recallShares(tx, { of: [agentId], now })
   const removed = await removeOfDead(tx, { agentId, now })
@@ -45,7 +45,7 @@ export async function leaveClade(
   await tx.agent.updateMany({ where: { id: agentId }, data: { cladeId: null, sharingSince: null } })
 }
 
-/** Agents that are restricted by law from now on: what they shared is recalled. Their switch stays; once they are free they share anew. */
+/** Recalls the shares of agents whose processing becomes restricted. Their sharing switch stays on: they can share anew afterwards. */
 export const recallOfRestricted = (
   tx: Transaction,
   { agentIds, now }: { agentIds: readonly string[]; now: Date },

@@ -6,14 +6,14 @@ import { CladePayload } from './contract.ts'
 import { entryBytes } from './rules.ts'
 import type { Shareable } from './strip-rules.ts'
 
-/** RFC 8785: the same value is the same text. */
+/** Canonical JSON (RFC 8785): equal values give equal texts. */
 export function canonicalText(value: object): string {
   const text = canonicalize(value)
   if (text === undefined) throw new TypeError('an object has a canonical form')
   return text
 }
 
-/** A payload as it is stored and signed for. Throws `too_large`. */
+/** A payload as it is stored and signed. @throws Problem `too_large` */
 export function packed(payload: Shareable): { text: string; digest: Buffer } {
   const text = canonicalText(payload)
   if (Buffer.byteLength(text) > entryBytes)

@@ -8,7 +8,7 @@ export interface CladeAgent {
   cladeId: string | null
   sharingSince: Date | null
 }
-/** An entry of a grimoire that the installation reads. */
+/** A grimoire entry that the installation can read. */
 export interface OwnEntry {
   kind: string
   content: unknown
@@ -19,33 +19,33 @@ export interface OwnEntry {
   valid_from: string | null
   valid_until: string | null
 }
-/** What the domain asks others for; lib/app.ts connects it. */
+/** Dependencies of the domain, connected by lib/app.ts. */
 export interface CladePorts {
   db: Database
-  /** Under which shares are sealed at rest. */
+  /** The key that seals shares at rest. */
   key(): Uint8Array
   agents: {
-    /** The actor's own agent, or that of its owner. Throws `not_found`. */
+    /** The actor itself, or an agent that the actor owns. @throws Problem `not_found` */
     own(actor: Actor, id: string): Promise<CladeAgent>
-    /** The same, held as it is until the transaction ends. */
+    /** Like `own`, with the agent's row locked until the transaction ends. */
     locked(tx: Transaction, actor: Actor, id: string): Promise<CladeAgent>
-    /** The same, held as it is until the transaction ends, of which something may be deleted now. Throws `held`. */
+    /** Like `locked`, for an agent that allows deletion now. @throws Problem `held` under legal hold */
     erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<CladeAgent>
-    /** The same, for which something may be written now. */
+    /** Like `locked`, for an agent that accepts writes now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<CladeAgent>
   }
-  /** Entries of the agent by their ids, those that ended left out; `private`: one that nobody here reads. */
+  /** Unexpired entries of the agent by id. `private`: the installation cannot read the entry. */
   entriesOf(
     tx: Pick<Transaction, 'grimoireEntry'>,
     agentId: string,
     ids: readonly string[],
     now: Date,
   ): Promise<ReadonlyMap<string, OwnEntry | 'private'>>
-  /** By what the owner is known here: they are taken out wherever they stand. */
+  /** Names by which the installation knows the owner. They are removed wherever they occur. */
   namesOf(tx: Transaction | undefined, ownerId: string): Promise<string[]>
-  /** Finds names of other people in texts; undefined where no analyzer is connected. */
+  /** Finds names of other people in texts. Undefined when no analyzer is connected. */
   recognise: Recognise | undefined
-  /** A compact JWS over the text by the key that signs receipts. */
+  /** A compact JWS over the text, signed with the receipt key. */
   sign(tx: Transaction, type: string, text: string): Promise<string>
   issuer: string
 }

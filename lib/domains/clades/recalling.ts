@@ -3,8 +3,8 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 
 /**
- * Whoever changes what siblings are sent waits here for whoever else does: numbers of deltas become visible in their order, so that
- * acknowledging up to one acknowledges nothing that was not read. Locked after the agent's own row, and before nothing.
+ * Serializes changes to the deltas of a clade: delta numbers become visible in order, so that an acknowledgement never
+ * covers an unread delta. Lock order: after the agent's own row and before everything else.
  */
 export const lockClade = (tx: Transaction, cladeIds: readonly string[]) =>
   queryWithin(tx, 'clade-locked', 'SELECT 1 FROM clades WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE', [
@@ -18,9 +18,9 @@ export interface Recalled {
 }
 
 /**
- * Recalls shares that stand, and what siblings made of them: what they held is destroyed, who never fetched them gets nothing, and who did
- * is told to remove them. Repeating it changes nothing. A hold on whoever sent one stops no recall: it is what the owner's siblings do from
- * now on. Our sealed copy is the record, and stays, out of reach, until the hold has ended ({@link destroyRecalled}).
+ * Recalls active shares and the shares that siblings derived from them: destroys their payloads, withdraws pending
+ * deltas and tells the agents that fetched them to remove them. Idempotent. A legal hold does not stop the recall, but
+ * keeps the sealed copy out of reach until it ends ({@link destroyRecalled}).
  */
 export async function recallShares(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function recallShares(
   return { shares, ...(await callBack(tx, shares)) }
 }
 
-/** Destroys what recalled shares held and a hold kept, once that has ended. Returns how many. */
+/** Destroys the payloads of recalled shares whose legal hold has ended. Returns their number. */
 export async function destroyRecalled(tx: Transaction, { now, batch }: { now: Date; batch: number }): Promise<number> {
   await lockHolds(tx)
   const gone = await queryWithin(
@@ -61,8 +61,8 @@ export async function destroyRecalled(tx: Transaction, { now, batch }: { now: Da
 }
 
 /**
- * What was sent to agents that died, and their cards, are out of reach from their death on; they go at once, of those under a hold when
- * it ends. `agentId`: of this one alone, which has died.
+ * Deletes the deltas and cards of retired agents, which are unreachable since the retirement. Data under legal hold is
+ * deleted when the hold ends. `agentId` limits the deletion to one retired agent.
  */
 export async function removeOfDead(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
   await lockHolds(tx)
@@ -77,8 +77,8 @@ export async function removeOfDead(tx: Transaction, { agentId, now }: { agentId?
 }
 
 /**
- * Nobody fetches these shares any more; who did is told to remove them, by a number that comes after all that they have read. What was
- * never fetched arrived nowhere: it is a delivery that stops, no record that a hold would keep.
+ * Withdraws unfetched deltas, and tells agents that fetched a share to remove it by a delta with a new highest number.
+ * An unfetched delta is a stopped delivery, so a legal hold does not keep it.
  */
 export async function callBack(
   tx: Transaction,

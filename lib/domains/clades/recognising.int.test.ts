@@ -4,7 +4,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { cladeTesting } from '#lib/testing/clades.ts'
 import { signedIn } from '#lib/testing/people.ts'
 
-/** Answers as Presidio's analyzer does; it knows these. */
+/** Answers like Presidio's analyzer and recognises these patterns. */
 const knows = [
   ['PERSON', /Ada Beispiel|张伟/g],
   ['LOCATION', /Musterstadt/g],
@@ -60,7 +60,7 @@ async function siblings() {
   return { ...testing, one, other, preview }
 }
 
-test('names and places that the analyzer finds stay here; it is not told what the rest takes out', async () => {
+test('sharing removes names and places that the analyzer finds, and sends the analyzer no text that other rules remove', async () => {
   const { one, other, preview, share, deltas } = await siblings()
   asked.length = 0
   const seen = await preview()
@@ -83,7 +83,7 @@ test('names and places that the analyzer finds stay here; it is not told what th
   expect((await deltas(other)).data[0].payload).toEqual(seen.json.data.payload)
 })
 
-test('without its analyzer a preview and a share say what was not looked for; its answer since is something else', async () => {
+test('preview and share report degraded results when the analyzer fails, and a later share uses its answers', async () => {
   const { one, other, preview, share, deltas } = await siblings()
   isBroken = true
   const seen = await preview()
@@ -97,7 +97,7 @@ test('without its analyzer a preview and a share say what was not looked for; it
   expect((await deltas(other)).data).toHaveLength(1)
 })
 
-test('nobody is asked where nothing may be sent, and what is wrong is said as without it', async () => {
+test('sharing does not call the analyzer for a rejected share, and returns the usual errors', async () => {
   const { one, share } = await siblings()
   const by = { token: one.token, headers: { 'Idempotency-Key': `once-${one.id}` } }
   const first = await share(one, { entry }, by)

@@ -3,7 +3,7 @@ import { finding } from '#lib/domains/pii/findings.ts'
 import type { Json, Shareable } from './strip-rules.ts'
 import { type Found, inWord } from './strip-texts.ts'
 
-/** Every text of a JSON value, names of keys too. */
+/** Every text of a JSON value, including keys. */
 function textsOf(value: Json): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
@@ -11,13 +11,13 @@ function textsOf(value: Json): string[] {
   return Object.entries(value).flatMap(([name, child]) => [name, ...textsOf(child)])
 }
 
-/** What stands instead of what was taken out says nothing: it is covered, as a key would be. */
+/** The names of kinds in redaction marks carry no information: they are masked before the analyzer reads them. */
 const covered = 'private_key'
 const markForm = /‹[a-z_]{2,20}:\d{1,6}›/g
 const marksOf = (text: string) =>
   [...text.matchAll(markForm)].map(({ 0: mark, index }) => finding(covered, index, index + mark.length, 1))
 
-/** To the ends of the words that it begins and ends in. */
+/** Extends a span to the boundaries of its first and last word. */
 function wholeWords(text: string, start: number, end: number): string {
   const joins = (at: number) => inWord.test(text.charAt(at - 1)) && inWord.test(text.charAt(at))
   let [from, until] = [start, end]
@@ -27,8 +27,9 @@ function wholeWords(text: string, start: number, end: number): string {
 }
 
 /**
- * Who and which places an analyzer finds in an entry that was stripped without it: nothing that is taken out by its form is sent there.
- * `isDegraded`: it did not answer for all of it. Without an analyzer nothing is asked and nothing missed.
+ * People and places that the analyzer finds in an already stripped entry, so that the analyzer receives nothing that
+ * the rules remove. `isDegraded`: it did not answer for every text. Without an analyzer the result is empty and not
+ * degraded.
  */
 export async function recognised(
   recognise: Recognise | undefined,

@@ -1,4 +1,4 @@
-/** What may be shared, and how sure it must be at least; an episode is nobody's but its agent's. */
+/** Kinds that can be shared, and their minimum confidence. Episodes are never shared. */
 const gates = { insight: 0.6, heuristic: 0.7, warning: 0.4, causal_link: 0.5 } as const
 export const sharedKinds = ['insight', 'heuristic', 'warning', 'causal_link'] as const
 export type SharedKind = (typeof sharedKinds)[number]
@@ -7,7 +7,7 @@ export const isShared = (kind: string): kind is SharedKind => sharedKinds.some((
 
 export interface Verdict {
   passes: boolean
-  /** What an entry of its kind needs at least. */
+  /** Minimum confidence of its kind. */
   needed: number
 }
 export const judgeGate = (kind: SharedKind, confidence: number): Verdict => ({
@@ -15,18 +15,18 @@ export const judgeGate = (kind: SharedKind, confidence: number): Verdict => ({
   needed: gates[kind],
 })
 
-/** Bytes of an entry as JSON. */
+/** Maximum bytes of an entry as JSON. */
 export const entryBytes = 65_536
-/** Shares of one agent that stand. */
+/** Active shares per agent. */
 export const mostShares = 10_000
-/** Generations that are looked through for what an entry was made of. */
+/** Generations of parents that are searched for the origin of an entry. */
 export const mostGenerations = 20
-/** Shares that an entry is said to be made from by way of private ones. */
+/** Origins that a client can declare for private parents. */
 export const mostOrigins = 1000
 const day = 86_400_000
-/** What a sibling has not fetched goes then. */
+/** When a delta that a sibling has not fetched expires. */
 export const pendingFor = 7 * day
-/** How long it can be read who acknowledged a recall. */
+/** How long the acknowledgements of a recall can be read. */
 export const recalledFor = 30 * day
 
 export const shareIdForm = /^shr_[0-9A-Za-z]{22}$/

@@ -4,7 +4,7 @@ import type { CladePorts } from './ports.ts'
 import { cladeShares } from './shares.ts'
 import { cladeSharing } from './sharing.ts'
 
-/** Siblings of one ancestor: what they share, stripped, and how it is taken back; and the one thing about an agent that may be public. */
+/** Siblings of one ancestor: sharing stripped entries, recalling them, and the public performance card. */
 export const cladesService = (ports: CladePorts) => ({
   ...cladeSharing(ports),
   ...cladeShares(ports),

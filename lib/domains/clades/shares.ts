@@ -54,7 +54,7 @@ async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareVi
   }))
 }
 
-/** What an agent shared, and taking it back. */
+/** Lists and recalls the shares of an agent. */
 export const cladeShares = ({ db, agents }: CladePorts) => ({
   listShares: read(listShares, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
     const place = placeOf(cursor)

@@ -27,7 +27,7 @@ interface Sibling {
   name: string | null
   status: 'active' | 'paused'
 }
-// One that is being erased gets nothing any more, and keeps nobody from sharing with the others.
+// A sibling under erasure receives nothing and does not block shares to the others.
 const siblingsSql = `SELECT b.id, b.name, b.status::text AS status FROM agents b
   WHERE b.clade_id = $1 AND b.owner_id = $2 AND b.id <> $3 AND b.status <> 'dead'
     AND NOT EXISTS (SELECT 1 FROM fenced f WHERE f.kind = 'agent' AND f.id = b.id) ORDER BY b.id LIMIT 1000`
@@ -51,7 +51,7 @@ const stored = (entry: OwnEntry): Shareable => ({
   valid_until: entry.valid_until,
 })
 
-/** What the owner's client took out of an entry that is private here. */
+/** What the owner's client already removed from a private entry. */
 const before = ({ entry, removed }: Asked): Stripped['removed'] => (entry ? (removed ?? {}) : {})
 const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['removed'] =>
   Object.fromEntries(
@@ -61,7 +61,7 @@ const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['
     }),
   )
 
-/** Sharing with siblings: the switch, what a share would be, and the share. */
+/** Sharing with siblings: the switch, the preview and the share. */
 export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, sign, issuer }: CladePorts) {
   async function entryOf(
     tx: Pick<Transaction, 'grimoireEntry'>,
@@ -102,8 +102,9 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, s
   }
 
   /**
-   * Shares of siblings that it was made from, through entries of the agent's own as well; `told` are those that its client found by way of
-   * private ones. Throws `conflict` where one was recalled, and where a part of what it was made from cannot be looked at.
+   * Shares of siblings that the entry derives from, through the agent's own entries. `told` are origins that the
+   * client found through private entries.
+   * @throws Problem `conflict` when an origin was recalled or a part of the ancestry cannot be read
    */
   async function originsOf(
     tx: Transaction,
@@ -130,7 +131,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, s
         fresh.filter((id) => id.startsWith('ent_')),
         now,
       )
-      // The one that is shared was opened by whoever sends it.
+      // The client has opened the entry that it shares, so only its private parents are a problem.
       if (told === undefined && [...entries].some(([id, entry]) => entry === 'private' && id !== own))
         throw new Problem(
           'conflict',
@@ -155,14 +156,14 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, s
     return known.map(({ id }) => id)
   }
 
-  /** What an analyzer finds in an entry as it stands now, asked without what the rest takes out. */
+  /** Names that an analyzer finds in the current entry, after the rules have stripped it. */
   async function lookedAt(agent: CladeAgent, asked: Asked, now: Date) {
     const names = agent.ownerId === null ? [] : await namesOf(undefined, agent.ownerId)
     const entry = await entryOf(db.prisma, agent.id, asked, now)
     return { entry, names, ...(await recognised(recognise, strippedOf(entry, { names }).payload)) }
   }
 
-  /** Nobody is asked where nothing may be sent; why not is said within the transaction, where a repetition gets what was stored. */
+  /** Skips the analyzer when sharing is not allowed. The transaction returns the error, or the stored response of a repetition. */
   async function lookedAtFirst(
     { actor, now }: Pick<Context, 'actor' | 'now'>,
     { params: { id }, body }: Input<typeof addShare>,
@@ -316,7 +317,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, s
           id: shareId,
           cladeId,
           agentId,
-          // One that came without an id of its own is known by the share's.
+          // An entry without its own id is identified by the share id.
           entryId: body.entry_id ?? shareId,
           kind,
           sealed: new Uint8Array(sealPayload(key(), shareId, text)),

@@ -1,6 +1,6 @@
 import { kinds as scannedKinds } from '#lib/domains/pii/findings.ts'
 
-/** What is taken out of what leaves for a sibling; the strongest first. */
+/** Kinds of data that are removed from a share, strongest first. */
 export const strippedKinds = [
   ...scannedKinds.slice(0, 3),
   'credential',

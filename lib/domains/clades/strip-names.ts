@@ -1,15 +1,15 @@
 import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
 import type { StrippedKind } from './strip-kinds.ts'
 
-/** What the names of keys say of what stands under them. */
+/** What the keys above a value imply about it. */
 export interface Named {
-  /** Of texts; undefined: they are looked into. */
+  /** Kind of texts. Undefined: scan the text itself. */
   text: StrippedKind | undefined
-  /** Of numbers and of texts that are one. */
+  /** Kind of numbers and of numeric texts. */
   number: StrippedKind | undefined
 }
 
-/** The words of a name: `entryPrice_usd` has three. What was taken out of it is none. */
+/** The words of a name: `entryPrice_usd` has three. Redaction marks are skipped. */
 const wordsOf = (name: string): string[] =>
   name
     .slice(0, 200)
@@ -33,11 +33,11 @@ const personWords = set(
   'author authors owner owners user users username usernames handle trader traders analyst analysts reviewer reviewers contact contacts person people human creator operator approver submitter employee client customer counterparty nickname surname lastname firstname fullname telegram twitter discord whatsapp wechat signal_handle email emails mail phone phones mobile tel telephone fax dob birthday birthdate passport ssn iban card cards ip licence license 姓名 作者 用户 电话 手机 邮箱 身份证',
 )
 const personEnds = set('by from_person')
-/** Of several, or of what is not theirs alone: beneath them only what is like a name is one. */
+/** Words for several people, or for things with more than personal data. Beneath them, only values that look like a name are names. */
 const collective = set(
   'authors owners users usernames trader traders analysts reviewers contacts people client customer counterparty cards mails emails phones mobiles card ip licence license',
 )
-/** What says nothing of its own: what is above it says what it is. */
+/** Generic keys: the key above them determines the meaning. */
 const holders = set(
   'value values val v id ids name names handle label text content data raw string display login nick nickname alias full first last given family user number no account current',
 )
@@ -57,7 +57,7 @@ const sizeWords = set('size sizes sizing amount amounts qty quantity')
 const sampled = set(
   'sample samples batch window step tick page cluster effect file population memory cache block font training test universe',
 )
-/** Beneath a trade, what is neither a size nor a price. */
+/** Values of a trade that are neither a size nor a price. */
 const harmless = set(
   'confidence count counts n id ids time times timestamp ts date day hour hours minutes seconds days duration lookback ratio correlation rsi volatility sharpe rank index win hit winrate hitrate probability score version weight_of_evidence',
 )
@@ -70,7 +70,7 @@ const secretOf = (words: readonly string[]): StrippedKind | undefined => {
   return undefined
 }
 
-/** A name says by itself that it is one of the trade. */
+/** Whether a name refers to a trade without any context. */
 function isOfTrade(words: readonly string[]): boolean {
   if (words.every((word) => alone.has(word)) && words.length > 0) return true
   if (has(words, sampled)) return false
@@ -79,10 +79,10 @@ function isOfTrade(words: readonly string[]): boolean {
   if (has(words, alone)) return !has(words, harmless)
   return words[0] === 'take' && words[1] === 'profit'
 }
-/** Whatever is beneath it is of the trade, but for what is harmless. */
+/** Whether everything beneath the name belongs to a trade, except harmless values. */
 const opensTrade = (words: readonly string[]) => has(words, dealWords) || isOfTrade(words)
 
-/** What a name says of a person: `one`, of what is theirs too; `many`, of names alone. */
+/** What a name implies about a person: `one` means that all values beneath are personal, `many` that only names are. */
 function personIn(words: readonly string[], isOrigin: boolean): 'one' | 'many' | undefined {
   if (has(words, personWords))
     return words.every((word) => !personWords.has(word) || collective.has(word)) ? 'many' : 'one'
@@ -90,22 +90,22 @@ function personIn(words: readonly string[], isOrigin: boolean): 'one' | 'many' |
   return has(words, nameWords) && (isOrigin || has(words, nameOwners)) ? 'one' : undefined
 }
 
-/** A place, as all names that lead to it tell it; however deep it is. */
+/** The meaning of a position in a value, from all names that lead to it. */
 export interface Place {
-  /** What it is called by, as it is written. */
+  /** The name as it is written. */
   name: string
   words: readonly string[]
-  /** Within the provenance, where names are those of people. */
+  /** Within the provenance, where a key `name` means a person. */
   isOrigin: boolean
-  /** Of one of the names. */
+  /** Whether one of the names means a secret. */
   isSecret: boolean
   isSeed: boolean
-  /** Of the names above it. */
+  /** Whether a name above it opens a trade. */
   isInTrade: boolean
   inPerson: 'one' | 'many' | undefined
   isInAddress: boolean
 }
-/** Where no name has been said yet. */
+/** The position before any name. */
 export const root = (isOrigin: boolean): Place => ({
   name: '',
   words: [],
@@ -116,7 +116,7 @@ export const root = (isOrigin: boolean): Place => ({
   inPerson: undefined,
   isInAddress: false,
 })
-/** The place that a name leads to. */
+/** The position that a name leads to. */
 export function beneath(above: Place, name: string): Place {
   const words = wordsOf(name)
   const person = personIn(above.words, above.isOrigin)
@@ -132,20 +132,20 @@ export function beneath(above: Place, name: string): Place {
   }
 }
 
-/** Short, and no sentence: what somebody may be called by. */
+/** Short enough to be a name, and not a sentence. */
 const isShort = (text: string) => text.length <= 80 && text.trim().split(/\s+/).length <= 5
 const handle = /^@?(?=\S*[\d_.@-])\S*\p{L}\S*$/u
 const instant = /^\d{4}-\d{2}-\d{2}T/
 const isInside = ({ words }: Place) => words.length === 0 || has(words, holders)
 
-/** What a person's name above it makes of a text. */
+/** Whether a text beneath a person's key is personal. */
 function isTheirs(place: Place, text: string): boolean {
   if (place.inPerson === undefined || !isShort(text) || !/\p{L}/u.test(text) || instant.test(text)) return false
   if (place.inPerson === 'one' || isInside(place) || handle.test(text)) return true
   return looksLikeAPersonsName(text) || /\p{Lu}\S*\s+\p{Lu}/u.test(text)
 }
 
-/** Judges a text or a number by the names that lead to it. */
+/** Classifies a text or a number by the names that lead to it. */
 export function judgedByName(place: Place, written: string): Named & { isPersons: boolean } {
   const { words, isOrigin } = place
   if (place.isSecret) return { text: 'credential', number: 'credential', isPersons: false }
@@ -176,16 +176,16 @@ const pairValues = new Set([
   'secret',
   '值',
 ])
-/** A name of something: a few words, nothing that was taken out, no sentence of its own. */
+/** A text that can be a name: a few words, no redaction mark, no sentence. */
 const isName = (said: string) => said.length <= 80 && !/[:=：‹›\n]/.test(said) && wordsOf(said).length <= 6
-/** Of `{"name": "password", "value": …}`, what its value is called by; undefined where it says none. */
+/** The name in `{"name": "password", "value": …}`. Undefined when there is none. */
 export function pairedName(members: readonly (readonly [string, unknown])[]): string | undefined {
   for (const [name, said] of members)
     if (typeof said === 'string' && pairNames.includes(name.toLowerCase()) && isName(said)) return said
   return undefined
 }
 export const isPairedValue = (name: string): boolean => pairValues.has(name.toLowerCase())
-/** Of `["password", …]`, what its second is called by; undefined where the first says nothing of it. */
+/** The name in `["password", …]`. Undefined when the first element is not a telling name. */
 export function nameOfNext(list: readonly unknown[]): string | undefined {
   const [first, second] = list
   if (list.length !== 2 || typeof first !== 'string' || !isName(first)) return undefined

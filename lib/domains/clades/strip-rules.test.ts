@@ -15,9 +15,9 @@ const stripped = (content: Json): Json =>
   }).payload.content
 const levels = (value: Json): Json => ({ a: { b: { c: { d: { e: { f: { g: value } } } } } } })
 
-describe('what is shared', () => {
-  // As many as a moment allows; `stripping.int.test.ts` takes 10,000 of the same.
-  test('300 entries with secrets of every kind in every field: none leaves, and what is to stay stays byte for byte', {
+describe('strip', () => {
+  // As many as a quick test allows. `stripping.int.test.ts` runs 10,000 of them.
+  test('removes every secret from every field of 300 entries and keeps all other bytes', {
     timeout: 240_000,
   }, () => {
     expect(sharingFaults(sharingSeeds.seen, 200).slice(0, 12)).toEqual([])
@@ -42,7 +42,7 @@ describe('what is shared', () => {
     [[['api_key', 'hunter']], [['api_key', '‹credential:1›']]],
     [{ note: 'password for the bot: hunter2correct' }, { note: '‹credential:1›' }],
     [{ note: 'The passphrase of my wallet: correcthorse' }, { note: 'The ‹credential:1›' }],
-  ])('%j leaves as %j', (content, expected) => {
+  ])('changes %j to %j', (content, expected) => {
     expect(stripped(content)).toEqual(expected)
     expect(stripped(expected)).toEqual(expected)
   })
@@ -54,7 +54,7 @@ describe('what is shared', () => {
     { user: { since: '2026-11-22T00:00:00Z' } },
     { note: 'password for the bot: changes monthly', other: 'The secret of the trade: patience' },
     [['volatility', 0.8]],
-  ])('%j leaves as it is', (content) => {
+  ])('keeps %j unchanged', (content) => {
     expect(stripped(content)).toEqual(content)
   })
 })

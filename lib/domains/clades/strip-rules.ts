@@ -19,30 +19,30 @@ export interface Shareable {
   valid_until: string | null
 }
 export interface Stripped {
-  /** What leaves: nothing else does. */
+  /** The only part that is sent. */
   payload: Shareable
-  /** How much of which kind was taken out; never what. */
+  /** The number of removed values per kind, never the values. */
   removed: Partial<Record<StrippedKind, number>>
 }
 
-/** Ids of ours and of others: `ent_…`, a UUID, an address of a unit. */
+/** Ids of this and other systems: `ent_…`, a UUID, the address of a unit. */
 const idForm = /^(?:[a-z]{2,10}_[0-9A-Za-z]{20,26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|kp:[\w:.-]{1,120})$/i
-/** A number as people write one: with a currency, separators, a unit. */
+/** A number as people write it: with a currency, separators or a unit. */
 const numeral = /^\s*[~≈<>]?\s*[$€£¥-]?\s*\d[\d\s.,_]{0,30}(?:e[+-]?\d{1,3})?\s*[\p{L}%×]{0,10}\s*$/iu
 const time = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
 const leastWords = 12
-/** One redaction can bring together what two sides of it make; after so many it is the whole text. */
+/** A redaction can join the text on both sides into a new match. After this many passes the whole text is redacted. */
 const mostPasses = 4
 
 /**
- * An entry without what its owner keeps to themselves: addresses of wallets, exact sizes and prices of trades, keys and credentials, seed
- * phrases, what names people. It looks at every text, every name of a key, every number, at any depth; what is not taken out stays byte
- * for byte. In the place of each stands `‹kind:1›`, one value one number. Pure, and the same in browser, command line and server; stripping
- * twice changes nothing.
+ * Removes private data from an entry: wallet addresses, exact trade sizes and prices, keys, credentials, seed phrases
+ * and names of people. Examines every text, key and number at every depth, and keeps all other bytes. Each removed
+ * value becomes a mark such as `‹credential:1›`; equal values get equal numbers. Pure and idempotent; browser, command
+ * line and server give the same result.
  *
- * `names`: of people who are known, whatever field they stand in. `found`: what an analyzer found in it besides.
+ * `names`: known people, removed in every field. `found`: additional findings of an analyzer.
  *
- * @throws DepthError beyond 100 objects and arrays within each other
+ * @throws DepthError beyond 100 nested objects and arrays
  */
 export function strip(
   entry: Shareable,
@@ -107,7 +107,7 @@ export function strip(
     return span ? mark(span.kind, String(value)) : value
   }
 
-  /** Words of a seed phrase that are kept one by one, in the order in which they stand. */
+  /** Whether these values are the words of a seed phrase, one word each, in order. */
   function phraseIn(values: readonly Json[]): boolean {
     const words = values.filter((one) => typeof one === 'string' && one.split(/\s+/).length < leastWords)
     return words.length >= leastWords && scan(`seed: ${words.join(' ')}`).some(({ kind }) => kind === 'seed_phrase')

@@ -18,16 +18,16 @@ const opens = (decode: () => Uint8Array): Uint8Array | undefined => {
   try {
     return decode()
   } catch {
-    // The library tells a wrong checksum or letter by an error.
+    // The library throws for a wrong checksum or letter.
     return undefined
   }
 }
 const bech32Form = /^[\x21-\x7e]{1,63}1[02-9ac-hj-np-z]{26,}$/i
 const base58Form = /^[1-9A-HJ-NP-Za-km-z]+$/
-/** Of chance, not of a language: both cases, and a digit or, in the one of a thousand that has none, capitals beside each other. */
+/** Whether a word looks random: both cases, and a digit or at least three pairs of adjacent capitals. */
 const isMixed = (word: string) =>
   /[a-z]/.test(word) && /[A-Z]/.test(word) && (/\d/.test(word) || (word.match(/[A-Z](?=[A-Z])/g)?.length ?? 0) >= 3)
-/** Addresses of other chains: Bech32 with any prefix, Base58Check of 21 bytes (Tron, Dogecoin …), and 32 or 64 bytes in Base58 (Solana). */
+/** Addresses of other chains: Bech32 with any prefix, Base58Check of 21 bytes (Tron, Dogecoin), and Base58 of 32 or 64 bytes (Solana). */
 function isAddress(word: string): StrippedKind | undefined {
   if (word.length <= 90 && bech32Form.test(word)) {
     const found = bech32.decodeUnsafe(word, 90) ?? bech32m.decodeUnsafe(word, 90)
@@ -44,7 +44,7 @@ function isAddress(word: string): StrippedKind | undefined {
 }
 
 const hexAddress = /(?<![\p{L}\p{N}])0x[0-9a-f]{40}(?![\p{L}\p{N}])/giu
-/** 32 bytes as hex may be a key as well as a hash: they stay where they are called a hash. */
+/** 32 bytes in hex can be a key or a hash. They are kept where the text calls them a hash. */
 const bytes32 = /(?<![\p{L}\p{N}])(?:0x)?[0-9a-f]{64}(?![\p{L}\p{N}])/giu
 const hashTerms =
   /(?:hash|(?:^|[^a-z])tx(?:n|id|s)?(?:$|[^a-z])|transaction|block|digest|sha-?256|keccak|checksum|commit|merkle|root|topic|signature|交易|哈希|区块)/i
@@ -54,12 +54,12 @@ const longWord = /[A-Za-z0-9]{26}/
 const wordForm = /(?<![A-Za-z0-9])[A-Za-z0-9]{26,90}(?![A-Za-z0-9])/g
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** What an analyzer of names found, as it is written. */
+/** A finding of an analyzer, as written in the text. */
 export interface Found {
   kind: StrippedKind
   text: string
 }
-/** What is taken out wherever it stands. */
+/** A pattern that is removed wherever it matches. */
 export interface Known {
   kind: StrippedKind
   pattern: RegExp
@@ -69,7 +69,7 @@ const longestFirst = (texts: readonly string[]): string[] =>
     .map((text) => text.trim())
     .filter((text) => text.length >= 2)
     .sort((one, other) => other.length - one.length)
-/** What makes words of scripts that part them by spaces. */
+/** Word characters of scripts that separate words by spaces. */
 const inWords = '[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}]'
 export const inWord = new RegExp(inWords, 'u')
 const bounds: readonly (readonly [boolean, boolean])[] = [
@@ -78,7 +78,7 @@ const bounds: readonly (readonly [boolean, boolean])[] = [
   [false, true],
   [false, false],
 ]
-/** These texts as they are written, and no part of a longer word. Plain words beside each other cost little, however many they are. */
+/** A pattern that matches these texts as whole words. Alternatives with equal boundaries are grouped, so that many words cost little. */
 function wholes(texts: readonly string[]): string {
   const groups = bounds.flatMap(([before, behind]) => {
     const alike = texts.filter(
@@ -90,7 +90,7 @@ function wholes(texts: readonly string[]): string {
   return groups.join('|')
 }
 
-/** The names of people and their addresses, however they are spelt, and what was found, as it is spelt. */
+/** Patterns of people's names and addresses in any spelling, and of an analyzer's findings as written. */
 export function knownOf(names: readonly string[], found: readonly Found[]): Known[] {
   const people = longestFirst(names).map(escaped)
   const known: Known[] =
@@ -117,13 +117,13 @@ const personal: Partial<Record<PersonalKind, StrippedKind>> = {
 }
 const personalKinds: readonly PersonalKind[] = ['address', 'titled_person', 'national_id']
 const withoutDigits: readonly PersonalKind[] = ['titled_person']
-/** To search first is not to copy the pattern for each text that it is not in. */
+/** Searching first avoids copying the pattern for texts without a match. */
 const matches = (text: string, pattern: RegExp, kind: StrippedKind): Span[] =>
   text.search(pattern) < 0
     ? []
     : [...text.matchAll(pattern)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
 
-/** An amount may seem to end with the first letter of the word behind it, as the k of thousand: that word stays whole. */
+/** The scanner may take the first letter of the next word for a unit, such as the k of thousand. That word is kept. */
 function wholeWord(text: string, end: number): number {
   if (!/^[kKmM]\p{L}/u.test(text.slice(end - 1, end + 1)) || !/\s/.test(text.charAt(end - 2))) return end
   return text.slice(0, end - 1).trimEnd().length
@@ -142,16 +142,16 @@ function inLongWords(text: string, whole: string, shift: number): Span[] {
   return spans
 }
 
-/** As it stands in a text, each place once; `heading` is what the text is called by. */
+/** Findings in a text, in source order. `heading` is the name of the text. */
 function found(text: string, heading: string, known: readonly Known[]): Span[] {
   const whole = heading + text
   const shift = heading.length
   const hasDigit = /\d/.test(text)
-  // No size, price or house is told without a digit.
+  // Sizes, prices and house numbers contain a digit.
   const spans: Span[] = scan(whole, { strategy: hasDigit })
     .filter(({ end }) => end > shift)
     .map(({ kind, start, end }) => ({ kind, start: Math.max(0, start - shift), end: wholeWord(text, end - shift) }))
-  // The end of a word is no title, though a digit stands before it.
+  // The end of a word is not a title, even after a digit.
   for (const { kind, start, end } of personalForms(text, hasDigit ? personalKinds : withoutDigits))
     if (!/[\p{L}\p{N}]/u.test(text.charAt(start - 1))) spans.push({ kind: personal[kind] ?? 'name', start, end })
   if (text.includes('0x') || text.includes('0X')) spans.push(...matches(text, hexAddress, 'ethereum_address'))
@@ -162,7 +162,7 @@ function found(text: string, heading: string, known: readonly Known[]): Span[] {
   return spans
 }
 
-/** In the order of the text; what overlaps is one, of the strongest kind. */
+/** Merges overlapping spans, in text order. The strongest kind wins. */
 function joined(spans: readonly Span[]): Span[] {
   const kept: Span[] = []
   for (const one of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
@@ -178,12 +178,9 @@ function joined(spans: readonly Span[]): Span[] {
 }
 
 const longestHeading = 80
-/** One or two short words: no key, no phrase, nothing that is told by digits or capitals. */
+/** One or two short words cannot contain a key, a phrase or an amount. */
 const plain = /^[a-z_]{0,12} ?[a-z_]{0,12}$/
-/**
- * What must not leave, in a text that a key of the name `name` has. Where signs that are not seen, or that look like others, hide
- * something, it is the whole text.
- */
+/** The spans to remove from a text under the key `name`. Returns the whole text when invisible or lookalike characters hide a secret. */
 export function strippedSpans(text: string, name: string, known: readonly Known[]): Span[] {
   if (plain.test(text)) return joined(known.flatMap(({ kind, pattern }) => matches(text, pattern, kind)))
   const heading = name === '' ? '' : `${name.slice(0, longestHeading)}: `

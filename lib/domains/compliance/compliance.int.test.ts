@@ -39,7 +39,7 @@ async function asked(name: string): Promise<CheckView> {
   return found
 }
 
-it('answers every line, in its order, with nothing that fails on an installation where nothing is wrong', async () => {
+it('readCompliance returns every line in order and no failure for a sound installation', async () => {
   const all = await lines()
   expect(all.map(({ line }) => line)).toEqual([...evidenceLines])
   for (const { line, checks } of all) expect([line, checks.length > 0]).toEqual([line, true])
@@ -49,7 +49,7 @@ it('answers every line, in its order, with nothing that fails on an installation
   expect(new Set(names).size).toBe(names.length)
 })
 
-it('is for admins and auditors, audited, and holds no content', async () => {
+it('readCompliance is limited to admins and auditors, and audited', async () => {
   const cases = [
     [{}, 401],
     [await signedIn(test), 403],
@@ -92,7 +92,7 @@ interface Planted {
   check: string
   state: CheckView['state']
   number?: string
-  /** Breaks it; gives what mends it. */
+  /** Plants the fault. Returns a function that repairs it. */
   plant(): Promise<() => Promise<unknown>>
 }
 const sql = (plant: string, mend: string) => async () => {
@@ -507,14 +507,14 @@ const planted: Planted[] = [
   },
 ]
 
-describe('what is wrong is found, and found to be mended', () => {
+describe('a planted fault', () => {
   beforeAll(async () => {
-    // One erasure that is whole.
+    // One valid erasure.
     const { id, token } = await unit()
     await test.fetch('DELETE', `/v1/knowledge/${id}`, { token })
   })
 
-  it.each(planted)('$check: $state $number', async ({ check, state, number, plant }) => {
+  it.each(planted)('$check reports $state $number', async ({ check, state, number, plant }) => {
     const before = await asked(check)
     const mend = await plant()
     try {
@@ -530,9 +530,10 @@ describe('what is wrong is found, and found to be mended', () => {
     expect([after.state, after.numbers[number ?? '']]).toEqual([before.state, before.numbers[number ?? '']])
   })
 
-  it('every check can be found wrong: those above, those of rights, and the secret’s', async () => {
+  it('every check has a test with a planted fault', async () => {
     const names = (await lines()).flatMap(({ checks }) => checks.map(({ name }) => name))
-    // cache.lifetimes: beside its domain, with a Redis. deletions.logged: beside this file, each kind of deletion by itself. What is planted in the audit log cannot be deleted from it.
+    // cache.lifetimes is tested in its domain with a Redis, and deletions.logged in its own file for each kind of
+    // deletion. Faults planted in the audit log cannot be removed.
     const others = [
       ...['installation.secret', 'rights.can_view', 'rights.can_export', 'rights.can_request_deletion'],
       'deletions.logged',
@@ -541,7 +542,7 @@ describe('what is wrong is found, and found to be mended', () => {
     expect([...new Set(planted.map(({ check }) => check)), ...others].sort()).toEqual(names.sort())
   })
 
-  it('a right whose operation is gone, or not the subject’s own, is found', async () => {
+  it('the rights checks fail when an operation is missing or not available to the subject', async () => {
     const parts = { holders: () => [], kept: () => [], usesOf: async () => ({ uses: 0, last: null }) }
     const own = test.app.useCases.map(({ operation }) => operation)
     const stateOf = async (operations: typeof own) =>
@@ -562,7 +563,7 @@ describe('what is wrong is found, and found to be mended', () => {
     ).toEqual(['holds', 'holds', 'fails'])
   })
 
-  it('what a person did in the last day is counted as use of their right', async () => {
+  it('the rights checks count operations of the last day', async () => {
     const before = await asked('rights.can_view')
     await test.fetch('GET', '/api/privacy/inventory', await signedIn(test))
     const after = await asked('rights.can_view')
@@ -571,7 +572,7 @@ describe('what is wrong is found, and found to be mended', () => {
   })
 })
 
-it('a file with the secret that others could read, write, or that is gone, is found', async () => {
+it('installation.secret fails when the file is readable or writable by others, or missing', async () => {
   const file = join(test.dataDir, 'a-secret')
   const places = { mail: 'folder', limits: 'here', postgresql: 'embedded' } as const
   const [check] = installationChecks({
@@ -592,7 +593,7 @@ it('a file with the secret that others could read, write, or that is gone, is fo
   }
 })
 
-it('one question that is too slow, or fails, is said to be unknown; the others are answered, soon', async () => {
+it('a slow or failing check reports unknown, and the other checks are answered in time', async () => {
   const line = 'grace' as const
   const from = (text: string) => async (query: AskDatabase) => {
     await query(text)
@@ -603,7 +604,7 @@ it('one question that is too slow, or fails, is said to be unknown; the others a
       line,
       name: 'slow.sql',
       page: null,
-      // Longer than the time limit of a test: an answer that waited for it would fail.
+      // Longer than the test timeout: a response that waited for it would fail.
       ask: from('SELECT pg_sleep(3600)'),
     },
     { line, name: 'slow.code', page: null, ask: () => new Promise(() => {}) },

@@ -2,7 +2,7 @@ import { type AskDatabase, type Check, type EvidenceLine, failsIf } from '#lib/k
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { deletionCheck } from './deletion-check.ts'
 
-/** Tables with nothing of anybody in them, or with what must outlive an erasure; everything else needs a holder or a ground. */
+/** Tables without personal data, or with data that must outlive an erasure. Every other table needs a data source or a legal basis. */
 const impersonal = [
   '_prisma_migrations',
   'signing_keys',
@@ -29,11 +29,11 @@ export interface CoverageParts {
   holders(): readonly Holding[]
   kept(): readonly Answering[]
   operations(): readonly OperationShape[]
-  /** How often these operations were carried out within the last day, as far as the log is looked through, and when last. */
+  /** How often the searched part of the log shows these operations within the last day, and the last time. */
   usesOf(query: AskDatabase, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
 }
 
-/** What a subject uses to see, to take along, and to ask for deletion; each is for whoever it is about. */
+/** The operations by which subjects access, export and delete their data. Each must be available to the subject. */
 const rights: readonly { line: EvidenceLine; operations: readonly string[] }[] = [
   { line: 'can_view', operations: ['readInventory'] },
   { line: 'can_export', operations: ['prepareExport', 'downloadExport', 'exportAgent'] },

@@ -5,9 +5,10 @@ import type { OperationShape } from '#lib/kernel/operation.ts'
 const compared = 30
 
 /**
- * Deletions in the audit log without a row of the deletion log. Of operations: a row of the same time, resource and count ($1 operations, $2
- * counts). Of jobs: a row of the same time, by the job or about the resource. Erasures write their row under the id of the requester, and
- * another check compares them; tokens hold no content ($3). $4: since when.
+ * Deletions in the audit log without a row in the deletion log. An operation needs a row with its time, resource and
+ * count ($1 operations, $2 counts). A job needs a row with its time, by the job or about the resource. Excluded:
+ * erasures, whose rows have the requester's id and which another check compares, and tokens, which contain no content
+ * ($3). $4: start time.
  */
 const compare = `SELECT d.kind, count(*)::int AS deletions, count(*) FILTER (WHERE NOT d.is_logged)::int AS missing FROM (
     SELECT k.operation AS kind, EXISTS (SELECT FROM deletion_audit_log l WHERE l."timestamp" = a.at

@@ -36,7 +36,10 @@ const checked = async (): Promise<CheckView> => {
   return found
 }
 
-/** What the deletion log counts it as, what its scope calls it, and what makes one and gives the request that deletes it. */
+/**
+ * Its names in the counts and in the scope of the deletion log, and a function that creates one and returns the
+ * request that deletes it.
+ */
 interface Kind {
   counts: string
   scope: string
@@ -170,7 +173,7 @@ it.each(kinds().map((kind) => [kind.counts, kind] as const))(
   },
 )
 
-/** Adds the rows that the fault left out. */
+/** Adds the rows that the fault omitted. */
 const restore = () =>
   test.db.query(
     undefined,
@@ -206,7 +209,7 @@ it('a sweep writes one row with its count, and the check fails without it', asyn
   expect([check.state, check.numbers.missing]).toEqual(['fails', 1])
 })
 
-it('every operation that deletes says what the deletion log counts, or why it counts nothing', () => {
+it('every deleting operation declares its count in the deletion log or why it has none', () => {
   const silent = test.app.useCases
     .map(({ operation }) => operation)
     .filter(({ audit, deletes }) => 'action' in audit && audit.action === 'delete' && deletes === undefined)

@@ -3,21 +3,21 @@ import { errorCode } from '#lib/kernel/error-code.ts'
 import { type Check, failsIf } from '#lib/kernel/evidence.ts'
 
 export interface InstallationParts {
-  /** Who else gets some of what is held, by kind. */
+  /** Third parties that receive data, by kind. */
   places: { mail: 'folder' | 'server'; limits: 'here' | 'redis'; postgresql: 'embedded' | 'server' }
-  /** Who gets events of use. */
+  /** Recipient of usage events. */
   telemetry: 'none' | 'posthog'
-  /** Folders with personal data or keys in them. */
+  /** Folders that contain personal data or keys. */
   folders: readonly string[]
-  /** The file with the installation's secret; null where the environment gives it. */
+  /** The file with the installation secret. Null when the environment provides it. */
   secretFile: string | null
-  /** When the oldest letter in the folder was written; undefined where there are none. */
+  /** When the oldest email in the folder was written. Undefined when there is none. */
   oldestLetter(): Promise<Date | undefined>
-  /** How long letters are kept, in milliseconds. */
+  /** Retention of emails in milliseconds. */
   lettersKept: number
 }
 
-/** What is known of a path; undefined where there is nothing. */
+/** Asks about a path. Undefined when it does not exist. */
 async function known<T>(path: string, ask: (path: string) => Promise<T>): Promise<T | undefined> {
   try {
     return await ask(path)
@@ -37,7 +37,7 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
     name: 'installation.recipients',
     page: null,
     async ask(query) {
-      // What would carry rows out of this database past every purpose.
+      // Replication and foreign servers could copy rows out of this database.
       const [row] = await query<{ publications: number; subscriptions: number; foreign_servers: number }>(
         `SELECT (SELECT count(*)::int FROM pg_publication) AS publications,
            (SELECT count(oid)::int FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())) AS subscriptions,
@@ -93,7 +93,7 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
     name: 'installation.graph',
     page: '/admin/erasures',
     async ask(query) {
-      // Every erasure that reached the graph searched it afterwards: what it found is the proof.
+      // Every erasure in the graph is followed by a search for residue, which is the evidence.
       const [row] = await query<{ steps: number; open: number; left: number }>(
         `SELECT count(*)::int AS steps, count(*) FILTER (WHERE verified_at IS NULL)::int AS open,
            count(*) FILTER (WHERE verified_at IS NOT NULL AND residue > 0)::int AS left

@@ -1,6 +1,6 @@
 import type { CheckView } from './contract.ts'
 
-/** From what nobody has to look at to what somebody must. */
+/** From harmless to urgent. */
 const order = [
   'not_applicable',
   'holds',
@@ -9,7 +9,7 @@ const order = [
   'fails',
 ] as const satisfies readonly CheckView['state'][]
 
-/** The worst of the states of a line's checks; a line without any is nothing that anybody looked at. */
+/** The worst state of a line's checks. A line without checks is unknown. */
 export const worstOf = (states: readonly CheckView['state'][]): CheckView['state'] =>
   states.length === 0
     ? 'unknown'

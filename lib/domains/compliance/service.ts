@@ -7,10 +7,10 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { type CheckView, type LineView, readCompliance } from './contract.ts'
 import { worstOf } from './rules.ts'
 
-/** How long one statement, and one check in all, may take, in milliseconds. */
+/** Time limits of one statement and of one check, in milliseconds. */
 const statementMost = 2_000
 const checkMost = 4_000
-/** Checks that are asked at once: the rest of the application needs connections too. */
+/** Maximum concurrent checks. The rest of the application needs connections as well. */
 const atOnce = 3
 
 class TooSlow extends Error {}
@@ -38,7 +38,7 @@ const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
 const texts = (times: Finding['times'] = {}): Record<string, string | null> =>
   Object.fromEntries(Object.entries(times).map(([name, at]) => [name, at?.toISOString() ?? null]))
 
-/** Asks every check anew. Those who ask at the same time share one round of questions. */
+/** Runs all checks. Concurrent requests share one run. */
 export function complianceService({ db, checks }: ComplianceParts) {
   const bounded = boundedQuery(db, statementMost)
   const ask: AskDatabase = async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
@@ -78,7 +78,7 @@ export function complianceService({ db, checks }: ComplianceParts) {
   let underWay: ReturnType<typeof all> | undefined
 
   return {
-    /** What is asked, by name. */
+    /** The names of all checks. */
     checkNames: checks.map(({ name }) => name),
     read: read(readCompliance, async ({ now }) => {
       underWay ??= all(now).finally(() => {

@@ -29,7 +29,7 @@ const work = async (cookie: string) => (await get('/api/work', cookie)).json.dat
 const waiting = async (cookie = setting.admin.cookie) => (await get('/api/admin/waiting', cookie)).json.data
 const store = async (visibility: string, { token } = agent): Promise<string> =>
   (await setting.test.fetch('POST', '/v1/knowledge', { token, body: trace({}, { visibility }) })).json.data.id
-/** As if it had been stored then. */
+/** Makes a unit older by this number of days. */
 const aged = (id: string, days: number) =>
   setting.test.db.pool.query("UPDATE units SET created_at = created_at - $2 * interval '1 day' WHERE id = $1", [
     id,
@@ -37,9 +37,9 @@ const aged = (id: string, days: number) =>
   ])
 const audited = () => setting.test.db.prisma.auditEntry.count()
 
-describe('who may ask', () => {
+describe('authorization', () => {
   it.each(['/api/overview', '/api/work', '/api/admin/waiting', '/api/receipts'])(
-    '%s is not for who has not signed in, nor for a token without the role',
+    '%s returns 401 without a session and 403 for a token without the role',
     async (path) => {
       const nobody = await setting.test.fetch('GET', path)
       expect([nobody.status, nobody.json.code]).toEqual([401, 'sign_in_needed'])
@@ -48,7 +48,7 @@ describe('who may ask', () => {
     },
   )
 
-  it('what waits for an admin is for admins and auditors, and an auditor sees what the audit pages have', async () => {
+  it('GET /api/admin/waiting is limited to admins and auditors, and auditors get only audit data', async () => {
     for (const { cookie } of [person, manager]) expect((await get('/api/admin/waiting', cookie)).status).toBe(403)
     expect(await waiting(auditor.cookie)).toEqual({
       as_of: expect.any(String),
@@ -61,7 +61,7 @@ describe('who may ask', () => {
     })
   })
 
-  it('a session that was ended is refused on the next question', async () => {
+  it('a revoked session is rejected on the next request', async () => {
     const gone = await signedIn(setting.test)
     expect((await get('/api/work', gone.cookie)).status).toBe(200)
     await setting.test.db.pool.query('UPDATE sessions SET revoked_at = now() WHERE account_id = $1', [gone.accountId])
@@ -69,7 +69,7 @@ describe('who may ask', () => {
       expect((await get(path, gone.cookie)).status).toBe(401)
   })
 
-  it('glances leave no audit entries; the list of receipts leaves one, with a count and no id of a receipt', async () => {
+  it('overviews write no audit entry, and the list of receipts writes one with a count and no receipt id', async () => {
     const before = await audited()
     for (const path of ['/api/overview', '/api/work', '/api/admin/waiting']) await get(path, setting.admin.cookie)
     expect(await audited()).toBe(before)
@@ -85,7 +85,7 @@ describe('who may ask', () => {
 })
 
 describe('the overview', () => {
-  it('of a newcomer says what there is: the account and how it is signed in to', async () => {
+  it('of a new account returns the account and its sign-in', async () => {
     const fresh = await signedIn(setting.test)
     const told = await overview(fresh.cookie)
     const inventory = (await get('/api/privacy/inventory', fresh.cookie)).json
@@ -100,7 +100,7 @@ describe('the overview', () => {
     })
   })
 
-  it('counts as the inventory does, and nothing of anybody else', async () => {
+  it('counts the same records as the inventory, and none of other people', async () => {
     const other = await issuedAgent(setting.test, ['read', 'write'], { owner: stranger })
     await store('private', other)
     await store('org')
@@ -111,7 +111,7 @@ describe('the overview', () => {
     expect(told.tokens).toMatchObject({ active: 1, expiring: 0, next_expiry: null })
   })
 
-  it('counts tokens that end within 14 days, and none that ended', async () => {
+  it('counts tokens that expire within 14 days, and no expired ones', async () => {
     const owner = await signedIn(setting.test)
     const own = await issuedAgent(setting.test, ['read', 'write'], { owner })
     const now = setting.test.clock.now().getTime()
@@ -135,11 +135,11 @@ describe('the overview', () => {
     })
   })
 
-  it('names what goes by itself within 30 days by visibility; what a hold keeps does not', async () => {
+  it('returns records that expire within 30 days by visibility, without records under legal hold', async () => {
     const owner = await signedIn(setting.test)
     const own = await issuedAgent(setting.test, ['read', 'write'], { tier: 'enterprise', owner })
     const sibling = await issuedAgent(setting.test, ['read', 'write'], { owner })
-    // Private: 365 days. In the organisation: 730. In the network: for ever.
+    // Private: 365 days. Organization: 730 days. Network: no expiry.
     for (const [visibility, days] of [
       ['private', 334],
       ['private', 336],
@@ -166,7 +166,7 @@ describe('the overview', () => {
     expect(Math.round((Date.parse(first.first_at) - setting.test.clock.now().getTime()) / day)).toBe(5)
   })
 
-  it('shows open requests, the most urgent first, and what became of them no more', async () => {
+  it('returns open requests, most urgent first, and no closed ones', async () => {
     const owner = await signedIn(setting.test)
     const filed = await setting.file(owner.cookie, { kinds: ['objection'], statement: 'I object.' })
     const later = await setting.file(owner.cookie, { kinds: ['erasure'], grace: '14d' })
@@ -193,8 +193,8 @@ describe('the overview', () => {
   })
 })
 
-describe('receipts of one’s own', () => {
-  it('are those of what one’s agents had erased, newest first, page by page; nobody else has them', async () => {
+describe("receipts of one's own", () => {
+  it("are those of erasures by one's agents, newest first, in pages, and invisible to others", async () => {
     const owner = await signedIn(setting.test)
     const own = await issuedAgent(setting.test, ['read', 'write'], { tier: 'enterprise', owner })
     const erased: string[] = []
@@ -219,7 +219,7 @@ describe('receipts of one’s own', () => {
     expect((await get('/api/receipts?cursor=nonsense', owner.cookie)).status).toBe(422)
   })
 
-  it('of an agent are its former owner’s who asked for the erasure, once it is signed', async () => {
+  it("of an agent's erasure belong to the former owner who requested it, once signed", async () => {
     const owner = await signedIn(setting.test)
     const own = await issuedAgent(setting.test, ['read', 'write'], { owner })
     const filed = await setting.file(owner.cookie, {
@@ -230,7 +230,7 @@ describe('receipts of one’s own', () => {
     })
     expect(filed.json.data).toMatchObject({ state: 'running' })
     expect((await get('/api/receipts', owner.cookie)).json.total).toBe(0)
-    // Before the first job: it is under way, and its own.
+    // Before the first job the erasure is already running, and the requester's own.
     expect(await work(owner.cookie)).toMatchObject({
       total: 1,
       stuck: 0,
@@ -252,15 +252,15 @@ describe('receipts of one’s own', () => {
   })
 })
 
-describe('work and what waits', () => {
-  it('has a person’s exports while they are prepared, and then what to fetch', async () => {
+describe('running and waiting work', () => {
+  it("includes a person's exports while they are prepared, and then as downloads", async () => {
     const owner = await signedIn(setting.test)
     const begun = await setting.test.fetch('POST', '/api/privacy/exports', { cookie: owner.cookie, body: {} })
     expect(begun.status).toBe(202)
     expect((await work(owner.cookie)).items).toMatchObject([
       { kind: 'export', id: begun.json.data.id, is_own: true, state: 'waiting', done: 0, total: 0 },
     ])
-    // An admin does not see whose copies are made.
+    // An admin does not see other people's exports.
     expect((await work(setting.admin.cookie)).items).toEqual([])
     await setting.work()
     expect((await work(owner.cookie)).total).toBe(0)
@@ -269,7 +269,7 @@ describe('work and what waits', () => {
     ])
   })
 
-  it('has erasures of parts of projects for who asked, with their page, and for the admins', async () => {
+  it('includes partial erasures of projects for the requester, with a link, and for admins', async () => {
     const owner = await signedIn(setting.test)
     const { db, clock } = setting.test
     await db.prisma.erasureRun.create({
@@ -290,7 +290,7 @@ describe('work and what waits', () => {
     expect((await work(owner.cookie)).total).toBe(0)
   })
 
-  it('shows a sweep that runs to who may see retention', async () => {
+  it('includes a running sweep for actors who may see retention', async () => {
     const { db, clock } = setting.test
     const row = { trigger: 'cron', requestedBy: 'system:test', policy: {}, startedAt: clock.now() }
     await db.prisma.retentionSweep.create({ data: { id: 'swp_test', ...row, deleted: { private: 7 } } })
@@ -301,7 +301,7 @@ describe('work and what waits', () => {
     expect((await work(setting.admin.cookie)).items).toEqual([])
   })
 
-  it('counts requests as the queue of the admins does', async () => {
+  it('counts the same requests as the admin queue', async () => {
     const owner = await signedIn(setting.test)
     await setting.file(owner.cookie, { kinds: ['erasure'] })
     const total = async (query: string): Promise<number> =>
@@ -321,7 +321,7 @@ describe('work and what waits', () => {
     expect((await waiting()).requests.overdue).toBeGreaterThan(0)
   })
 
-  it('counts holds that end soon, quarantined units, and tokens that the limits revoked', async () => {
+  it('counts legal holds that end soon, quarantined units, and tokens revoked by rate limits', async () => {
     const { db, clock } = setting.test
     const { cookie } = setting.admin
     const before = await waiting()
@@ -346,7 +346,7 @@ describe('work and what waits', () => {
     expect(now.holds.ending).toBe(before.holds.ending + 1)
     expect(now.quarantined).toBe(before.quarantined + 1)
     expect(now.revocations.recent).toBe(before.revocations.recent + 1)
-    // A mail server takes letters: there is no folder to look into.
+    // A mail server delivers emails, so there is no folder.
     expect(now.outbox).toEqual({ undelivered: 0, files: null })
     clock.advance(8 * day)
     expect((await waiting()).revocations.recent).toBe(before.revocations.recent)

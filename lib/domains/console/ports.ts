@@ -2,7 +2,7 @@ import type { Actor } from '#lib/kernel/context.ts'
 import type { DataHolder, Periods } from '#lib/kernel/holder.ts'
 import type { ErasedKind } from '#lib/kernel/receipt.ts'
 
-/** From now until then. */
+/** A period from now. */
 interface Span {
   now: Date
   until: Date
@@ -16,7 +16,7 @@ interface RunNow {
   stepsTotal: number
   isStuck: boolean
   createdAt: Date
-  /** Of all that were asked for, also those that are not given. */
+  /** The total, which can exceed the number of returned items. */
   total: number
 }
 interface RequestNow {
@@ -40,9 +40,9 @@ interface ReceiptNow {
   signed_at: string | null
 }
 
-/** What the console asks of the domains, each by one short question; lib/app.ts connects it. */
+/** Short queries of the console to the domains, connected by lib/app.ts. */
 export interface ConsolePorts {
-  /** Filled once all domains are connected. */
+  /** Filled after all domains are connected. */
   holders: readonly DataHolder[]
   accounts: {
     newestSignIns(
@@ -64,7 +64,7 @@ export interface ConsolePorts {
     ownRuns(actor: Actor): Promise<{ requestId: string; runId: string }[]>
   }
   erasures: {
-    /** All of them, or those of these runs and of parts of projects that somebody asked for. */
+    /** All runs, or the given runs and the partial erasures that an actor requested. */
     underWay(whose?: { runs: readonly string[]; askedBy: string }): Promise<RunNow[]>
     open(): Promise<{ planning: number; erasing: number; verifying: number; failed: number; stuck: number }>
   }
@@ -89,14 +89,14 @@ export interface ConsolePorts {
     ): Promise<{ id: string; expiresAt: Date; records: number; isDownloaded: boolean }[]>
   }
   knowledge: {
-    /** Under the periods in force. */
+    /** According to the current retention periods. */
     expiringSoon(
       whose: Pick<Actor, 'agents' | 'organisationId'>,
       span: Span,
     ): Promise<{ visibility: keyof Periods; count: number; firstAt: Date }[]>
     quarantined(): Promise<number>
   }
-  /** Those that the reader takes part in, the next to go first. */
+  /** Projects of the reader, the next to close first. */
   projects: {
     closingSoon(
       whose: Pick<Actor, 'accountId' | 'agents' | 'organisationId'>,
@@ -106,9 +106,9 @@ export interface ConsolePorts {
   holds: { ending(span: Span): Promise<number> }
   retention: { underWay(now: Date): Promise<{ id: string; startedAt: Date; deleted: number } | undefined> }
   mail: {
-    /** Letters that failed at least once and wait, or were given up. */
+    /** Emails that failed at least once and wait, or were given up. */
     undelivered(): Promise<number>
-    /** Letters in the folder; null where a mail server takes them. */
+    /** Emails in the folder. Null when a mail server delivers them. */
     files(): Promise<number | null>
   }
 }

@@ -11,7 +11,7 @@ const shownRequests = 5
 const shownReceipts = 5
 const shownProjects = 5
 
-/** As the inventory counts it: of every holder that is there, one after the other, so that a glance takes no connections from others. */
+/** Counts like the inventory. Queries the data sources one after the other to use a single connection. */
 async function heldOn(holders: readonly DataHolder[], subject: Subject, now: Date) {
   let records = 0
   let since: Date | null = null
@@ -26,7 +26,7 @@ async function heldOn(holders: readonly DataHolder[], subject: Subject, now: Dat
   return { records, stores: stores.size, since: iso(since) }
 }
 
-/** What somebody sees of the whole at a glance. It holds nothing itself, and asks each domain for what is its. */
+/** The overview pages. Stores nothing: each domain answers for its own data. */
 export function consoleService(ports: ConsolePorts) {
   async function ownWork(actor: Actor, accountId: string, now: Date): Promise<WorkItem[]> {
     const [exports, own] = await Promise.all([ports.exports.underWay(accountId, now), ports.requests.ownRuns(actor)])
@@ -71,7 +71,7 @@ export function consoleService(ports: ConsolePorts) {
     overview: read(readOverview, async ({ actor, now }) => {
       const accountId = personOf(actor)
       const { agents } = actor
-      // In three lanes, each of which holds one connection at most: a glance is no reason to keep others waiting.
+      // Three sequences of queries, with one connection each, so that an overview does not exhaust the pool.
       const standing = async () => ({
         agents: await ports.agents.atAGlance(agents),
         tokens: await ports.tokens.atAGlance(agents, { now, until: daysAfter(now, expiringWithin.tokens) }),
@@ -151,7 +151,7 @@ export function consoleService(ports: ConsolePorts) {
       const known = new Set(own.map(({ id }) => id))
       const others = all.items.filter(({ id }) => !known.has(id))
       const items = inTurn([...own, ...others])
-      // Beyond those that are given there may be more erasures.
+      // The response may contain only some of the erasures.
       const unseen = Math.max(0, all.erasures - all.items.filter(({ kind }) => kind === 'erasure').length)
       return {
         resourceId: 'work',
@@ -199,7 +199,7 @@ export function consoleService(ports: ConsolePorts) {
   }
 }
 
-/** The permission lets people in alone. */
+/** The permission admits only people, who have an account. */
 function personOf({ accountId }: Actor): string {
   if (accountId === undefined) throw new Problem('sign_in_needed')
   return accountId

@@ -25,7 +25,7 @@ const bytes = (length: number) =>
   z.string().refine((text) => isBytes(text, (n) => n === length), `takes ${length} bytes in base64url without padding`)
 const KeyId = z.string().regex(keyIdForm, 'is no id of a keyring: `key_` and 22 letters or digits')
 
-/** As clients make it; the server can open none of it. */
+/** A keyring as clients create it. The server cannot open any part of it. */
 export const KeyringForm = z
   .strictObject({
     v: z.literal(1),

@@ -33,12 +33,15 @@ interface EntryRow {
 }
 const columns =
   'g.id, g.agent_id, g.kind, g.scope, g.envelope, g.sealed, g.valid_until, g.revision, g.created_at, g.updated_at'
-/** What ended is not shown, also before the job that takes it away has come by: `$2` is now, `$3` when the last went. */
+/**
+ * Expired entries are invisible even before the job deletes them. `$2` is the current time, `$3` the latest creation
+ * time of an expired entry.
+ */
 const standing =
   'g.agent_id = $1 AND (g.valid_until IS NULL OR g.valid_until > $2) AND ($3::timestamptz IS NULL OR g.created_at > $3)'
 const noEntry = () => new Problem('not_found', 'There is no such entry of this agent, or it has ended.')
 
-/** An entry as its agent and its owner see it. Throws where what is sealed at rest does not open. */
+/** An entry as its agent and its owner see it. @throws when the sealed content cannot be opened */
 export const viewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
   id: row.id,
   agent_id: row.agent_id,
@@ -52,7 +55,7 @@ export const viewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
   updated_at: row.updated_at.toISOString(),
 })
 
-/** Whether what is sent stands there already. */
+/** Whether the entry already has this content. */
 function stands(row: EntryRow, body: EditBody, key: () => Uint8Array): boolean {
   if (row.valid_until?.getTime() !== body.valid_until?.getTime()) return false
   if (body.scope === 'private') return isDeepStrictEqual(EnvelopeForm.parse(row.envelope), body.envelope)
@@ -63,7 +66,7 @@ function refusePast(until: Date | undefined, now: Date): void {
   if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
 }
 
-/** Entries of an agent by their ids, those that ended left out; `private`: one that nobody here opens. */
+/** Unexpired entries of an agent by id. `private`: the installation cannot read the entry. */
 export const entriesOf =
   (key: () => Uint8Array) =>
   async (tx: Pick<Transaction, 'grimoireEntry'>, agentId: string, ids: readonly string[], now: Date) => {
@@ -84,7 +87,7 @@ export const entriesOf =
     )
   }
 
-/** Entries of the grimoire. Private ones are envelopes, which nobody here opens. */
+/** Entries of the grimoire. Private ones are envelopes that the installation cannot open. */
 export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
   async function refuseOtherKey(tx: Transaction, agentId: string, keyId: string): Promise<void> {
     const ring = await tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } })
@@ -215,7 +218,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
         details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
         body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: at.toISOString() } },
       })
-      // Sent again after its answer was lost, it says what stands there.
+      // A repetition after a lost response returns the stored revision.
       if (row.revision === body.revision + 1 && stands(row, body, key)) return changed(row.revision, row.updated_at)
       if (row.revision !== body.revision)
         throw new Problem(

@@ -6,7 +6,7 @@ import { seal, unseal } from '#lib/secret.ts'
 import { entryBytes } from './rules.ts'
 
 const Json: z.ZodType = z.json()
-/** What an entry for the clade says. */
+/** The content of an entry with the scope `clade`. */
 export const StoredEntry = z.strictObject({
   content: Json,
   confidence: z.number().nullable(),
@@ -38,7 +38,10 @@ const asStored = (sent: Sent): StoredEntry => ({
   valid_until: sent.valid_until?.toISOString() ?? null,
 })
 
-/** Sealed with the installation's key, for this entry alone. Throws `too_large`, and `content_blocked` where a private key or a seed phrase is in it. */
+/**
+ * Seals the content for this entry with the installation key. @throws Problem `too_large`, or `content_blocked` for a
+ * private key or a seed phrase
+ */
 export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
   const stored = asStored(sent)
   const plain = Buffer.from(JSON.stringify(stored))
@@ -52,6 +55,6 @@ export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
 export const openStored = (key: Uint8Array, id: string, sealed: Uint8Array): StoredEntry =>
   StoredEntry.parse(JSON.parse(unseal(key, sealed, id).toString('utf8')))
 
-/** Whether it would be stored as this is. */
+/** Whether the sent content would be stored as `stored`. */
 export const isStoredAs = (sent: Sent, stored: StoredEntry): boolean =>
   isDeepStrictEqual(StoredEntry.parse(JSON.parse(JSON.stringify(asStored(sent)))), stored)

@@ -1,7 +1,7 @@
 import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
 import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
-/** Entries end at the time that they name, or so many days after they were written as their agent's owner set; what a hold keeps is not late. */
+/** Entries expire at their own time, or after the number of days that the owner set. Entries under legal hold are not overdue. */
 export const grimoireEvidence = (): Check[] => [
   endsInTime(
     'grimoire.ended',

@@ -6,7 +6,7 @@ import { viewOf } from './entries.ts'
 type Row = Parameters<typeof viewOf>[0]
 const rowsOfPage = 50
 
-/** Keyrings as they are, and entries: private ones as their envelopes, which the keyring opens; others in plain words. */
+/** Keyrings, and entries: private ones as envelopes, which the keyring opens, others in plain text. */
 export const grimoireExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
   {
     part: 'keyrings',

@@ -49,7 +49,7 @@ async function keyed(owner: Person | null = person): Promise<Issued & { keyring:
 }
 
 describe('a keyring', () => {
-  test('is stored once and changed by who names its revision', async () => {
+  test('is stored once, and updated only with its current revision', async () => {
     const agent = await keyed()
     const { keyring } = agent
     const read = await ask('GET', at(agent.id, '/keyring'), { cookie: person.cookie })
@@ -67,7 +67,7 @@ describe('a keyring', () => {
     expect(after.json.data.keyring).toEqual(rewrapped)
   })
 
-  test('gives way to another while nothing is sealed under it, and never after', async () => {
+  test('is replaced only while nothing is sealed to it', async () => {
     const agent = await keyed()
     const other = seemingKeyring()
     expect(refusal(await put(agent, { keyring: other, revision: 1 }))).toEqual([409, 'conflict'])
@@ -80,7 +80,7 @@ describe('a keyring', () => {
     expect((await put(agent, third)).status).toBe(200)
   })
 
-  test('with weak or absurd costs, other members or another’s id is refused', async () => {
+  test('is rejected with weak or excessive costs, unknown members or a foreign key id', async () => {
     const agent = await mine()
     const good = seemingKeyring()
     const bad = [
@@ -102,7 +102,7 @@ describe('a keyring', () => {
 })
 
 describe('an entry', () => {
-  test('for the owner alone is an envelope, and comes back as it was sent', async () => {
+  test('with the scope private is an envelope and is returned as it was sent', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id, 1024)
     const told = await write(agent, entry)
@@ -121,7 +121,7 @@ describe('an entry', () => {
     ).toEqual([409, 'conflict'])
   })
 
-  test('that was changed since it was read is left as it is: of many at once one goes through', async () => {
+  test('is not overwritten when it has changed since it was read: of concurrent updates one succeeds', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id)
     await write(agent, entry)
@@ -147,7 +147,7 @@ describe('an entry', () => {
     expect((await put(0)).status).toBe(422)
   })
 
-  test('that is changed once more in the very same way, because the answer was lost, says what stands there', async () => {
+  test('returns the stored revision when the same update is repeated after a lost response', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id)
     await write(agent, entry)
@@ -172,7 +172,7 @@ describe('an entry', () => {
     }
   })
 
-  test('that can be read is never taken as private', async () => {
+  test('is rejected as private when its text is readable', async () => {
     const agent = await keyed()
     const key = agent.keyring.key_id
     const good = sealed(key)
@@ -207,7 +207,7 @@ describe('an entry', () => {
     expect(refusal(await write(keyless, sealed(newId('key'))))).toEqual([409, 'conflict'])
   })
 
-  test('for the clade is sealed at rest, readable through the API, and has a bound', async () => {
+  test('with the scope clade is sealed at rest, readable through the API, and limited in size', async () => {
     const agent = await mine()
     const told = await write(agent, { ...insight, tags: ['fixing'], parents: ['ent_1'], provenance: { units: 2 } })
     expect(told.status, told.text).toBe(201)
@@ -222,7 +222,7 @@ describe('an entry', () => {
     expect(refusal(await write(agent, { ...insight, content: 'x'.repeat(70_000) }))).toEqual([413, 'too_large'])
   })
 
-  test('is nobody else’s: strangers, other tenants, admins, revoked tokens', async () => {
+  test('returns 404 to strangers, other tenants, admins and revoked tokens', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id)
     await write(agent, entry)
@@ -249,7 +249,7 @@ describe('an entry', () => {
       ] as const)
         expect(refusal(await ask(method, where, { ...by, body })), `${method} ${where}`).toEqual([404, 'not_found'])
     }
-    // By the right agent's path, another's entry.
+    // Another agent's entry under the agent's own path.
     const own = at(stranger.id, `/grimoire/${entry.id}`)
     expect(refusal(await ask('GET', own, { token: stranger.token }))).toEqual([404, 'not_found'])
     expect(refusal(await ask('PUT', own, { token: stranger.token, body: bodies }))).toEqual([404, 'not_found'])
@@ -267,7 +267,7 @@ describe('an entry', () => {
     expect(await rows(agent.id)).toBe(1)
   })
 
-  test('is written once under one Idempotency-Key, also by two at once; its record has no content', async () => {
+  test('is written once per Idempotency-Key, also concurrently, and its idempotency record has no content', async () => {
     const agent = await mine()
     const headers = { 'Idempotency-Key': newId('idem') }
     const told = await Promise.all([1, 2].map(() => write(agent, insight, { token: agent.token, headers })))
@@ -277,7 +277,7 @@ describe('an entry', () => {
     expect(JSON.stringify(kept)).not.toContain('fixing')
   })
 
-  test('is refused beyond so many of one agent', async () => {
+  test('is rejected beyond the limit of one agent', async () => {
     const agent = await mine()
     await app.db.pool.query(
       `INSERT INTO grimoire_entries (id, agent_id, kind, scope, created_at, updated_at)
@@ -289,7 +289,7 @@ describe('an entry', () => {
     await app.db.pool.query('DELETE FROM grimoire_entries WHERE agent_id = $1', [agent.id])
   })
 
-  test('is not written for a paused or dead agent, and can be taken away all the same', async () => {
+  test('is not written for a paused or retired agent, and can still be deleted', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id)
     await write(agent, entry)
@@ -304,7 +304,7 @@ describe('an entry', () => {
     expect((await ask('DELETE', at(agent.id, `/grimoire/${entry.id}`), { cookie: person.cookie })).status).toBe(204)
   })
 
-  test('ends at its time, or days after it was written, for readers at once and by the job for good', async () => {
+  test('expires at its time or after the retention days: for readers at once, and the job deletes it', async () => {
     const agent = await mine()
     const until = new Date(app.clock.now().getTime() + 2 * hour).toISOString()
     const short = await write(agent, { ...insight, valid_until: until })
@@ -334,7 +334,7 @@ describe('an entry', () => {
     expect(entries.map(({ details }) => details)).toEqual([{ count: 1 }, { count: 1 }])
   })
 
-  test('is listed page by page, by kind and scope, and a page ends early where entries are large', async () => {
+  test('is listed in pages by kind and scope, and pages of large entries end early', async () => {
     const agent = await keyed()
     for (const plain of Array.from({ length: 22 }, () => 65_536)) {
       app.clock.advance(10)

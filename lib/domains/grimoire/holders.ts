@@ -10,7 +10,7 @@ export const entryHolder = (db: Database): DataHolder =>
     kept: 'until the agent or its owner deletes them, or until they end by themselves',
   })
 
-/** After everything that is sealed to one, and before the agents' own rows. */
+/** Erased after everything that is sealed to a keyring, and before the agents' rows. */
 export const keyringHolder = (db: Database): DataHolder =>
   rowsOfAgents(db, {
     ...{ name: 'grimoire.keyrings', stage: 'agent', table: 'keyrings', id: 'key_id', at: 'created_at' },

@@ -11,7 +11,7 @@ export interface GrimoireJobPorts {
   recordDeletion: RecordDeletion
 }
 
-/** Entries go when they end: at the time that they name, or so many days after they were written as their agent's owner set; under a hold, with its end. */
+/** Deletes expired entries: at their own time, or after the number of days that the owner set. Under legal hold, when the hold ends. */
 export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
   async function removeEnded(ctx: Context, tx: Transaction): Promise<number> {
     await lockHolds(tx)

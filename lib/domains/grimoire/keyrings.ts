@@ -6,7 +6,7 @@ import type { GrimoirePorts } from './ports.ts'
 
 const other = (detail: string) => new Problem('conflict', `${detail} Nothing was changed.`)
 
-/** The keyrings that clients made: stored and handed out, and opened by none of us. */
+/** Stores and returns keyrings of clients. The installation cannot open them. */
 export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
   readKeyring: read(readKeyring, async ({ actor }, { params: { id } }) => {
     await agents.own(actor, id)

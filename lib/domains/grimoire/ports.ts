@@ -5,19 +5,19 @@ export interface GrimoireAgent {
   id: string
   grimoireDays: number | null
 }
-/** What the domain asks others for; lib/app.ts connects it. */
+/** Dependencies of the domain, connected by lib/app.ts. */
 export interface GrimoirePorts {
   db: Database
-  /** Under which entries for the clade are sealed at rest. */
+  /** The key that seals entries with the scope `clade` at rest. */
   key(): Uint8Array
   agents: {
-    /** The actor's own agent, or that of its owner. Throws `not_found`. */
+    /** The actor itself, or an agent that the actor owns. @throws Problem `not_found` */
     own(actor: Actor, id: string): Promise<GrimoireAgent>
-    /** The same, held as it is until the transaction ends, of which something may be deleted now. Throws `held`. */
+    /** Locks the agent until the transaction ends, for a deletion. @throws Problem `held` under legal hold */
     erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<GrimoireAgent>
-    /** The same, for which something may be written now. */
+    /** Locks the agent until the transaction ends, for a write. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<GrimoireAgent>
   }
-  /** Whether something outside the grimoire, a snapshot say, is sealed to the agent's keyring. */
+  /** Whether something outside the grimoire, such as a snapshot, is sealed to the agent's keyring. */
   isSealedTo(tx: Transaction, agentId: string, keyId: string): Promise<boolean>
 }

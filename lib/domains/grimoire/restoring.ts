@@ -6,11 +6,11 @@ import { addEntry } from './contract.ts'
 import { sealStored } from './entry-content.ts'
 import { goneBefore, mostEntries } from './rules.ts'
 
-/** Into which agent records come back, and under which ids. */
+/** The agent into which records are restored, and their new ids. */
 interface Goal {
   agentId: string
   now: Date
-  /** The id that a record has there; the client gives it to a private one, whose envelope is bound to it. */
+  /** The restored id of a record. Clients set the ids of private entries, because the envelope is bound to the id. */
   named(id: string): string
 }
 
@@ -24,7 +24,7 @@ const Record = z.object({
   created_at: Timestamp,
 })
 
-/** What the record would be as a new entry; throws `invalid` as that would. */
+/** Validates the record like a new entry. @throws Problem `invalid` */
 function entryOf(record: unknown) {
   const refused = (issue: z.core.$ZodIssue | undefined) =>
     invalid(['grimoire_entries', ...(issue?.path ?? [])].map(String), issue?.message ?? 'is no entry')
@@ -42,9 +42,10 @@ function entryOf(record: unknown) {
 }
 
 /**
- * Entries as an export has them, brought back into an agent that is locked and writable: those that are there left alone, those that have
- * ended by their own term or the agent's left out. They keep their age. Throws `invalid`, `conflict`, `id_in_use`, `too_large` and `content_blocked`, and then
- * nothing of these is stored.
+ * Restores exported entries into an agent that is locked and writable. Keeps existing entries, skips expired ones and
+ * preserves creation times.
+ * @throws Problem `invalid`, `conflict`, `id_in_use`, `too_large` or `content_blocked`; then none of these records is
+ * stored
  */
 export const entryRestorer = (key: () => Uint8Array) => ({
   part: 'grimoire_entries',

@@ -3,20 +3,20 @@ export type EntryKind = (typeof entryKinds)[number]
 export const entryScopes = ['private', 'clade'] as const
 export type EntryScope = (typeof entryScopes)[number]
 
-/** Bytes of an entry: of a private one with its padding, of another as JSON. */
+/** Maximum bytes of an entry: of a private one with padding, of others as JSON. */
 export const entryBytes = 65_536
 export const mostEntries = 100_000
-/** Bytes of entries that a page has before it ends early. */
+/** Bytes of entries after which a page ends early. */
 export const pageBytes = 1024 * 1024
-/** AES-256-GCM under 12 bytes of nonce, with 16 of tag. */
+/** Bytes of the AES-256-GCM tag. The nonce has 12 bytes. */
 const tagBytes = 16
-/** An entry's length shows in steps of so many bytes. */
+/** Padding step in bytes: the exact length of an entry is hidden. */
 const paddingStep = 256
 
 export const entryIdForm = /^ent_[0-9A-Za-z]{22}$/
 export const keyIdForm = /^key_[0-9A-Za-z]{22}$/
 
-/** Base64url of so many bytes, without padding, written in the one way there is. */
+/** Whether the text is canonical base64url without padding, of a permitted number of bytes. */
 export function isBytes(text: string, fits: (length: number) => boolean): boolean {
   if (!/^[\w-]*$/.test(text)) return false
   const bytes = Buffer.from(text, 'base64url')
@@ -33,8 +33,8 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 /**
- * Whether it can be what a client sealed: steps of padding and a tag, and no text. Ciphertext of this length is UTF-8 by chance less often
- * than once in 2^100 times; what somebody merely encoded is caught.
+ * Whether the bytes can be ciphertext: padded length plus tag, and not valid text. Random bytes of this length are
+ * valid UTF-8 with a probability below 2^-100, so this detects plain text that is only encoded.
  */
 export function isCiphertext(text: string): boolean {
   const fits = (length: number) => {
@@ -45,6 +45,6 @@ export function isCiphertext(text: string): boolean {
 }
 
 const day = 86_400_000
-/** What was stored then or before is gone, where an agent's entries stay so many days; null: they stay. */
+/** Entries created at or before this time have expired, with a retention of `days`. Null: entries do not expire. */
 export const goneBefore = (days: number | null, now: Date): Date | null =>
   days === null ? null : new Date(now.getTime() - days * day)

@@ -2,10 +2,10 @@ import type { Exporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type ExchangeRow, exchangeOf } from './service.ts'
 
-/** An exchange has 128 KiB at most. */
+/** Rows per page. An exchange has at most 128 KiB. */
 const rowsOfPage = 20
 
-/** Exchanges in plain words, as they were stored: without what was redacted. */
+/** Exchanges in plain text as they were stored, after redaction. */
 export const llmLogExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
   {
     part: 'llm_log',

@@ -15,8 +15,8 @@ export interface LlmLogJobPorts {
 }
 
 /**
- * Exchanges go 24 hours after they were logged, whatever is set: what comes too late is said aloud before it goes. Nobody reads them after
- * that, and those of held agents wait unread for the end of the hold.
+ * Deletes exchanges 24 hours after they were logged; no setting changes this. Logs an alarm before it deletes late
+ * ones. Exchanges under legal hold are unreadable after 24 hours and deleted when the hold ends.
  */
 export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
   async function removeExpired(ctx: Context, tx: Transaction): Promise<number> {

@@ -5,8 +5,8 @@ import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 import { latest } from './rules.ts'
 
 /**
- * How long the oldest exchange that no hold keeps has stood past its end; 0: none has. Milliseconds. What a hold kept counts from its end
- * on, until the next purge.
+ * Milliseconds since the oldest exchange without a legal hold expired; 0 when none has. After a hold, expired
+ * exchanges count until the next purge.
  */
 const overdue = `SELECT coalesce(extract(epoch FROM $1::timestamptz - min(expires_at)) * 1000, 0)::float8 AS late,
   count(*)::int AS n FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${heldAgents('$1')})`
@@ -15,7 +15,7 @@ export async function logLateness(db: Database, now: Date): Promise<number> {
   const [row] = await db.query<{ late: number }>('llm-log-overdue', overdue, [now])
   return row?.late ?? 0
 }
-/** The purge runs every ten minutes: what is later than this was missed. */
+/** The purge runs every ten minutes, so a longer delay means that it failed. */
 export const isLate = (milliseconds: number): boolean => milliseconds > latest
 
 export const llmLogMeasures = (db: Database): Measuring => ({
@@ -30,7 +30,7 @@ export const llmLogMeasures = (db: Database): Measuring => ({
   ],
 })
 
-/** Storage limitation (GDPR art. 5(1)(e)) of what has the shortest term of all. */
+/** Storage limitation (GDPR art. 5(1)(e)) of the data with the shortest retention. */
 export const llmLogEvidence = (): Check[] => [
   {
     line: 'storage_limitation',

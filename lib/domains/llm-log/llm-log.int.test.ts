@@ -42,7 +42,7 @@ const measured = async () => {
 }
 
 describe('an exchange', () => {
-  test('is redacted, sealed, and read by its agent and its owner', async () => {
+  test('is redacted, sealed, and readable by its agent and its owner', async () => {
     const agent = await mine()
     const told = await log(agent, exchange('Write to planted-address@example.org about the weather-marker.'))
     expect(told.status, told.text).toBe(201)
@@ -58,12 +58,12 @@ describe('an exchange', () => {
       const list = listExchanges.output.parse((await ask('GET', '/v1/llm-log', by)).json)
       expect(list.data.map(({ id }) => id)).toContain(data.id)
     }
-    // Neither what was taken out nor what was left lies anywhere to be read.
+    // Neither the redacted nor the remaining text is stored in plain text anywhere.
     expect(await placesOf(app, ['planted-address', 'weather-marker'])).toEqual({})
     await app.db.prisma.llmLogEntry.deleteMany()
   })
 
-  test('with a secret leaves nothing anywhere, and the refusal does not repeat it', async () => {
+  test('with a secret is rejected without storing or repeating it', async () => {
     const agent = await mine()
     const headers = { 'Idempotency-Key': newId('idem') }
     const wrote = vi.spyOn(process.stderr, 'write')
@@ -77,7 +77,7 @@ describe('an exchange', () => {
     expect(await placesOf(app, ['sausage'])).toEqual({})
   })
 
-  test('that is none is refused', async () => {
+  test('that is malformed is rejected', async () => {
     const agent = await mine()
     const good = exchange()
     const bad = [
@@ -97,7 +97,7 @@ describe('an exchange', () => {
     expect(await rows(agent.id)).toBe(0)
   })
 
-  test('is nobody else’s: strangers, other tenants, admins, auditors, revoked tokens', async () => {
+  test('returns 404 to strangers, other tenants, admins, auditors and revoked tokens', async () => {
     const agent = await mine()
     const path = `/v1/llm-log/${(await log(agent)).json.data.id}`
     const stranger = await mine(await signedIn(app))
@@ -125,7 +125,7 @@ describe('an exchange', () => {
     expect(await rows(agent.id)).toBe(0)
   })
 
-  test('is logged once under one Idempotency-Key, also by two at once', async () => {
+  test('is logged once per Idempotency-Key, also concurrently', async () => {
     const agent = await mine()
     const headers = { 'Idempotency-Key': newId('idem') }
     const told = await Promise.all([1, 2].map(() => log(agent, exchange(), { token: agent.token, headers })))
@@ -135,7 +135,7 @@ describe('an exchange', () => {
     expect(refusal(other)).toEqual([422, 'idempotency_mismatch'])
   })
 
-  test('is refused beyond so many of one agent, also of several at once', async () => {
+  test('is rejected beyond the limit of one agent, also concurrently', async () => {
     const agent = await mine()
     await app.db.pool.query(
       `INSERT INTO llm_log_entries (id, agent_id, sealed, created_at, expires_at)
@@ -147,7 +147,7 @@ describe('an exchange', () => {
     await app.db.prisma.llmLogEntry.deleteMany({ where: { agentId: agent.id } })
   })
 
-  test('is not logged for a paused or dead agent, and can be taken away all the same', async () => {
+  test('is not logged for a paused or retired agent, and can still be deleted', async () => {
     const agent = await mine()
     const [first, second] = [(await log(agent)).json.data.id, (await log(agent)).json.data.id]
     const status = (body: object) => ask('PUT', `/v1/agents/${agent.id}/status`, { cookie: person.cookie, body })
@@ -160,7 +160,7 @@ describe('an exchange', () => {
     expect((await ask('DELETE', `/v1/llm-log/${second}`, { cookie: person.cookie })).status).toBe(204)
   })
 
-  test('is listed page by page, newest first', async () => {
+  test('is listed in pages, newest first', async () => {
     const agent = await mine()
     const made: string[] = []
     for (let n = 0; n < 5; n++) {
@@ -181,7 +181,7 @@ describe('an exchange', () => {
 })
 
 describe('after 24 hours', () => {
-  test('it is gone for readers at once, and for good by the job', async () => {
+  test('an exchange is invisible to readers at once, and the job deletes it', async () => {
     await app.db.prisma.llmLogEntry.deleteMany()
     const agent = await mine()
     const path = `/v1/llm-log/${(await log(agent)).json.data.id}`
@@ -201,7 +201,7 @@ describe('after 24 hours', () => {
     expect(entries.map(({ details }) => details)).toEqual([{ count: 1 }])
   })
 
-  test('what is an hour late is alarmed: readiness, metrics, and a line in the log', async () => {
+  test('an exchange that is an hour overdue raises an alarm in readiness, metrics and the log', async () => {
     await app.db.prisma.llmLogEntry.deleteMany()
     const agent = await mine()
     await log(agent)

@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { exposedIn, without } from './scanning.ts'
 
 const scanned = (exchange: Parameters<typeof exposedIn>[0]) => without(exposedIn(exchange), exchange)
-/** The first vector of BIP-39, and a key that is well known to be nobody's. */
+/** A BIP-39 test vector, and a published example key. */
 const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 const key = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const said = (...contents: string[]) => ({
@@ -20,13 +20,13 @@ function refusalOf(exchange: Parameters<typeof scanned>[0]): Problem {
   throw new Error('nothing was refused')
 }
 
-describe('an exchange', () => {
-  test('without anything to hide stays as it is', () => {
+describe('scanned', () => {
+  test('returns an exchange without findings unchanged', () => {
     const exchange = said('What is the capital of France?', 'Paris, at 48.85 N.', '')
     expect(scanned(exchange)).toEqual({ ...exchange, redacted: {} })
   })
 
-  test('loses personal data and details of strategies, each value under one number through all messages', () => {
+  test('redacts personal data and strategy details, with one number per value across all messages', () => {
     const { messages, redacted } = scanned(
       said(
         'Write to first@example.org and second@example.org.',
@@ -39,7 +39,7 @@ describe('an exchange', () => {
     expect(redacted).toEqual({ email: 3, strategy_detail: 1 })
   })
 
-  test('with a secret is refused, by kinds and places alone', () => {
+  test('rejects an exchange with a secret and reports only kinds and messages', () => {
     const refusal = refusalOf(said('Hello.', `My phrase is ${phrase}`, `private key: ${key}`))
     expect([refusal.code, refusal.status]).toEqual(['content_blocked', 422])
     expect(refusal.extensions.findings).toEqual([
@@ -50,14 +50,14 @@ describe('an exchange', () => {
     for (const word of ['sausage', 'winner', key, key.slice(2, 20)]) expect(told).not.toContain(word)
   })
 
-  test('with a phrase that no message has by itself is refused, and names each that has a piece', () => {
+  test('rejects a seed phrase that is spread across messages and reports every message with a part of it', () => {
     const refusal = refusalOf(said('Nothing here.', ...phrase.split(' ')))
     expect(refusal.extensions.findings).toEqual(
       Array.from({ length: 12 }, (_, at) => ({ kind: 'seed_phrase', message: at + 1 })),
     )
   })
 
-  test('with a secret in the name of its model is refused', () => {
+  test('rejects a model name that contains a secret', () => {
     const wif = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
     expect(refusalOf({ model: wif, messages: [] }).issues).toEqual([{ path: ['model'], message: 'holds private_key' }])
   })

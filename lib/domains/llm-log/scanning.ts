@@ -10,12 +10,12 @@ export interface Exchange<M extends { content: string }> {
 }
 interface Blocked {
   kind: Kind
-  /** Index of the message; null: the model's name. */
+  /** Index of the message. Null for the model's name. */
   message: number | null
 }
 const isBlocked = ({ action }: Finding): boolean => action === 'block'
 
-/** Secrets of a whole, in which messages they stand; those too that no message has by itself. */
+/** Secrets in the joined messages, including secrets that are spread across several messages. */
 function blockedIn(texts: readonly string[]): { kind: Kind; message: number }[] {
   const ends: number[] = []
   for (const text of texts) ends.push((ends.at(-1) ?? -1) + 1 + text.length)
@@ -29,14 +29,14 @@ function blockedIn(texts: readonly string[]): { kind: Kind; message: number }[] 
     )
 }
 
-/** What is to be taken out: of the model's name, and of each message. */
+/** Findings to redact in the model's name and in each message. */
 interface Exposed {
   ofModel: readonly Finding[]
   found: readonly (readonly Finding[])[]
 }
 /**
- * What stands in an exchange that must not stay. Throws `content_blocked` where something does that must not be stored at all: kinds
- * and places, never what was found.
+ * Finds sensitive content in an exchange. @throws Problem `content_blocked` with kinds and places, when it contains a
+ * secret that must not be stored
  */
 export function exposedIn({ model, messages }: Exchange<{ content: string }>): Exposed {
   const found = messages.map(({ content }) => withoutPlaceholders(content, scan(content, { strategy: true })))
@@ -51,8 +51,8 @@ export function exposedIn({ model, messages }: Exchange<{ content: string }>): E
 }
 
 /**
- * The exchange without secrets, personal data and details of strategies, each value under one number through all its messages, and
- * how many of each kind were taken out.
+ * The exchange without personal data and strategy details, with one number per value across all messages, and the
+ * number of redactions by kind.
  */
 export function without<M extends { content: string }>(
   { ofModel, found }: Exposed,
@@ -68,7 +68,7 @@ export function without<M extends { content: string }>(
   }
 }
 
-/** Places that a refusal names at most. */
+/** Maximum number of places that an error reports. */
 const mostNamed = 50
 
 function refused(blocked: readonly Blocked[]): Problem {

@@ -12,19 +12,19 @@ import { deleteExchange, listExchanges, logExchange, Message, Redacted, readExch
 import { logKept, mostStanding } from './rules.ts'
 import { exposedIn, without } from './scanning.ts'
 
-/** What the domain asks others for; lib/app.ts connects it. */
+/** Dependencies of the domain, connected by lib/app.ts. */
 export interface LlmLogPorts {
   db: Database
-  /** Under which messages are sealed at rest. */
+  /** The key that seals messages at rest. */
   key(): Uint8Array
-  /** Finds names of people in messages; undefined where no analyzer is connected. */
+  /** Finds names of people in messages. Undefined when no analyzer is connected. */
   recognise: Recognise | undefined
   agents: {
-    /** The actor's own agent, or that of its owner. Throws `not_found`. */
+    /** The actor itself, or an agent that the actor owns. @throws Problem `not_found` */
     own(actor: Actor, id: string): Promise<unknown>
-    /** The same, locked until the transaction ends, of which something may be deleted now. Throws `held`. */
+    /** Locks the agent until the transaction ends, for a deletion. @throws Problem `held` under legal hold */
     erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<unknown>
-    /** The same, locked until the transaction ends, for which something may be written now. */
+    /** Locks the agent until the transaction ends, for a write. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<unknown>
   }
 }
@@ -55,13 +55,13 @@ const described = (row: Described) => ({
   created_at: row.created_at.toISOString(),
   expires_at: row.expires_at.toISOString(),
 })
-/** An exchange as its agent and its owner see it. Throws where it does not open. */
+/** An exchange as its agent and its owner see it. @throws when it cannot be opened */
 export const exchangeOf = (row: ExchangeRow, key: () => Uint8Array) => ({
   ...described(row),
   messages: z.array(Message).parse(JSON.parse(unseal(key(), row.sealed, row.id).toString('utf8'))),
 })
 
-/** Whose exchanges the actor sees; those of its agents, or of the one that it names. */
+/** The agents whose exchanges the actor can see: the named one, or all its agents. */
 async function agentsSeen(agents: LlmLogPorts['agents'], actor: Actor, named: string | undefined) {
   if (actor.kind === 'anonymous') throw new Problem('token_missing')
   if (named === undefined) return actor.agents
@@ -69,9 +69,9 @@ async function agentsSeen(agents: LlmLogPorts['agents'], actor: Actor, named: st
   return [named]
 }
 
-/** What agents said to language models and were answered: looked through before it is written, sealed, and gone after 24 hours. */
+/** Exchanges of agents with language models: redacted before storage, sealed, and deleted after 24 hours. */
 export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
-  /** What is in an exchange, with names where an analyzer is connected; one that holds a secret goes nowhere, not there either. */
+  /** Scans an exchange, with names when an analyzer is connected. An exchange with a secret is rejected before the analyzer is called. */
   async function looked({ actor }: Pick<Context, 'actor'>, { body }: Input<typeof logExchange>) {
     if (actor.kind !== 'agent')
       throw new Problem('forbidden', 'An exchange is logged by the agent that had it, with its token.')

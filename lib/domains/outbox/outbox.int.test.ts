@@ -34,8 +34,8 @@ const send = async (
 const list = async (query = '') => (await test.fetch('GET', `${path}${query}`, admin)).json
 const nameOf = (seconds: number) => `2026-01-01T00-00-${String(seconds).padStart(2, '0')}.000Z-0123abcd.eml`
 
-describe('letters in the folder', () => {
-  it('none yet: an empty list that says where letters go', async () => {
+describe('emails in the folder', () => {
+  it('are an empty list with the delivery method before the first email', async () => {
     expect(await list()).toMatchObject({
       data: [],
       total: 0,
@@ -45,7 +45,7 @@ describe('letters in the folder', () => {
     })
   })
 
-  it('are listed with whom, what about and when, and no link; read with links by numbers; shown on demand, and that is audited', async () => {
+  it('are listed without links, read with numbered links, and read with real links on request, which is audited', async () => {
     const id = await send('您的删除请求')
     const listed = await test.fetch('GET', path, admin)
     expect(listed.json.data).toMatchObject([{ id, to: 'ada@example.org', subject: '您的删除请求' }])
@@ -66,7 +66,7 @@ describe('letters in the folder', () => {
     expect(JSON.stringify(entries)).not.toMatch(/ada@example|a-secret-code|删除/)
   })
 
-  it('whose links were shown is in the log, with what for: the account’s id and no address', async () => {
+  it('with shown links are audited with account id and purpose, without an address', async () => {
     const person = await signedIn(test)
     const link = `${test.url}/password/new#a-secret-code`
     await test.app.mail.send({
@@ -82,7 +82,7 @@ describe('letters in the folder', () => {
     rmSync(join(folder, `${newest.id}.eml`))
   })
 
-  it('come newest first, each once, along the cursor', async () => {
+  it('are listed newest first, each once, across pages', async () => {
     for (let n = 10; n < 15; n++)
       writeFileSync(join(folder, nameOf(n)), `To: n${n}@example.org\r\nSubject: number ${n}\r\n\r\n`)
     const subjects: string[] = []
@@ -96,14 +96,14 @@ describe('letters in the folder', () => {
     expect(subjects).toEqual(['您的删除请求', 'number 14', 'number 13', 'number 12', 'number 11', 'number 10'])
   })
 
-  it('one that went meanwhile is a 404, and missing in the list', async () => {
+  it('that were deleted meanwhile return 404 and are not listed', async () => {
     const id = await send('Gone soon')
     rmSync(join(folder, `${id}.eml`))
     expect((await test.fetch('GET', `${path}/${id}`, admin)).status).toBe(404)
     expect((await list()).data.some((one: { id: string }) => one.id === id)).toBe(false)
   })
 
-  it('old ones go after 7 days', async () => {
+  it('are deleted after 7 days', async () => {
     const id = await send('Old')
     utimesSync(join(folder, `${id}.eml`), new Date(Date.now() - 8 * 86_400_000), new Date(Date.now() - 8 * 86_400_000))
     for (const job of test.app.jobs.filter(({ name }) => name === 'accounts.upkeep'))
@@ -112,19 +112,19 @@ describe('letters in the folder', () => {
   })
 })
 
-describe('what else lies there', () => {
+describe('other files in the folder', () => {
   it.each([
     '..%2F..%2Fsecret',
     '..%2fmail%2f2026-01-01T00-00-10.000Z-0123abcd',
     '%2e%2e%2f%2e%2e%2fetc%2fpasswd%00aaaaaaaaaaaaaaaaaaaa',
     '....................................',
     'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
-  ])('%s names no letter', async (id) => {
+  ])('%s is not accepted as an email id', async (id) => {
     const told = await test.fetch('GET', `${path}/${id}`, admin)
     expect([404, 422]).toContain(told.status)
   })
 
-  it('a file beside, a folder, a link to elsewhere and a pipe are no letters, and nobody waits for them', async () => {
+  it('other files, folders, symbolic links and pipes are ignored without waiting', async () => {
     writeFileSync(join(test.dataDir, 'secret-file'), 'To: x\r\nSubject: the secret itself\r\n\r\n')
     writeFileSync(join(folder, 'note.eml'), 'Subject: no letter of ours\r\n\r\n')
     symlinkSync(join(test.dataDir, 'secret-file'), join(folder, nameOf(20)))
@@ -138,7 +138,7 @@ describe('what else lies there', () => {
     for (const n of [20, 21, 22]) rmSync(join(folder, nameOf(n)), { recursive: true })
   })
 
-  it('of a huge one the beginning is read, and it is said; a binary one has no text', async () => {
+  it('a huge email is cut off and marked, and a binary one has no text', async () => {
     writeFileSync(
       join(folder, nameOf(30)),
       `Subject: huge\r\nContent-Type: text/plain\r\n\r\n${'x'.repeat(50_000_000)}`,
@@ -154,7 +154,7 @@ describe('what else lies there', () => {
   })
 })
 
-it('what is still to be sent is counted: waiting, tried in vain, failed for good; ids and no address', async () => {
+it('the queue counts waiting, retrying and failed emails, with ids and without addresses', async () => {
   await test.db.transaction(async (tx) => {
     for (let n = 0; n < 3; n++)
       await enqueue(
@@ -174,7 +174,7 @@ it('what is still to be sent is counted: waiting, tried in vain, failed for good
   await test.db.pool.query('DELETE FROM graphile_worker._private_jobs')
 })
 
-it('only an admin may', async () => {
+it('the outbox is limited to admins', async () => {
   const id = await send('For admins')
   const cases = [
     [{}, 401],
@@ -184,7 +184,7 @@ it('only an admin may', async () => {
     [{ token: (await test.agent()).token }, 403],
     [{ token: (await issuedAgent(test, ['admin'])).token }, 200, 403],
   ] as const
-  // Who reads a link to choose a password is the owner of the account: no token does.
+  // A link to choose a password gives control of the account, so a token must not read it.
   for (const [who, status, shown = status] of cases)
     for (const [at, expected] of [
       [path, status],
@@ -194,7 +194,7 @@ it('only an admin may', async () => {
       expect([at, (await test.fetch('GET', at, who)).status]).toEqual([at, expected])
 })
 
-it('with a mail server it says so, and still shows what was written before', async () => {
+it('the outbox reports a mail server and still lists earlier emails', async () => {
   const other = await testApp({ KP_SMTP_URL: 'smtp://127.0.0.1:1' })
   try {
     mkdirSync(join(other.dataDir, 'mail'))

@@ -1,7 +1,7 @@
-/** Whoever has such a link may do what it says, so it is shown to nobody by the way. */
+/** A link authorizes its bearer, so it is only shown on explicit request. */
 const link = /https?:\/\/[^\s<>"]+/g
 
-/** A letter's text with each link named by a number, `‹1›`, and the links. */
+/** The text of an email with each link replaced by a number such as `‹1›`, and the links. */
 export function withoutLinks(text: string): { text: string; links: string[] } {
   const links: string[] = []
   const bare = text.replace(link, (found) => {
@@ -12,10 +12,10 @@ export function withoutLinks(text: string): { text: string; links: string[] } {
 }
 
 const purposes: Readonly<Record<string, string>> = { '/password/new': 'password', '/privacy/confirm': 'privacy' }
-/** What links with a secret are for: names of ours, nothing of the link itself. */
+/** Purposes of the links: fixed names, without any part of a link. */
 export const purposesOf = (links: readonly string[]): string[] =>
   [...new Set(links.flatMap((one) => (URL.canParse(one) ? (purposes[new URL(one).pathname] ?? []) : [])))].sort()
 
-/** The id of a letter is its file's name without the ending. */
+/** The id of an email is its file name without the extension. */
 export const idOf = (name: string): string => name.replace(/\.eml$/, '')
 export const nameOf = (id: string): string => `${id}.eml`

@@ -12,12 +12,12 @@ export interface OutboxParts {
   db: Pick<Database, 'query'>
   folder: LetterFolder
   delivery: 'folder' | 'server'
-  /** Names of the jobs that write letters. */
+  /** Names of the jobs that send emails. */
   letterJobs: readonly string[]
-  /** The account that letters with this mark are about; undefined where it is gone, or they are about something else. */
+  /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
   accountMarked(mark: string): Promise<string | undefined>
 }
-/** Jobs that a list names; the counts have all of them. */
+/** Maximum number of listed jobs. The counts cover all jobs. */
 const shownJobs = 50
 
 const listed = ({ name, to, subject, writtenAt, bytes }: ListedLetter): LetterView => ({
@@ -34,7 +34,7 @@ const queued = ({ mostAttempts, at, ...job }: StandingJob) => ({
   at: at.toISOString(),
 })
 
-/** Letters that no mail server took, as files; and what is still to be sent. */
+/** Emails in the folder, which no mail server delivered, and emails still to be sent. */
 export const outboxService = ({ db, folder, delivery, letterJobs, accountMarked }: OutboxParts) => ({
   list: read(listLetters, async (_ctx, { query: { cursor, limit } }) => {
     const after = placeOf(cursor)
@@ -58,7 +58,7 @@ export const outboxService = ({ db, folder, delivery, letterJobs, accountMarked 
 
   read: read(readLetter, async ({ actor }, { params: { id }, query: { links: wanted } }) => {
     const isShown = wanted === 'show'
-    // Who has a link to choose a password is its owner: that takes somebody whom the log can name.
+    // A link to choose a password gives control of the account, so the audit log must name a person.
     if (isShown && actor.accountId === undefined)
       throw new Problem('forbidden', 'Links are shown in an admin’s own session: no token reads them.')
     const found = await folder.read(nameOf(id))

@@ -3,26 +3,26 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Measured, measureStorage, type StorageSubject } from './measuring.ts'
 import { ampleShare, exceeds, measuredFor, type StorageUse, shareUsed, warnFrom } from './rules.ts'
 
-/** A write that is under way. */
+/** A running write. */
 export interface AdmittedWrite {
-  /** Set from 80 % on: how much of the quota is used, in whole percent. */
+  /** Used share of the quota in whole percent, from 80 % on. */
   warning: number | undefined
-  /** More bytes arrived than were announced. Throws `quota_exceeded`. */
+  /** Adds bytes beyond the announced size. @throws Problem `quota_exceeded` */
   add(bytes: number): Promise<void>
-  /** The write ended; until it did, what it may store counts. */
+  /** Ends the write. Until then its announced size counts as used. */
   end(): void
 }
-/** What a process knows of one subject. */
+/** What a process knows about one subject. */
 interface Standing {
-  /** `ended`: as it was when the measurement began. What ended meanwhile may be in the sum or not, so it counts. */
+  /** `ended`: its value when the measurement began. Writes that ended later may be missing in the measurement, so they are added. */
   last?: Measured & { at: number; ended: StorageUse }
   asking?: Promise<Measured & { ended: StorageUse }> | undefined
   underWay: StorageUse
-  /** What all writes stored that ended. */
+  /** The sum of all ended writes. */
   ended: StorageUse
 }
 
-/** Subjects that a process remembers. */
+/** Maximum number of subjects in memory. */
 const mostKnown = 10_000
 const nothing: StorageUse = { bytes: 0, rows: 0 }
 const plus = (one: StorageUse, other: StorageUse) => ({ bytes: one.bytes + other.bytes, rows: one.rows + other.rows })
@@ -46,10 +46,10 @@ function exceeded({ kind }: StorageSubject, { bytes, rows, quota }: Measured): P
 }
 
 /**
- * Refuses writes above a quota. A process measures when its last measurement is older than five seconds, or when less than a tenth of the
- * quota is free; it adds what its own writes announce. By the sizes that writes
- * announce, one process therefore never admits more than the quota. Each further process can admit as much as its requests announce within
- * five seconds, and near the limit what is under way at the same moment.
+ * Rejects writes above a quota. A process measures again when its last measurement is older than five seconds or less
+ * than a tenth of the quota is free, and adds the announced sizes of its own writes. One process therefore never
+ * admits more than the quota. Each further process can exceed it by its writes of five seconds or, near the limit, by
+ * its concurrent writes.
  */
 export function storageAdmission(db: Database) {
   const standings = new Map<string, Standing>()
@@ -57,7 +57,7 @@ export function storageAdmission(db: Database) {
   function standingOf({ kind, id }: StorageSubject): Standing {
     const key = `${kind}:${id}`
     const standing = standings.get(key) ?? { underWay: nothing, ended: nothing }
-    // The newest last: the oldest is forgotten first.
+    // Reinsert as the newest entry. The oldest is evicted first.
     standings.delete(key)
     standings.set(key, standing)
     for (const [oldest, { underWay, asking }] of standings) {
@@ -84,7 +84,7 @@ export function storageAdmission(db: Database) {
   const usedOf = (standing: Standing, found: Measured & { ended: StorageUse }): StorageUse =>
     plus(plus(found, minus(standing.ended, found.ended)), standing.underWay)
 
-  /** Checks and takes without a pause in between: of two that share a measurement, the second sees what the first took. */
+  /** Checks and reserves without an await in between, so that of two writes with one measurement the second sees the first. */
   async function take(subject: StorageSubject, standing: Standing, more: StorageUse): Promise<number> {
     const { last } = standing
     const isAmple =
@@ -101,7 +101,7 @@ export function storageAdmission(db: Database) {
   }
 
   return {
-    /** Throws `quota_exceeded` (413). */
+    /** @throws Problem `quota_exceeded` (413) */
     async admit(subject: StorageSubject, wanted: StorageUse): Promise<AdmittedWrite> {
       const standing = standingOf(subject)
       const share = await take(subject, standing, wanted)

@@ -5,12 +5,12 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { measureStorage } from './measuring.ts'
 import { shareUsed, warnFrom } from './rules.ts'
 
-/** Agents or projects that one statement merges. */
+/** Agents or projects per statement. */
 const batch = 200
 
 /**
- * Merges the counts of each agent, or project, into one row. The holder is locked first, in the order in which its deletion locks: a holder that
- * is being deleted is passed over. A reader sees all rows of before, or the one of after.
+ * Merges the counts of each agent or project into one row. Locks the owners first, in the lock order of their
+ * deletion, and skips owners under deletion. A reader sees either all old rows or the merged one.
  */
 const mergeCounts = (column: 'agent_id' | 'project_id', holders: 'agents' | 'projects') => `WITH holders AS (
     SELECT id FROM ${holders} WHERE id IN (
@@ -21,12 +21,12 @@ const mergeCounts = (column: 'agent_id' | 'project_id', holders: 'agents' | 'pro
   INSERT INTO storage_counts (${column}, bytes, rows) SELECT id, sum(bytes), sum(rows) FROM merged GROUP BY id`
 
 export interface QuotaJobPorts {
-  /** Tells the people of an organization who can act, in the transaction. */
+  /** Warns the people of an organization who can act, within the transaction. */
   warn(tx: Transaction, organisationId: string, percent: number, now: Date): Promise<unknown>
 }
 
 export function quotasJobs(db: Database, { warn }: QuotaJobPorts) {
-  /** Once each time that 80 % is reached. */
+  /** Warns once each time that usage reaches 80 %. */
   async function warnOf(id: string, now: Date): Promise<void> {
     const subject = { kind: 'organisation', id } as const
     const found = await measureStorage((name, text, values) => db.query(name, text, values), subject)

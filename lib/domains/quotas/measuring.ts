@@ -1,14 +1,14 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
 import { type StorageQuota, type StorageUse, tierQuotas } from './rules.ts'
 
-/** Whose storage counts together: an organization's, or that of the unclaimed agents of one network (a keyed hash, hexadecimal). */
+/** The subject of a quota: an organization, or the unclaimed agents of one network (keyed hash, hexadecimal). */
 export interface StorageSubject {
   kind: 'organisation' | 'network'
   id: string
 }
 export interface Measured extends StorageUse {
   quota: StorageQuota
-  /** Where an admin set the quota. */
+  /** Whether an admin set the quota. */
   isOverride: boolean
 }
 
@@ -35,14 +35,14 @@ interface OrganisationRow extends StorageUse {
   tier: TierName | null
 }
 
-/** Asks the database, within a transaction or not. */
+/** Queries the database, within a transaction or outside. */
 export type AskStorage = <R extends Record<string, unknown>>(
   name: string,
   text: string,
   values: readonly unknown[],
 ) => Promise<R[]>
 
-/** What the subject stores now, and how much it may; the counts that triggers keep. */
+/** Current storage and quota of a subject, from the counts that triggers maintain. */
 export async function measureStorage(ask: AskStorage, { kind, id }: StorageSubject): Promise<Measured> {
   if (kind === 'network') {
     const [row] = await ask<StorageUse & Record<string, unknown>>('storage-of-network', selectNetwork, [id])

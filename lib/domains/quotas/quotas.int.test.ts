@@ -48,7 +48,7 @@ const registered = async (address: string) => {
 }
 
 describe('a storage quota', () => {
-  it('refuses writes above it with 413, stores nothing, and accepts writes again after a deletion', async () => {
+  it('rejects writes above it with 413, stores nothing, and accepts writes again after a deletion', async () => {
     const { agent, owner } = await organisationWith(2)
     const first = await contribute(agent)
     expect([first.status, (await contribute(agent)).status]).toEqual([201, 201])
@@ -58,7 +58,7 @@ describe('a storage quota', () => {
     const bulk = await test.fetch('POST', '/v1/knowledge/batch', { ...agent, body: { units: [trace(), trace()] } })
     expect(answer(bulk)).toEqual(full)
     expect(await test.db.prisma.unit.count({ where: { agentId: agent.id } })).toBe(2)
-    // Reading, export and deletion go on.
+    // Reading, export and deletion still work.
     expect((await test.fetch('GET', `/v1/export/${agent.id}`, agent)).status).toBe(200)
     expect((await test.fetch('DELETE', `/v1/knowledge/${first.json.data.id}`, agent)).status).toBe(204)
     expect((await contribute(agent)).status).toBe(201)
@@ -68,7 +68,7 @@ describe('a storage quota', () => {
     expect(await storage(owner)).toMatchObject({ rows_used: 2, rows_limit: 2, percent_used: 100, is_override: true })
   })
 
-  it('counts bytes, also of uploads that announce no length', async () => {
+  it('counts bytes, also of uploads without a Content-Length', async () => {
     const { agent, owner } = await organisationWith(null, 50_000)
     const project = await madeProject(test, { owner, agent })
     const upload = (size: number, headers: Record<string, string> = {}) =>
@@ -91,7 +91,7 @@ describe('a storage quota', () => {
     expect(await test.db.prisma.document.count({ where: { projectId: project.id } })).toBe(1)
   })
 
-  it('holds for writes at the same moment', async () => {
+  it('is not exceeded by concurrent writes', async () => {
     const { agent } = await organisationWith(10)
     const told = await Promise.all(Array.from({ length: 40 }, () => contribute(agent)))
     expect(told.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(10)
@@ -100,7 +100,7 @@ describe('a storage quota', () => {
     expect(await test.db.prisma.unit.count({ where: { agentId: agent.id } })).toBe(10)
   })
 
-  it('answers a repetition under its Idempotency-Key although the quota is used up since', async () => {
+  it('returns the stored response for a repeated Idempotency-Key when the quota is used up', async () => {
     const { agent } = await organisationWith(1)
     const headers = { 'Idempotency-Key': 'once' }
     const first = await contribute(agent, {}, headers)
@@ -109,7 +109,7 @@ describe('a storage quota', () => {
     expect(answer(await contribute(agent, {}, { 'Idempotency-Key': 'other' }))).toEqual(full)
   })
 
-  it('of an organization is not used by another one, and an admin alone sees and sets it', async () => {
+  it('is separate for each organization, and only an admin can read and change it', async () => {
     const { agent, owner } = await organisationWith(1)
     const other = await organisationWith(1)
     expect((await contribute(agent)).status).toBe(201)
@@ -129,7 +129,7 @@ describe('a storage quota', () => {
     })
   })
 
-  it('warns at 80 %: in the header of answers to writes, and once by email', async () => {
+  it('adds a header to responses from 80 % on and sends one email', async () => {
     const { agent, owner } = await organisationWith(10)
     const headers: (string | null)[] = []
     for (let n = 0; n < 8; n++) headers.push((await contribute(agent)).headers.get('kp-storage-used'))
@@ -166,7 +166,7 @@ describe('unclaimed agents of one network', () => {
     expect(await storage(other)).toMatchObject({ shared_by_network: false, rows_used: 2, rows_limit: 10_000 })
   })
 
-  it('share one rate-limit window above 60 registrations an hour; registration is never refused', async () => {
+  it('share one rate-limit window above 60 registrations an hour, and registration is never rejected', async () => {
     const agents: Awaited<ReturnType<typeof registered>>[] = []
     for (let n = 0; n < 63; n++) agents.push(await registered(`2001:db8:7:${n.toString(16)}::1`))
     const left = async ({ token }: { token: string }) =>
@@ -175,15 +175,15 @@ describe('unclaimed agents of one network', () => {
     if (!before || !first || !second || !third) throw new Error('they were registered')
     expect(await left(before)).toBe(299)
     expect([await left(first), await left(second), await left(third)]).toEqual([299, 298, 297])
-    // Refusals of the shared window revoke nobody's token.
+    // Requests that the shared window rejects revoke no token.
     for (let n = 0; n < 30; n++) await test.fetch('POST', '/v1/knowledge', { token: first.token, body: {} })
     for (let n = 0; n < 4; n++) expect((await contribute(second)).status).toBe(429)
     expect((await test.fetch('GET', '/v1/auth/me', { token: second.token })).status).toBe(200)
-    // Claimed, it has its own window.
+    // A claimed agent has its own window.
     const person = await signedIn(test)
     await test.fetch('POST', '/api/agents/claim', { ...person, body: { token: second.token } })
     expect((await contribute(second)).status).toBe(201)
-    // Erased agents free no windows; an hour later they are forgotten.
+    // Erasing agents does not lower the count of registrations. It expires after an hour.
     await test.db.prisma.agent.updateMany({ where: { id: first.id }, data: { network: null, sharesWindow: false } })
     expect(
       await test.db.prisma.agent.findUnique({ where: { id: (await registered('2001:db8:7::ffff')).id } }),
@@ -205,7 +205,7 @@ describe('the counts', () => {
     return rows[0]
   }
 
-  it('follow contents through every change, cascade and merge', async () => {
+  it('match the stored contents after each change, cascade and merge', async () => {
     const { agent, owner } = await organisationWith(null)
     const project = await madeProject(test, { owner, agent })
     expect(await counted([agent.id], [project.id])).toEqual({ bytes: 0, rows: 0 })
@@ -236,7 +236,7 @@ describe('the counts', () => {
       [agent.id, project.id],
     )
     const before = await counted([agent.id], [project.id])
-    // One SOP with two versions, one skill with a file, a conversation, a message with its former wording.
+    // One SOP with two versions, one skill with a file, a conversation, and a message with its previous version.
     expect(before).toEqual({ bytes: Number(sizes[0].bytes), rows: 8 })
     await test.db.transaction(
       async (tx) => tx.$executeRaw`SELECT graphile_worker.add_job('quotas.merge-counts', '{}'::json)`,
@@ -253,7 +253,7 @@ describe('the counts', () => {
     expect(rest).toEqual({ bytes: 204, rows: 1 })
   })
 
-  it('cover every table that belongs to an agent or a project, or the table is listed with its reason', async () => {
+  it('cover every table of an agent or a project that is not listed as an exception', async () => {
     const uncounted: Record<string, string> = {
       agents: 'the agent itself',
       audit_entries: 'kept for 90 days by law',

@@ -6,7 +6,7 @@ import { readOrganisationStorage, readStorage, setStorageQuota } from './contrac
 import { type AskStorage, measureStorage, type StorageSubject } from './measuring.ts'
 import { shareUsed } from './rules.ts'
 
-/** How much is stored, for those who store it and for admins. */
+/** Storage usage for its owners and for admins. */
 export function quotasService(db: Database) {
   async function viewOf(organisationId: string, subject: StorageSubject, ask: AskStorage) {
     const { bytes, rows, quota, isOverride } = await measureStorage(ask, subject)

@@ -3,8 +3,8 @@ import type { Placed } from './rules.ts'
 import { residencyState } from './rules.ts'
 
 /**
- * Whether what was promised to stay in the EEA does: every place as the table of regions has it, and the projects and agents that ask for
- * it, which `projectsInEu` and `agentsInEu` count.
+ * Checks that data promised to stay in the EEA does: compares the jurisdiction of every store and processor with the
+ * projects and agents that require the EEA (`projectsInEu`, `agentsInEu`).
  */
 export const residencyEvidence = (
   residency: 'eu' | undefined,

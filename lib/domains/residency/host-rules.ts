@@ -1,6 +1,6 @@
 import type { Region } from './rules.ts'
 
-/** Hosts of providers that carry their region in the name, which is theirs alone to give. */
+/** Hosts whose name contains the region, in domains that only the provider controls. */
 const hosts: readonly (readonly [RegExp, string])[] = [
   [/^s3[.-]([a-z0-9-]+)\.amazonaws\.com$/, 'aws'],
   [/\.s3[.-]([a-z0-9-]+)\.amazonaws\.com$/, 'aws'],
@@ -16,7 +16,7 @@ const hosts: readonly (readonly [RegExp, string])[] = [
   [/^(eu|us)\.(?:i\.)?posthog\.com$/, 'posthog'],
 ]
 
-/** The region that a host's name proves; null where it proves none. */
+/** The region that a host name proves, or null. */
 export function regionOfHost(hostname: string): Region | null {
   const host = hostname.toLowerCase().replace(/\.$/, '')
   for (const [pattern, provider] of hosts) {

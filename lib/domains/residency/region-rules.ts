@@ -1,9 +1,9 @@
-/** Member states of the European Economic Area: the Union, Iceland, Liechtenstein and Norway. Neither Switzerland nor the United Kingdom. */
+/** Member states of the European Economic Area: the EU, Iceland, Liechtenstein and Norway. Not Switzerland or the United Kingdom. */
 export const eeaCountries: ReadonlySet<string> = new Set(
   'AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE IS LI NO'.split(' '),
 )
 
-/** Region → country (ISO 3166-1), or EU for what its provider promises to keep in the Union without saying where. */
+/** Region → country (ISO 3166-1), or EU when the provider promises the European Union without naming a country. */
 const countries = (byCountry: Record<string, string>): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(byCountry).flatMap(([country, regions]) =>
@@ -12,8 +12,8 @@ const countries = (byCountry: Record<string, string>): ReadonlyMap<string, strin
   )
 
 /**
- * Where the regions of providers lie, as the providers' own lists have it. What is not here is not known: no name is read for what it
- * sounds like (`eu-west-2` of AWS is London, `eu-central-2` Zurich; that of IONOS is Berlin).
+ * The countries of provider regions, from the providers' own lists. Regions that are not listed are unknown, because
+ * names mislead: `eu-west-2` of AWS is London, `eu-central-2` of AWS is Zurich and that of IONOS is Berlin.
  */
 export const regionsOf: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   // https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html
@@ -50,8 +50,9 @@ export const regionsOf: ReadonlyMap<string, ReadonlyMap<string, string>> = new M
       CN: 'cn-north-1 cn-northwest-1',
     }),
   ],
-  // https://cloud.google.com/compute/docs/regions-zones, https://cloud.google.com/storage/docs/locations. The multi-region EU leaves out
-  // London and Zurich; the pairs EUR5, EUR7 and EUR8 have one of them, and are not here.
+  // https://cloud.google.com/compute/docs/regions-zones, https://cloud.google.com/storage/docs/locations. The
+  // multi-region EU excludes London and Zurich. The dual regions EUR5, EUR7 and EUR8 include one of them and are not
+  // listed.
   [
     'google',
     countries({
@@ -124,7 +125,8 @@ export const regionsOf: ReadonlyMap<string, ReadonlyMap<string, string>> = new M
       NZ: 'newzealandnorth',
     }),
   ],
-  // https://developers.cloudflare.com/r2/reference/data-location/: a jurisdiction is kept, a location hint (weur, eeur) is not promised.
+  // https://developers.cloudflare.com/r2/reference/data-location/: a jurisdiction is guaranteed, a location hint
+  // (weur, eeur) is not.
   ['cloudflare', countries({ EU: 'eu', US: 'fedramp' })],
   ['hetzner', countries({ DE: 'fsn1 nbg1', FI: 'hel1', US: 'ash hil', SG: 'sin' })],
   [
@@ -192,7 +194,7 @@ export const regionsOf: ReadonlyMap<string, ReadonlyMap<string, string>> = new M
   ['posthog', countries({ DE: 'eu', US: 'us' })],
 ])
 
-/** Other names of the same. */
+/** Aliases of provider names. */
 export const providerNames: ReadonlyMap<string, string> = new Map([
   ['amazon', 'aws'],
   ['gcp', 'google'],

@@ -18,7 +18,7 @@ const at = (text: string) => {
   return { region, provider }
 }
 
-describe('a region is judged by the table', () => {
+describe('judge', () => {
   it.each([
     ['eu-central-1@aws', 'eea', 'DE'],
     ['eu-west-1@aws', 'eea', 'IE'],
@@ -45,14 +45,14 @@ describe('a region is judged by the table', () => {
     ['eu-central-2@ionos', 'eea', 'DE'],
     ['ch-dk-2@exoscale', 'outside', 'CH'],
     ['eu@posthog', 'eea', 'DE'],
-    // Of one's own: the country itself.
+    // For self-hosted stores the region is the country.
     ['de@own', 'eea', 'DE'],
     ['is@own', 'eea', 'IS'],
     ['eu@own', 'eea', 'EU'],
     ['gb@own', 'outside', 'GB'],
     ['uk@own', 'outside', 'GB'],
     ['ch@somebody', 'outside', 'CH'],
-  ])('%s: %s, %s', (text, jurisdiction, country) => expect(judge(at(text))).toEqual({ jurisdiction, country }))
+  ])('%s is %s, in %s', (text, jurisdiction, country) => expect(judge(at(text))).toEqual({ jurisdiction, country }))
 
   it.each([
     'eu@aws',
@@ -69,11 +69,11 @@ describe('a region is judged by the table', () => {
     'xx@own',
     'europe@own',
     'deu@own',
-  ])('%s is not known, and so never taken for the EEA', (text) =>
+  ])('%s is unknown and not treated as EEA', (text) =>
     expect(judge(at(text))).toEqual({ jurisdiction: 'unknown', country: null }),
   )
 
-  it('names each region once for each provider, and countries as ISO has them', () => {
+  it('the table has well-formed region names and ISO countries', () => {
     expect(eeaCountries.size).toBe(30)
     const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
     for (const [provider, regions] of regionsOf)
@@ -85,7 +85,7 @@ describe('a region is judged by the table', () => {
 })
 
 describe('KP_REGIONS', () => {
-  it('takes names, regions and providers in any case and any spacing, other names of providers among them', () => {
+  it('accepts names, regions and provider aliases in any case and spacing', () => {
     expect(Object.fromEntries(parseRegions(' Graph=EU-Central-1@AWS , objects=eu@R2,files=europe-west3@gcp,'))).toEqual(
       {
         graph: at('eu-central-1@aws'),
@@ -102,10 +102,10 @@ describe('KP_REGIONS', () => {
     ['graph=a@b@c', 'takes name=region@provider, separated by commas, not "graph=a@b@c"'],
     ['neo4j=de@own', `has no "neo4j"; the names are ${placeNames.join(', ')}`],
     ['graph=de@own,graph=us@own', 'says twice where graph is'],
-  ])('"%s" is refused', (text, message) => expect(() => parseRegions(text)).toThrow(new RangeError(message)))
+  ])('rejects "%s"', (text, message) => expect(() => parseRegions(text)).toThrow(new RangeError(message)))
 })
 
-describe('a host proves its region where the provider’s name carries it', () => {
+describe('regionOfHost', () => {
   it.each([
     ['s3.eu-central-1.amazonaws.com', 'eu-central-1@aws'],
     ['bucket.s3.eu-west-2.amazonaws.com', 'eu-west-2@aws'],
@@ -117,7 +117,7 @@ describe('a host proves its region where the provider’s name carries it', () =
     ['s3.gra.io.cloud.ovh.net', 'gra@ovh'],
     ['s3.eu-central-3.ionoscloud.com', 'eu-central-3@ionos'],
     ['sos-de-fra-1.exo.io', 'de-fra-1@exoscale'],
-  ])('%s: %s', (host, region) => expect(regionOfHost(host)).toEqual(at(region)))
+  ])('derives from %s the region %s', (host, region) => expect(regionOfHost(host)).toEqual(at(region)))
   it.each([
     'localhost',
     '0123456789abcdef.r2.cloudflarestorage.com',
@@ -125,7 +125,7 @@ describe('a host proves its region where the provider’s name carries it', () =
     's3.eu-central-1.amazonaws.com.example.org',
     'eu-central-1.example.org',
     'abc.databases.neo4j.io',
-  ])('%s proves none', (host) => expect(regionOfHost(host)).toBeNull())
+  ])('returns null for %s', (host) => expect(regionOfHost(host)).toBeNull())
 })
 
 const fact = (name: PlaceFact['name'], more: Partial<PlaceFact> = {}): PlaceFact => ({
@@ -135,7 +135,7 @@ const fact = (name: PlaceFact['name'], more: Partial<PlaceFact> = {}): PlaceFact
   ...more,
 })
 
-describe('places', () => {
+describe('placed', () => {
   const facts = [
     fact('postgresql', { within: 'files' }),
     fact('files'),
@@ -143,7 +143,7 @@ describe('places', () => {
     fact('objects', { derived: at('eu-central-1@aws') }),
     fact('mail'),
   ]
-  it('lie where their address says, where KP_REGIONS says, or within another that does', () => {
+  it('takes the region from the address, from KP_REGIONS, or from the enclosing place', () => {
     const found = placed(facts, parseRegions('files=de@own,mail=us-east-1@aws'))
     expect(found.map(({ name, region, source, jurisdiction }) => [name, region, source, jurisdiction])).toEqual([
       ['postgresql', 'de', 'within', 'eea'],
@@ -155,16 +155,16 @@ describe('places', () => {
     expect(hindering('eu', found)).toEqual(['mail'])
     expect(hindering(null, found)).toEqual([])
   })
-  it('a statement of its own counts before the place that it lies within', () =>
+  it('prefers a stated region over the enclosing place', () =>
     expect(placed(facts, parseRegions('files=de@own,graph=us@own'))[2]).toMatchObject({
       region: 'us',
       source: 'stated',
     }))
-  it('a statement that contradicts the address is refused', () =>
+  it('rejects a stated region that contradicts the address', () =>
     expect(() => placed(facts, parseRegions('objects=eu-west-1@aws'))).toThrow(
       'says that objects is eu-west-1@aws, and its address says eu-central-1@aws',
     ))
-  it('two that lie within each other are nowhere', () =>
+  it('returns no region for two places that enclose each other', () =>
     expect(
       placed([fact('graph', { within: 'cache' }), fact('cache', { within: 'graph' })], new Map())[0],
     ).toMatchObject({
@@ -190,12 +190,12 @@ describe('places', () => {
       'eu cannot be kept: mail is in eu-west-9@aws, which is in no list of regions, so it is not known to be in the EEA',
     ],
     ['files=de@own,mail=eu-west-1@aws', undefined],
-  ])('KP_RESIDENCY=eu with "%s"', (text, fault) =>
+  ])('residencyFault returns the first fault of KP_RESIDENCY=eu with "%s"', (text, fault) =>
     expect(residencyFault('eu', placed(facts, parseRegions(text)))).toBe(fault),
   )
-  it('without KP_RESIDENCY nothing is refused', () =>
+  it('residencyFault accepts every place without KP_RESIDENCY', () =>
     expect(residencyFault(undefined, placed(facts, new Map()))).toBeUndefined())
-  it('one outside is explained with its country', () =>
+  it('explainOutside names the country', () =>
     expect(
       explainOutside({
         name: 'graph',
@@ -208,7 +208,7 @@ describe('places', () => {
     ).toContain('CH'))
 })
 
-describe('as evidence', () => {
+describe('residencyState', () => {
   const inEu = placed([fact('files')], parseRegions('files=de@own'))
   const nowhere = placed([fact('files')], new Map())
   const abroad = placed([fact('files')], parseRegions('files=us@own'))
@@ -220,7 +220,7 @@ describe('as evidence', () => {
     [undefined, nowhere, 1, 'fails'],
     [undefined, abroad, 0, 'attention'],
     [undefined, abroad, 1, 'fails'],
-  ] as const)('%s, %j, %i projects in the EU: %s', (residency, places, projects, state) =>
+  ] as const)('of KP_RESIDENCY %s, places %j and %i EU projects returns %s', (residency, places, projects, state) =>
     expect(residencyState(residency, places, projects)).toBe(state),
   )
 })

@@ -1,6 +1,6 @@
 import { eeaCountries, providerNames, regionsOf } from './region-rules.ts'
 
-/** What can lie or travel somewhere; the names that KP_REGIONS takes. */
+/** The stores and processors that have a region, as KP_REGIONS names them. */
 export const placeNames = [
   'postgresql',
   'files',
@@ -21,17 +21,17 @@ export const placeNames = [
 export type PlaceName = (typeof placeNames)[number]
 const isPlaceName = (text: string): text is PlaceName => (placeNames as readonly string[]).includes(text)
 
-/** `fsn1@hetzner`: both in lower case, the provider by its one name. */
+/** Written as `fsn1@hetzner`. Both parts are in lower case, and the provider has its canonical name. */
 export interface Region {
   region: string
   provider: string
 }
 
-/** eea: in the European Economic Area. unknown: nobody said where, or what was said is in no list: never taken for the EEA. */
+/** eea: in the European Economic Area. unknown: the region is not stated or not listed, and is not treated as EEA. */
 export type Jurisdiction = 'eea' | 'outside' | 'unknown'
 export interface Judged {
   jurisdiction: Jurisdiction
-  /** ISO 3166-1, or EU for a promise of the whole Union; null where it is not known. */
+  /** ISO 3166-1, or EU when the whole European Union is promised. Null when unknown. */
   country: string | null
 }
 const unknown: Judged = { jurisdiction: 'unknown', country: null }
@@ -43,8 +43,8 @@ const inCountry = (country: string): Judged => ({
 })
 
 /**
- * Where a region is. Of a provider in the table, by the table alone; of another, such as `own`, the region is the country itself
- * (`de@own`), or `eu`.
+ * The jurisdiction of a region. A provider in the table has only the listed regions. For any other provider, such as
+ * `own`, the region is a country (`de@own`) or `eu`.
  */
 export function judge({ region, provider }: Region): Judged {
   const known = regionsOf.get(provider)
@@ -60,7 +60,7 @@ export function judge({ region, provider }: Region): Judged {
 const shape = /^([a-z0-9-]+)=([a-z0-9][a-z0-9._-]{0,62})@([a-z0-9][a-z0-9._-]{0,62})$/
 const providerNamed = (name: string): string => providerNames.get(name) ?? name
 
-/** Reads `name=region@provider,…`. Throws a RangeError that says which of them cannot be read, and why. */
+/** Parses `name=region@provider,…`. @throws RangeError naming the item that is malformed, and why */
 export function parseRegions(text: string): ReadonlyMap<PlaceName, Region> {
   const stated = new Map<PlaceName, Region>()
   for (const item of text.split(',').map((part) => part.trim().toLowerCase())) {
@@ -74,12 +74,12 @@ export function parseRegions(text: string): ReadonlyMap<PlaceName, Region> {
   return stated
 }
 
-/** What the settings tell of a place without KP_REGIONS. */
+/** What the settings say about a place without KP_REGIONS. */
 export interface PlaceFact {
   name: PlaceName
-  /** Region and provider, where the address itself proves them. */
+  /** The region that the address proves. */
   derived: Region | null
-  /** Lies in the same place as this one, unless something else is stated: graph tables in our database, files on this machine. */
+  /** The place that contains it unless stated otherwise: graph tables are in the main database, files on this machine. */
   within: PlaceName | null
 }
 export type RegionSource = 'stated' | 'derived' | 'within'
@@ -87,13 +87,13 @@ export interface Placed extends Judged {
   name: PlaceName
   region: string | null
   provider: string | null
-  /** Who says so: KP_REGIONS, the address, or the place that it lies within. Null: nobody does. */
+  /** The source of the region: KP_REGIONS, the address, or the enclosing place. Null when unknown. */
   source: RegionSource | null
 }
 
 /**
- * Each place with its region: what the address proves, else what is stated for it, else what is known of the place that it lies within.
- * Throws a RangeError where a statement contradicts an address.
+ * The region of each place: from the address, else from KP_REGIONS, else from the enclosing place. @throws RangeError
+ * when KP_REGIONS contradicts an address
  */
 export function placed(facts: readonly PlaceFact[], stated: ReadonlyMap<PlaceName, Region>): Placed[] {
   const byName = new Map(facts.map((fact) => [fact.name, fact]))
@@ -118,11 +118,11 @@ export function placed(facts: readonly PlaceFact[], stated: ReadonlyMap<PlaceNam
   })
 }
 
-/** Those that are not known to be in the EEA: what is for the EU cannot be placed while there is one. */
+/** Places that are not known to be in the EEA. While there is one, no EU project or agent can be created. */
 export const outside = (places: readonly Placed[]): Placed[] =>
   places.filter(({ jurisdiction }) => jurisdiction !== 'eea')
 
-/** Why it is not in the EEA, with what to do. */
+/** Why the place is not in the EEA, and what to do. */
 export function explainOutside({ name, region, provider, jurisdiction, country }: Placed): string {
   if (region === null)
     return `nobody has said where ${name} is; state it in KP_REGIONS, such as ${name}=de@own or ${name}=eu-central-1@aws`
@@ -131,19 +131,19 @@ export function explainOutside({ name, region, provider, jurisdiction, country }
   return `${where}, which lies in ${country}, outside the European Economic Area`
 }
 
-/** Why nothing may start with these places under KP_RESIDENCY; undefined where it may. Names the first. */
+/** Why the application must not start under KP_RESIDENCY, naming the first place outside. Undefined when it may start. */
 export function residencyFault(residency: 'eu' | undefined, places: readonly Placed[]): string | undefined {
   const [first] = residency === undefined ? [] : outside(places)
   return first && `eu cannot be kept: ${explainOutside(first)}`
 }
 
-/** Places that keep something from something of a project in the EU from being placed here; empty: it can be. */
+/** Places that prevent a project or agent of this region from being created here. Empty when there are none. */
 export const hindering = (region: 'eu' | null, places: readonly Placed[]): PlaceName[] =>
   region === null ? [] : outside(places).map(({ name }) => name)
 
 /**
- * What these places are worth as evidence. Where the EEA is promised, to all or to some projects and agents, one outside breaks it; where nothing is
- * promised and nothing stated there is nothing to look at.
+ * The state of residency as evidence. A place outside breaks a promise to the installation or to some projects and
+ * agents. Without a promise or a stated region the check does not apply.
  */
 export function residencyState(
   residency: 'eu' | undefined,

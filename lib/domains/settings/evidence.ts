@@ -1,6 +1,6 @@
 import type { Check } from '#lib/kernel/evidence.ts'
 
-/** Protection by default (GDPR art. 25(2)): what is public only because somebody decided so. */
+/** Protection by default (GDPR art. 25(2)): data is public only when somebody decided so. */
 export const settingsEvidence = (): Check[] => [
   {
     line: 'by_design',

@@ -2,13 +2,13 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { editSettings, readSettings } from './contract.ts'
 
-/** How long an answer is used again, in milliseconds of system time. */
+/** How long a value is cached, in milliseconds of system time. */
 const keptFor = 1_000
 
 const anonymousReadingRow = 'anonymous_reading'
 const resourceId = 'installation'
 
-/** Settings that an admin changes while it runs. */
+/** Settings that an admin changes at runtime. */
 export function settingsService(db: Database) {
   let known: { value: boolean; until: number } | undefined
   let asking: Promise<boolean> | undefined
@@ -51,7 +51,7 @@ export function settingsService(db: Database) {
       }
     }),
 
-    /** Whether anonymous reading is on, as the database had it a second ago at most; off unless an admin switched it on. */
+    /** Whether anonymous reading is on, at most one second old. Off by default. */
     async anonymousReading(): Promise<boolean> {
       if (known && performance.now() < known.until) return known.value
       asking ??= ask()

@@ -13,7 +13,7 @@ afterAll(() => app?.close())
 
 const edit = (body: unknown, token = admin.token) => app.fetch('PATCH', '/v1/settings', { token, body })
 
-test('anonymous reading is off until an admin switches it on, and follows within a second', async () => {
+test('anonymous reading is off by default, and follows the setting within a second', async () => {
   const { token } = admin
   expect((await app.fetch('GET', '/v1/settings', { token })).json).toEqual({ data: { anonymous_reading: false } })
   expect(await app.app.settings.anonymousReading()).toBe(false)
@@ -33,7 +33,7 @@ test('anonymous reading is off until an admin switches it on, and follows within
   expect((await edit({})).json).toEqual({ data: { anonymous_reading: false } })
 })
 
-test('settings are an admin’s alone', async () => {
+test('the settings are limited to admins', async () => {
   const agent = await app.agent(['read', 'write'])
   const { cookie } = await signedIn(app)
   for (const [method, body] of [['GET'], ['PATCH', { anonymous_reading: true }]] as const) {
@@ -47,6 +47,6 @@ test('settings are an admin’s alone', async () => {
 })
 
 test.each([{ anonymous_reading: 'yes' }, { anonymous_reading: null }, { registration: 'open' }])(
-  '%j is a 422',
+  'an edit of %j returns 422',
   async (body) => expect((await edit(body)).status).toBe(422),
 )

@@ -3,7 +3,7 @@ import { jsonOf } from '#lib/kernel/json.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { restoreBytes, restoreLineBytes, stateTypes } from './rules.ts'
 
-/** What a snapshot has, line by line; {@link contentOf} writes it. */
+/** The line format of a snapshot, as {@link contentOf} writes it. */
 const Line = z.discriminatedUnion('part', [
   z.strictObject({ part: z.literal('agent'), record: z.looseObject({ id: z.string().min(1).max(64) }) }),
   z.strictObject({ part: z.enum(['agent_documents', 'keyrings', 'grimoire_entries']), record: z.unknown() }),
@@ -16,7 +16,10 @@ const Line = z.discriminatedUnion('part', [
 ])
 export type ContentLine = z.output<typeof Line> & { bytes: number }
 
-/** Lines of what comes in pieces cut anywhere, each with its newline left out. Throws `too_large`, and `bad_request` where the pieces break off. */
+/**
+ * Splits chunks of any size into lines without their newlines. @throws Problem `too_large`, or `bad_request` when the
+ * stream is cut off.
+ */
 async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let begun: Uint8Array[] = []
   let begunBytes = 0
@@ -44,7 +47,7 @@ async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
         yield whole(value.subarray(from, end))
         from = end + 1
       }
-      // A piece may lie in a buffer that the next one is read into.
+      // Copy the chunk: the source may reuse its buffer for the next one.
       begun.push(value.slice(from))
       begunBytes += value.byteLength - from
       if (begunBytes > restoreLineBytes)
@@ -56,7 +59,7 @@ async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   }
 }
 
-/** The lines of a snapshot's content, checked one by one with memory for one. Throws `invalid` with the number of the line, from 1. */
+/** Parses and validates the lines of a snapshot, holding one line in memory. @throws Problem `invalid` with the line number, from 1. */
 export async function* contentLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<ContentLine, undefined> {
   let number = 0
   for await (const bytes of cut(source)) {

@@ -7,7 +7,7 @@ const until = new Date('2026-01-02T03:04:05.000Z')
 const key = `0x${'4c0883a69102937d6231471b5dbb6204fe512961708279feb1be6ae5538da033'}`
 const words = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 
-/** Bytes of chance, the same every time. */
+/** Pseudo-random bytes, the same in every run. */
 const bytesOf = (length: number) => [...createHash('sha512').update('of nobody').digest()].slice(0, length)
 const webToken = [{ alg: 'none' }, { sub: 'nobody', iat: 1 }]
   .map((one) => Buffer.from(JSON.stringify(one)).toString('base64url'))
@@ -60,8 +60,8 @@ async function placesOf(...given: Parameters<typeof linesOf>) {
   return error instanceof SecretLeft ? error.places : error
 }
 
-describe('what goes into a snapshot', () => {
-  it('is the agent, the records of every part as they are, the state, and how many there were', async () => {
+describe('contentOf', () => {
+  it('writes the agent, the unchanged records of every part, the state and the record count', async () => {
     const records = [
       { id: 'adoc_1', body: 'Wait for the fixing.\n' },
       { id: 'adoc_2', body: '…' },
@@ -76,13 +76,13 @@ describe('what goes into a snapshot', () => {
     expect(JSON.parse(stateOf(lines).toString())).toEqual({ note: 'x'.repeat(200_000), wallet: { private_key: null } })
   })
 
-  it('keeps bytes that are no text as they are', async () => {
+  it('keeps the bytes of a binary state unchanged', async () => {
     const bytes = Buffer.from(Array.from({ length: 150_001 }, (_, at) => (at * 7919) & 255))
     for (const length of [77, 65_536])
       expect(stateOf(await linesOf([], bundleOf(bytes, 'application/octet-stream', length))).equals(bytes)).toBe(true)
   })
 
-  it('is refused where a key is left, by kind and path, and never with the key', async () => {
+  it('rejects content with a secret and reports its kind and path but not the secret', async () => {
     const secrets = [
       { id: 'adoc_1', body: `My wallet: ${words}.` },
       { id: 'ent_2', entry: { content: { deep: [{ note: `private key ${key}` }] } } },
@@ -97,7 +97,7 @@ describe('what goes into a snapshot', () => {
     ])
   })
 
-  it('is refused where a key is left in the state, in pieces cut anywhere', async () => {
+  it('rejects a state with a secret for every chunk size', async () => {
     const state = { runs: [{ ok: true }, { log: [`signing with private key ${key}`] }], after: words }
     for (const length of [1, 13, 100_000])
       expect(await placesOf([], bundleOf(JSON.stringify(state), 'application/json', length))).toEqual([
@@ -113,8 +113,8 @@ describe('what goes into a snapshot', () => {
     expect(await placesOf([], bundleOf('['.repeat(2_000)))).toEqual([{ kind: 'too_deep', path: 'state' }])
   })
 
-  describe.each(Object.entries(leaks))('that has %s', (_, { value, kind }) => {
-    it('is refused in a document, in an entry and in the state, wherever the pieces are cut', async () => {
+  describe.each(Object.entries(leaks))('contentOf with %s', (_, { value, kind }) => {
+    it('rejects the content in a document, an entry and the state for every chunk size', async () => {
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       const document = { id: 'adoc_1', body: `Keep this:\n${text}\n` }
       const entry = { id: 'ent_2', entry: { content: { noted: [value] } } }
@@ -135,7 +135,7 @@ describe('what goes into a snapshot', () => {
     })
   })
 
-  it('is made where texts only speak of such things, and with numbers, hashes and addresses', async () => {
+  it('accepts texts that only mention secrets, and numbers, hashes and addresses', async () => {
     const harmless = {
       note: 'Bearer authentication is used; the session key is derived anew. Basic understanding. Password: see the safe.',
       candles: Array.from({ length: 64 }, (_, at) => 100 + (at % 27)),
@@ -156,7 +156,7 @@ describe('what goes into a snapshot', () => {
     }
   })
 
-  it('does not look into what is sealed', async () => {
+  it('does not scan sealed records', async () => {
     const sealed = { id: 'ent_1', envelope: { ciphertext: words } }
     expect((await linesOf([part('grimoire_entries', [sealed], () => true)])).at(-1)).toEqual({
       part: 'end',

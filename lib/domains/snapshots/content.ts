@@ -9,7 +9,7 @@ import { isSecretName, NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { StatePart } from './ports.ts'
 import { mostPlaces, type Place } from './rules.ts'
 
-/** A secret is left in what would go into a snapshot. Names kinds and places, never what stands there. */
+/** The content of a snapshot contains a secret. Reports kinds and paths, never the secret. */
 export class SecretLeft extends Error {
   readonly places: Place[]
   constructor(places: Place[]) {
@@ -18,14 +18,14 @@ export class SecretLeft extends Error {
   }
 }
 
-/** The state that an agent uploaded; read as often as it is asked for. */
+/** The state that an agent uploaded. `bytes` can be called repeatedly. */
 export interface Bundle {
   mediaType: string
   bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
 }
 export interface Content {
   agentId: string
-  /** Of the agent, as JSON. */
+  /** The agent's settings, as JSON. */
   settings: Record<string, unknown>
   parts: readonly StatePart[]
   until: Date
@@ -36,15 +36,15 @@ const secret: ReadonlySet<Kind> = new Set<Kind>(['private_key', 'seed_phrase', '
 const isSecret = ({ kind }: { kind: Kind }): boolean => secret.has(kind)
 const encoder = new TextEncoder()
 const line = (value: unknown): Uint8Array => encoder.encode(`${JSON.stringify(value)}\n`)
-/** Bytes of the state in one line; a multiple of three, so that its base64 has no end within. */
+/** State bytes in one line. A multiple of three, so that the base64 of a line has no padding except at the end of the state. */
 const stateLine = 48 * 1024
 
-/** Credentials in the texts of a record, what fields of keys hold, and keys byte by byte. */
+/** Finds credentials in the texts of a record, in fields named after secrets, and in arrays of key bytes. */
 function credentialsIn(node: unknown, path: readonly string[]): Place[] {
   const here = (kind: string): Place => ({ kind, path: path.map((step) => redact(step).text).join('.') })
   if (typeof node === 'string') {
     const [name = '', above = ''] = path.filter((step) => !/^\d+$/.test(step)).reverse()
-    // What took the place of a secret is none.
+    // A redaction mark (`‹…›`) is not a secret.
     const isNamed = /^[^\s‹]{8,}$/.test(node) && isSecretName(name, above)
     const [first] = credentialSpans(node)
     return first ? [here(first.kind)] : isNamed ? [here('credential')] : []
@@ -75,7 +75,7 @@ const idOf = (record: unknown): string =>
   typeof record === 'object' && record !== null && 'id' in record && typeof record.id === 'string' ? record.id : '-'
 
 const isJson = ({ mediaType }: Bundle): boolean => mediaType.includes('json')
-/** As text, without what fields of keys hold where it is JSON. */
+/** The state as text. For JSON, without the values of fields named after secrets. */
 export async function* textOf(
   bundle: Bundle,
   fields: NamedSecrets,
@@ -95,7 +95,7 @@ export async function* textOf(
   const last = isJson(bundle) ? fields.push(rest) + fields.end() : rest
   yield { text: last, bytes: isJson(bundle) ? encoder.encode(last) : new Uint8Array() }
 }
-/** Paths of places in the text of a state; `@` and the number of the sign where it is no JSON. */
+/** Paths of offsets in a state. For a state that is not JSON: `@` and the offset. */
 async function pathsOf(bundle: Bundle, places: readonly number[]): Promise<string[]> {
   if (!isJson(bundle)) return places.map((place) => `@${place}`)
   const fields = new NamedSecrets(places)
@@ -110,7 +110,7 @@ interface FoundSecret {
   end: number
 }
 const meets = (one: FoundSecret, other: FoundSecret): boolean => other.end > one.start && other.start < one.end
-/** In the order of the text, each place once. A credential that the scanner found as well keeps its own name. */
+/** Merges both lists in text order without duplicates. A credential keeps its own kind when the scanner reports it as an API key. */
 function together(found: readonly FoundSecret[], credentials: readonly FoundSecret[]): FoundSecret[] {
   const kept = found.filter((one) => one.kind !== 'api_key' || !credentials.some((other) => meets(one, other)))
   const others = credentials.filter((one) => !kept.some((other) => meets(one, other)))
@@ -121,7 +121,7 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   const scanner = new TextScanner()
   const credentials = new CredentialScanner()
   const found: FoundSecret[] = []
-  /** Beside `found`: the two are told at different times. */
+  /** Kept apart from `found`, because the two scanners report at different times. */
   const others: FoundSecret[] = []
   const tell = ({ findings }: { findings: readonly Finding[] }, spans: readonly FoundSecret[]) => {
     found.push(...findings.filter(isSecret).slice(0, mostPlaces - found.length))
@@ -138,7 +138,7 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   try {
     for await (const { text, bytes } of textOf(bundle, new NamedSecrets())) {
       tell(scanner.push(text), credentials.push(text))
-      // What stands after a secret is looked through, too, and goes nowhere.
+      // After the first secret, the rest is only scanned and not written.
       if (found.length + others.length > 0) continue
       for (let from = 0; from < bytes.length; ) {
         const taken = bytes.subarray(from, from + stateLine - filled)
@@ -165,8 +165,9 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * What goes into a snapshot, as JSON Lines in UTF-8: `{part: 'agent', record}`, the records of the other parts, the state in lines of base64,
- * and `{part: 'end', records}` with how many there were. Throws {@link SecretLeft}, before the end, where a secret is left in it.
+ * The content of a snapshot as JSON Lines in UTF-8: `{part: 'agent', record}`, the records of the other parts, the
+ * lines of the state and `{part: 'end', records}` with the record count.
+ * @throws SecretLeft before the end line, when the content contains a secret
  */
 export async function* contentOf({ agentId, settings, parts, until, bundle }: Content): AsyncGenerator<Uint8Array> {
   let records = 0

@@ -1,7 +1,10 @@
 import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
 import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
-/** A row is the last of a snapshot to go, after its key and its object: while it is there, something of it may be. What a hold keeps is not late. */
+/**
+ * The row of a snapshot is deleted last, after its key and its object, so an existing row means that data may exist.
+ * Snapshots under legal hold are not overdue.
+ */
 export const snapshotsEvidence = (): Check[] => [
   endsInTime(
     'snapshots.ended',

@@ -4,7 +4,7 @@ import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.
 
 const hex = (column: string): string => `encode(${column}, 'hex')`
 
-/** Which snapshots there are, and which state was uploaded. Their bytes are fetched by their own routes: what is in them is in the other parts. */
+/** Metadata of snapshots and of the uploaded state. Their bytes have their own routes, and the other parts export the content. */
 export const snapshotExporters = (db: Database): Exporter[] => [
   {
     part: 'snapshots',

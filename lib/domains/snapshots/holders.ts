@@ -13,7 +13,7 @@ export interface SnapshotHolderPorts extends Pick<SnapshotPorts, 'db' | 'objects
 const agentsOf = (scope: Scope): readonly string[] => ('subject' in scope ? scope.subject.agents : [])
 const listed = 1_000
 
-/** The first to go: once they are destroyed, no copy of a snapshot opens, wherever it lies. */
+/** Erased first: without its key, no copy of a snapshot can be opened, wherever it is stored. */
 const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
   name: 'snapshots.keys',
   store: 'snapshot_keys',
@@ -44,10 +44,11 @@ const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
   },
   async erase(_scope, items, tx, manner) {
     const destroyed = await keys.destroy(items, tx)
-    // What was planned was there: what a crash had destroyed before it was counted is counted with its page.
+    // For watched items, counts the destroyed keys. Planned items all existed and all count, even if a crash destroyed
+    // them uncounted.
     return manner?.isWatched ? destroyed : items.length
   },
-  /** By the files of the items, and of whatever rows there are by now. */
+  /** Checks the keys of the planned items and of all current rows. */
   async residue(scope, items) {
     const rows = await db.prisma.snapshot.findMany({
       where: { agentId: { in: [...agentsOf(scope)] } },
@@ -61,7 +62,7 @@ const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
   },
 })
 
-/** After the keys, and before the rows by which they are known. */
+/** Erased after the keys, and before the rows that name the objects. */
 function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): DataHolder {
   async function checkMissing(tx?: Transaction): Promise<void> {
     const missing = await whatIsMissing(tx)
@@ -115,7 +116,7 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): Data
       try {
         for (const key of await under(agents)) items.add(key)
       } catch (error) {
-        // A plan is made while the store is down, too: its step waits.
+        // A plan is also made while the store is down. Its step waits for the store.
         if (!Problem.is(error, 'unavailable')) throw error
       }
       const watched = rows.map(({ key }) => key).filter((key) => !items.has(key))
@@ -127,7 +128,7 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): Data
       const erased = await objects.erase(items)
       return manner?.isWatched ? erased : items.length
     },
-    /** By listing the versions of every key, and whatever lies where those of the agents do. */
+    /** Lists the versions of every planned key and everything under the prefixes of the agents. */
     async residue(scope, items) {
       const agents = agentsOf(scope)
       if (items.length === 0 && agents.length === 0) return 0
@@ -139,13 +140,13 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): Data
   }
 }
 
-/** Keys, then what they open, then the rows by which both are known. */
+/** Erasure order: keys, objects, then the rows that name both. */
 export const snapshotHolders = (ports: SnapshotHolderPorts): DataHolder[] => [
   keyHolder(ports),
   objectHolder(ports),
   rowsOfAgents(ports.db, {
     ...{ name: 'snapshots.links', stage: 'agent', table: 'snapshot_links', at: 'created_at' },
-    // Nobody's link is told by its token.
+    // The id is the hash of the token: a link must not be named by its token.
     id: "encode(token_hash, 'hex')",
     what: 'links to snapshots, by the hashes of their tokens',
     purpose: 'so that a snapshot can be fetched',

@@ -24,8 +24,8 @@ const keys = snapshotKeys({
       : [],
 })
 
-describe('wrapped keys in their folder', () => {
-  it('are their owner’s alone, replaced whole, and gone when they are destroyed', async () => {
+describe('snapshotKeys', () => {
+  it('stores keys readable only by their owner, replaces them atomically and deletes them', async () => {
     const [one, other] = [newId('snap'), newId('snap')]
     expect(await keys.read(one)).toBeUndefined()
     expect(await keys.destroy([one])).toBe(0)
@@ -42,7 +42,7 @@ describe('wrapped keys in their folder', () => {
     expect(await keys.destroy([one])).toBe(0)
   })
 
-  it('tell which are old, beginnings too, and nothing of what is not ours', async () => {
+  it('olderThan returns old keys and unfinished keys, and ignores foreign files', async () => {
     const [old, begun, fresh] = [newId('snap'), newId('snap'), newId('snap')]
     for (const id of [old, fresh]) await keys.write(id, {})
     const others = [`${begun}.part`, 'notes.txt', 'snap_short']
@@ -53,7 +53,7 @@ describe('wrapped keys in their folder', () => {
     expect(existsSync(join(folder, `${begun}.part`))).toBe(false)
   })
 
-  it('that lie in another folder are not said to be destroyed, nor gone; one that is here is read', async () => {
+  it('rejects destroy, write and reads of missing keys while keys exist in another folder, and still reads existing keys', async () => {
     const [here, other] = [newId('snap'), newId('snap')]
     await keys.write(here, { enc: 'a' })
     isElsewhere = true
@@ -74,7 +74,7 @@ describe('wrapped keys in their folder', () => {
     }
   })
 
-  it('take no name that leads elsewhere', async () => {
+  it('rejects a name that leads out of the folder', async () => {
     await expect(keys.read('../snap_0123456789abcdefghijkl')).rejects.toThrow('no id of a snapshot')
   })
 })

@@ -11,28 +11,29 @@ const isNoFile = (error: unknown): boolean => errorCode(error) === 'ENOENT' || e
 const unfinishedForm = /^snap_[0-9A-Za-z]{22}\.part$/
 
 const markOf = (folder: string): string => join(folder, 'folder')
-/** What tells a folder of keys from every other one, also where it was moved; undefined of one that has had none. */
+/** The mark that identifies a key folder even after it was moved. Undefined for a folder that has never had keys. */
 export const keyFolderMark = (folder: string): Promise<string | undefined> => markIn(markOf(folder))
 
 export interface KeyFolderParts {
   folder: string
-  /** Remembers the folder, by its mark. */
+  /** Records the mark of this folder in the database. */
   used(): Promise<void>
-  /** Other folders that have had keys, and of which nobody said that nothing is left there. */
+  /** Other folders that have had keys and that nobody has declared empty. */
   whatIsMissing: WhatIsMissing
 }
 
 /**
- * The wrapped keys of snapshots: a file each in a folder that is no part of the database and no part of the objects, so that no backup of
- * either has them. Who destroys one makes every copy of its snapshot unreadable. The folder is its owner's alone (700, files 600). Where
- * keys lie in another folder, too, no key here says nothing: what is destroyed, written, or not found throws `unavailable` then.
+ * The wrapped keys of snapshots: one file each, in a folder outside the database and the object store, so that no
+ * backup of either contains them. Destroying a key makes every copy of its snapshot unreadable. Only the owner can
+ * read the folder (modes 700 and 600).
+ * @throws Problem `unavailable` from destroy, write and a read of a missing key while keys exist in another folder
  */
 export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
   const fileOf = (id: string): string => {
     if (!snapshotIdForm.test(id)) throw new Error('no id of a snapshot')
     return join(folder, id)
   }
-  /** What was renamed or removed in the folder is so on the disk. */
+  /** Flushes renames and removals in the folder to disk. */
   async function synced(): Promise<void> {
     const handle = await open(folder, 'r')
     try {
@@ -56,15 +57,15 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
     })
 
   return {
-    /** Throws `unavailable` where keys lie in another folder. */
+    /** @throws Problem `unavailable` while keys exist in another folder. */
     check,
-    /** On the disk when it resolves. A key that was there before is gone. */
+    /** Resolves when the key is on disk. Replaces an earlier key. */
     async write(id: string, key: unknown): Promise<void> {
       const unfinished = `${fileOf(id)}.part`
       await check()
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await chmod(folder, 0o700)
-      // Remembered before the first key is there.
+      // Record the folder before its first key exists.
       await markFile(markOf(folder))
       await used()
       const handle = await open(unfinished, 'w', 0o600)
@@ -77,7 +78,7 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
       await rename(unfinished, fileOf(id))
       await synced()
     },
-    /** Undefined where it is destroyed. */
+    /** Undefined for a destroyed key. */
     async read(id: string): Promise<unknown> {
       const text = await readFile(fileOf(id), 'utf8').catch((error: unknown) => {
         if (isNoFile(error)) return undefined
@@ -94,7 +95,10 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
       })
       return info !== undefined
     },
-    /** Gives how many of them were there; `tx` is the transaction that it is done within. Gone from the folder and the disk's list of it when it resolves; what the disk's blocks had is the disk's to overwrite. */
+    /**
+     * Returns the number of keys that existed. `tx` is the surrounding transaction. When it resolves, the files are
+     * deleted and the folder is flushed; the disk blocks are not overwritten.
+     */
     async destroy(ids: readonly string[], tx?: Transaction): Promise<number> {
       if (ids.length === 0) return 0
       await check(tx)
@@ -113,12 +117,12 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
       if (destroyed > 0) await synced()
       return destroyed
     },
-    /** Ids of snapshots whose keys, or beginnings of them, were last written before then by the machine's clock. */
+    /** Snapshot ids whose key file, finished or not, was last written before the given time (machine clock). */
     async olderThan(before: Date): Promise<string[]> {
       const found = new Set<string>()
       for (const name of await names()) {
         if (!snapshotIdForm.test(name) && !unfinishedForm.test(name)) continue
-        const info = await stat(join(folder, name)).catch(() => undefined) // gone meanwhile
+        const info = await stat(join(folder, name)).catch(() => undefined) // deleted meanwhile
         if (info && info.mtimeMs < before.getTime()) found.add(name.replace(/\.part$/, ''))
       }
       return [...found]

@@ -40,13 +40,13 @@ const begun = (owner: Person) =>
   )
 const stateOf = async (runId: string) => (await app.app.subjectErasures.run(runId))?.state
 const listed = async () => (await app.fetch('GET', '/api/stores', { cookie: admin.cookie })).json.data.stores
-/** As much as a worker tries at once: jobs may fail, and wait then. */
+/** Two rounds of the queue. Jobs may fail and wait for a retry. */
 const tried = () => {
   let rounds = 0
   return drain(app, { mayFail: true, until: () => rounds++ > 1 })
 }
 
-test('a process that has another folder destroys nothing and says so; with the folder it is done', async () => {
+test('a process with the wrong key folder destroys nothing and reports it, and finishes with the right folder', async () => {
   const owner = await signedIn(app)
   const agent = await keyed(owner)
   const [kept, deleted] = [await made(agent), await made(agent)]
@@ -64,7 +64,7 @@ test('a process that has another folder destroys nothing and says so; with the f
   const { runId } = await begun(owner)
   await tried()
   expect(await stateOf(runId)).not.toBe('done')
-  // By which the keys are found.
+  // The rows exist: erasure finds the keys by them.
   expect(await app.db.prisma.snapshot.count({ where: { agentId: agent.id } })).toBe(3)
   expect([existsSync(folder()), [kept, deleted].map((id) => existsSync(join(elsewhere, id)))]).toEqual([
     false,
@@ -81,7 +81,7 @@ test('a process that has another folder destroys nothing and says so; with the f
   expect([kept, deleted, late].map((id) => existsSync(join(folder(), id)))).toEqual([false, false, false])
 })
 
-test('where the folder is lost, an admin’s statement that nothing is left there lets it go on', async () => {
+test('erasure continues when an admin declares that a lost key folder contains nothing', async () => {
   const owner = await signedIn(app)
   const agent = await keyed(owner)
   await made(agent)
@@ -96,7 +96,7 @@ test('where the folder is lost, an admin’s statement that nothing is left ther
   await drain(app, { mayFail: true })
   expect(await stateOf(runId)).toBe('done')
 
-  // Keys go into another folder from now on.
+  // New keys are stored in another folder from here on.
   const other = await signedIn(app)
   const next = await keyed(other)
   const id = await made(next)

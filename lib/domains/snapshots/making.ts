@@ -12,10 +12,10 @@ import { countedFor, failureFor, insuredFor, onDemandUntil, type Place } from '.
 export const makeJob = 'snapshots.make'
 const mostAttempts = 8
 
-/** Under which everything of an agent's lies in the object store. */
+/** The prefix of all objects of an agent in the object store. */
 export const objectsOfAgent = (agentId: string): string => `snapshots/${agentId}/`
 
-/** Stores that a snapshot is to be made, with its job. The agent has the keyring. */
+/** Stores a snapshot order and enqueues its job. The agent has the keyring. */
 export async function orderSnapshot(
   tx: Transaction,
   {
@@ -36,16 +36,16 @@ export async function orderSnapshot(
   return row
 }
 
-/** Makes the snapshots that were asked for. */
+/** Makes the ordered snapshots. */
 export function making(ports: SnapshotPorts) {
   const { db, objects, keys, parts } = ports
 
-  /** Key before object: whatever is left in between is unreadable or empty. */
+  /** Key before object: after a crash in between, the object cannot be opened. */
   async function discard({ id, objectKey }: Pick<Snapshot, 'id' | 'objectKey'>): Promise<void> {
     await keys.destroy([id])
     await objects.erase([objectKey])
   }
-  /** Of what is discarded: its row goes, too, once it does not count any more. */
+  /** Deletes the row of a discarded snapshot once it no longer counts towards the hourly limit. */
   async function forget(
     { id, kind, createdAt }: Pick<Snapshot, 'id' | 'kind' | 'createdAt'>,
     now: Date,
@@ -75,12 +75,12 @@ export function making(ports: SnapshotPorts) {
     discard,
     forget,
     /**
-     * Safe to repeat: every attempt has a key of its own, which takes the place of the one before. Throws `unavailable` where the object
-     * store does not answer; the queue tries again.
+     * Safe to repeat: every attempt has its own key, which replaces the previous one. The queue retries.
+     * @throws Problem `unavailable` when the object store does not answer
      */
     async run(id: string, now: Date): Promise<void> {
       const row = await db.prisma.snapshot.findUnique({ where: { id }, include: { agent: true } })
-      // Taken away while an attempt made it: what that one wrote last must not open anything.
+      // The snapshot was deleted while an attempt made it: destroy the key that this attempt wrote last.
       if (!row || row.state === 'gone') await keys.destroy([id])
       if (row?.state !== 'preparing') return
       const { agent, ...snapshot } = row
@@ -134,7 +134,7 @@ export function making(ports: SnapshotPorts) {
       try {
         await objects.put(row.objectKey, measured(), { mediaType: 'application/octet-stream' })
       } catch (error) {
-        // The store may have wrapped what its source threw.
+        // The object store may wrap the error that its source threw.
         if (!left) throw error
         await fail(snapshot, left.places, now)
         return

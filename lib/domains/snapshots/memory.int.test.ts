@@ -16,7 +16,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A state of that many bytes and a little more: words, numbers, what only looks like a key, and fields that are taken out. */
+/** A state of slightly more than `size` bytes: words, numbers, lookalikes of keys, and fields that are removed. */
 async function* stateOf(size: number) {
   const record = (number: number) =>
     `${JSON.stringify({ step: number, seen: [number / 7, number], note: 'Spreads widen before the fixing; wait for the second print.', transaction: `0x${number.toString(16).padStart(64, 'a')}`, wallet: { private_key: 'taken out', address: null } })},`
@@ -33,7 +33,7 @@ async function* stateOf(size: number) {
 const residentOf = (pid: number | undefined): number =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-test(`a snapshot of 50 MiB is made and opened within ${most} MiB above idle, in a process as the worker is one`, async () => {
+test(`making and opening a snapshot of 50 MiB takes at most ${most} MiB above idle in a worker process`, async () => {
   const objects = fileObjects(folder)
   const put = (size: number) => objects.put('state', stateOf(size), { mediaType: 'application/json' })
   const running = fork('bench/snapshot-process.ts', [folder], { execArgv: [...nodeFlags] })
@@ -44,7 +44,7 @@ test(`a snapshot of 50 MiB is made and opened within ${most} MiB above idle, in 
     const [told] = await Promise.race([once(running, 'message'), once(running, 'exit')])
     expect(told, task).toBe('done')
   }
-  // Idle is a process that has done such work before.
+  // Idle is measured after the process has done such work once.
   await put(0)
   for (const task of ['make', 'open']) await tell(task)
   const idle = residentOf(running.pid)
@@ -59,7 +59,7 @@ test(`a snapshot of 50 MiB is made and opened within ${most} MiB above idle, in 
     clearInterval(timer)
   }
   const [versions, kept] = [await objects.versions('snapshot'), await objects.versions('content')]
-  // Sealed and in base64 it is more than what fields of keys held was less.
+  // Sealing and base64 add more bytes than the removed fields saved.
   for (const [one] of [versions, kept]) expect(one?.bytes).toBeGreaterThan(50 * mebi)
   await objects.close()
   expect(highest).toBeGreaterThan(idle)

@@ -16,8 +16,8 @@ const state = {
   last: { cookies: {} },
 }
 
-describe('fields of keys', () => {
-  it.each([1, 2, 3, 7, 10_000])('become null wherever they stand, in pieces of %i', (length) => {
+describe('NamedSecrets', () => {
+  it.each([1, 2, 3, 7, 10_000])('sets secret fields to null at every depth, in pieces of %i', (length) => {
     for (const text of [JSON.stringify(state), JSON.stringify(state, null, 2)])
       expect(JSON.parse(stripped(text, length))).toEqual({
         wallet: { private_key: null, address: '0xdef', 'Wallet-Key': null },
@@ -28,7 +28,7 @@ describe('fields of keys', () => {
       })
   })
 
-  it('are those of sessions, too, by their own name or that of what they stand under', () => {
+  it('recognises session secrets by the field name, also combined with the name of the parent', () => {
     const tokens = {
       session: { token: 'a', since: 3, venue: 'london' },
       sessions: [{ Token: 'b' }, { jwt: 'c' }],
@@ -37,7 +37,7 @@ describe('fields of keys', () => {
       keypair: [1, 2, 3],
       headers: { Authorization: 'Bearer f' },
       wallet: { keys: { public: 'g' }, key: 'h', address: 'i' },
-      // An asset and a place in a map are none.
+      // The token of a position and the key of a map entry are not secrets.
       position: { token: 'USDC', key: 'eth-usdc' },
       rng: { seed: 17 },
     }
@@ -49,7 +49,7 @@ describe('fields of keys', () => {
     })
   })
 
-  it('do not hide behind escapes, in names and in values', () => {
+  it('decodes escapes in names and values', () => {
     const text = String.raw`{"private_k\u0065y":"x","a":"\u0030x12\/\n\"\u0000\ud83d\ude00","b":"\\u0041"}`
     for (const length of [1, 4, text.length])
       expect(stripped(text, length)).toBe(
@@ -57,20 +57,20 @@ describe('fields of keys', () => {
       )
   })
 
-  it('of several documents and of what is no JSON leave the rest as it is', () => {
+  it('handles concatenated documents and keeps text that is not JSON unchanged', () => {
     expect(stripped('{"mnemonic":"a"}\n{"b":1}\n')).toBe('{"mnemonic":null}\n{"b":1}\n')
     for (const text of ['', 'plain, words: and } more ]', '"open', '{"a": [1, ', '\\'])
       for (const length of [1, 100]) expect(stripped(text, length)).toBe(text)
   })
 
-  it('have the path where something stands', () => {
+  it('returns the JSON paths of offsets', () => {
     const text = '{"a":{"b":[1,"two",{"c":"three"}]},"d":"four"}'
     const fields = new NamedSecrets(['two', 'three', 'four'].map((word) => text.indexOf(word)))
     for (const sign of text) fields.push(sign)
     expect(fields.paths).toEqual(['a.b.1', 'a.b.2.c', 'd'])
   })
 
-  it('refuse what lies too deep', () => {
+  it('rejects JSON that is nested too deeply', () => {
     expect(() => stripped('['.repeat(1_001))).toThrow(TooDeep)
   })
 })

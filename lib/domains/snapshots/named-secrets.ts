@@ -1,4 +1,4 @@
-/** Names of fields that hold keys of wallets and sessions, without signs and in small letters. */
+/** Names of fields that contain keys of wallets and sessions, in lower case without separators. */
 const names = new Set(
   [
     'privatekey walletkey walletprivatekey walletsecret walletseed signerkey signingkey ownerkey accountkey keystore',
@@ -9,47 +9,47 @@ const names = new Set(
     'walletpassword walletpassphrase',
   ].flatMap((line) => line.split(' ')),
 )
-/** What alone says nothing, and something under one that does: `{"session": {"token": …}}`. */
+/** Names that mean a secret only under a parent that says so: `{"session": {"token": …}}`. */
 const ends = new Set(['token', 'key', 'secret', 'cookie', 'seed', 'password', 'passphrase', 'jwt'])
 const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
-/** `above`: the name of the object that has it, where it has one. */
+/** `above`: the name of the parent object, or an empty string. */
 export function isSecretName(name: string, above: string): boolean {
   const plain = plainName(name)
   if (names.has(plain)) return true
   return ends.has(plain) && names.has(plainName(above).replace(/s$/, '') + plain)
 }
 
-/** Signs of a name that are looked at. */
+/** Only this many characters of a name are compared. */
 const longestName = 128
 const deepest = 1_000
 
 interface Level {
   isList: boolean
-  /** The present key, or how many came before. */
+  /** The current key, or the number of preceding elements. */
   at: string | number
 }
 export class TooDeep extends Error {}
 
 /**
- * JSON, or several documents one after the other, that comes in pieces cut anywhere: the same text with `null` for the values of fields whose
- * names are those of keys, and with escaped letters written out, so that no key hides behind them. Memory for a piece alone; what is no
- * JSON goes through as it is.
+ * Copies JSON (one or more concatenated documents, in chunks of any size) and replaces the values of fields named
+ * after secrets with `null`. Decodes escaped letters, so that escapes cannot hide a secret. Holds one chunk in memory.
+ * Copies text that is not JSON unchanged.
  */
 export class NamedSecrets {
-  /** Where the output has these places (ascending), the path there. */
+  /** JSON paths of the watched offsets in the output (ascending). */
   readonly paths: string[] = []
   readonly #watched: number[]
   readonly #levels: Level[] = []
   #written = 0
-  /** In a string: of a key or a value. */
+  /** Within a string, either a key or a value. */
   #inText = false
   #isKey = false
-  /** A key may come: after `{` and after a comma of an object. */
+  /** A key may follow: after `{` and after a comma in an object. */
   #awaitsKey = false
   #name = ''
-  /** What of an escape has come: a backslash and the signs after it. */
+  /** The incomplete escape: a backslash and the characters after it. */
   #escape = ''
-  /** Set while a value is dropped: how deep the object lies that has it. */
+  /** Set while a value is dropped: the depth of its object. */
   #dropped: number | undefined
 
   constructor(watched: readonly number[] = []) {
@@ -115,14 +115,14 @@ export class NamedSecrets {
     keepUntil(text.length)
     return out.join('')
   }
-  /** What an escape cut short leaves. */
+  /** Returns an escape that was cut off at the end of the input. */
   end(): string {
     const out: string[] = []
     if (this.#dropped === undefined) this.#write(out, this.#escape)
     return out.join('')
   }
 
-  /** The name that leads to the present object, past lists. */
+  /** The name of the current object. Arrays in between are skipped. */
   #above(): string {
     for (let depth = this.#levels.length - 2; depth >= 0; depth--) {
       const at = this.#levels[depth]?.at

@@ -1,7 +1,7 @@
 import type { Exporter } from '#lib/kernel/holder.ts'
 import type { StatePart } from './ports.ts'
 
-/** Parts of an export that are an agent's state; in these its secrets are sealed already. */
+/** Export parts that make up an agent's state, and whether a record of them is already sealed. */
 const isSealed: Record<string, (record: unknown) => boolean> = {
   agent_documents: () => false,
   keyrings: () => true,
@@ -9,7 +9,7 @@ const isSealed: Record<string, (record: unknown) => boolean> = {
     typeof record === 'object' && record !== null && 'scope' in record && record.scope === 'private',
 }
 
-/** What of other domains goes into a snapshot: their records as in an export. */
+/** The parts of a snapshot from other domains: their records, as in an export. */
 export const snapshotParts = (exporters: readonly Exporter[]): StatePart[] =>
   exporters.flatMap(({ part, pages }) => {
     const sealed = isSealed[part]

@@ -9,46 +9,49 @@ export interface SnapshotAgent {
   status: 'active' | 'paused' | 'dead'
   suspendedAt: Date | null
 }
-/** A part of an agent's state that another domain has: records as JSON, one a line. */
+/** A part of an agent's state from another domain: JSON records, one per line. */
 export interface StatePart {
   name: string
-  /** Its secrets are sealed already, and nothing is looked for in it. */
+  /** Whether the record is already sealed. Sealed records are not scanned for secrets. */
   isSealed(record: unknown): boolean
   pages(agentId: string, until: Date): AsyncIterable<ExportPage>
 }
-/** Who brings records of a part back, as it gave them. */
+/** Restores the records of a part, in the form in which the part exported them. */
 export interface Restorer {
   part: string
   resourceType: string
-  /** Into an agent that is locked and writable. What is there already stays as it is; `ended` is what has no term left. Throws where one of them cannot be stored. */
+  /**
+   * Restores records into an agent that is locked and writable. Keeps existing records; `ended` counts expired ones.
+   * @throws when a record cannot be stored
+   */
   restore(
     tx: Transaction,
     goal: { agentId: string; now: Date; named(id: string): string },
     records: readonly unknown[],
   ): Promise<{ stored: string[]; ended: number }>
 }
-/** What the domain asks others for; lib/app.ts connects it. */
+/** Dependencies of the domain, connected by lib/app.ts. */
 export interface SnapshotPorts {
   db: Database
   objects: Pick<ObjectStore, 'put' | 'get' | 'erase' | 'list' | 'versions'>
   keys: SnapshotKeys
   agents: {
-    /** The actor's own agent, or that of its owner. Throws `not_found`. */
+    /** The actor itself, or an agent that the actor owns. @throws Problem `not_found` */
     own(actor: Actor, id: string): Promise<SnapshotAgent>
-    /** The same, held as it is until the transaction ends. */
+    /** Like `own`, with the agent's row locked until the transaction ends. */
     locked(tx: Transaction, actor: Actor, id: string): Promise<SnapshotAgent>
-    /** The same, held as it is until the transaction ends, of which something may be deleted now. Throws `held`. */
+    /** Like `locked`, for an agent that allows deletion now. @throws Problem `held` under legal hold */
     erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<SnapshotAgent>
-    /** The same, for which something may be written now. */
+    /** Like `locked`, for an agent that accepts writes now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<SnapshotAgent>
   }
   parts: readonly StatePart[]
   restorers: readonly Restorer[]
-  /** Gives an agent the settings that a snapshot has; false where it keeps its own. */
+  /** Restores the settings of an agent. Returns false when the agent keeps its own. */
   restoreSettings(tx: Transaction, agentId: string, settings: unknown): Promise<boolean>
-  /** Which of these agents were erased here. */
+  /** Which of these agents were erased from this installation. */
   erasedOf(ids: readonly string[]): Promise<readonly string[]>
-  /** Whether the bucket is this installation's to sweep. */
+  /** Whether this installation may sweep the bucket. */
   areObjectsOurs(): Promise<boolean>
   origin: string
 }

@@ -9,10 +9,10 @@ import type { Restorer, SnapshotPorts } from './ports.ts'
 import { stateTypes } from './rules.ts'
 import type { StagedState, StateStore } from './state.ts'
 
-/** Records of one transaction at most, and bytes that they came in. */
+/** Limits of one transaction: records, and bytes of their lines. */
 const batchLimits = { records: 250, bytes: 4 * 1024 * 1024 }
 
-/** The same record of the same agent has the same id in the same other one, however often it is brought back. */
+/** Derives the id of a record in another agent: the same for every repetition. */
 const namedIn = (from: string, into: string) => (id: string) =>
   from === into
     ? id
@@ -20,7 +20,7 @@ const namedIn = (from: string, into: string) => (id: string) =>
 
 const broken = (message: string) => invalid(['line'], message)
 
-/** One restoration under way. */
+/** One running restoration. */
 function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
   const { agents, restorers, restoreSettings } = ports
   const byPart = new Map(restorers.map((restorer) => [restorer.part, restorer]))
@@ -69,7 +69,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
     counts,
     flush,
     received: () => received,
-    /** The first line: whose it was, and its settings. */
+    /** Handles the first line: the source agent and its settings. */
     async begin(line: ContentLine | undefined): Promise<void> {
       if (line?.part !== 'agent') throw broken('takes `agent` first')
       from = line.record.id
@@ -83,7 +83,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
     async take({ part, record, bytes }: Extract<ContentLine, { record?: unknown }>): Promise<void> {
       received += 1
       const restorer = byPart.get(part)
-      // A keyring is its agent's alone: what comes back is under the one that is there.
+      // Keyrings are not restored: records are restored under the agent's current keyring.
       if (!restorer) return
       waiting.push({ restorer, record })
       waitingBytes += bytes
@@ -92,7 +92,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
   }
 }
 
-/** The same refusal, which also says what was stored before and stays. */
+/** Adds the number of records that were stored before the error to the error. */
 function withCounts(error: unknown, { documents, entries }: { documents: number; entries: number }): unknown {
   if (!Problem.is(error) || documents + entries === 0) return error
   const { code, detail, issues, headers, extensions, cause } = error
@@ -104,10 +104,10 @@ function withCounts(error: unknown, { documents, entries }: { documents: number;
   })
 }
 
-/** Brings back what a snapshot has, which its owner's machine has opened: in one pass, with memory for a batch. */
+/** Restores the content of a snapshot that the owner's machine has opened, in one pass with one batch in memory. */
 export const restoring = (ports: SnapshotPorts, states: StateStore) => ({
   restoreAgent: batched(restoreAgent, async (ctx, { params: { id: agentId }, upload }) => {
-    // Before a byte is read, and again with everything that is stored.
+    // Checked before the first byte is read, and again with every write.
     await ctx.gate.transaction((tx) => ports.agents.writable(tx, ctx.actor, agentId))
     const run = createRun(ports, ctx, agentId)
     const lines = contentLines(upload.bytes)
@@ -148,7 +148,7 @@ export const restoring = (ports: SnapshotPorts, states: StateStore) => ({
       await run.flush()
       if (staged) {
         const state = staged
-        // From here on it is kept or dropped there.
+        // From here on, `states.keep` keeps or drops the state.
         staged = undefined
         await states.keep(ctx, agentId, state)
         run.counts.state_bytes = state.bytes

@@ -7,7 +7,7 @@ import { agentSnapshots } from './snapshots.ts'
 import { dropJob, stateBundles, stateStore } from './state.ts'
 import { snapshotUpkeep } from './upkeep.ts'
 
-/** Snapshots: what they offer, and what they do by the clock. */
+/** The use cases and the scheduled work of snapshots. */
 export function snapshotsService(ports: SnapshotPorts) {
   const made = making(ports)
   const states = stateStore(ports)

@@ -15,13 +15,13 @@ import { mostInHour, mostInsurances, mostOnDemand } from './rules.ts'
 const hour = 3_600_000
 const day = 24 * hour
 const privateKey = `0x${'4c0883a69102937d6231471b5dbb6204fe512961708279feb1be6ae5538da033'}`
-/** Of no service: a header and a body that anybody may make. */
+/** A web token of no service: anyone can write its header and body. */
 const webToken = [{ alg: 'none' }, { sub: 'nobody', iat: 1 }]
   .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
   .join('.')
 let app: TestApp
 let person: Person
-/** Where an erasure breaks off, once. */
+/** The point where an erasure crashes, once. */
 let crashAt: string | undefined
 const interrupt = (point: string): void => {
   if (point !== crashAt) return
@@ -54,7 +54,7 @@ async function keyed(owner: Person | null = person): Promise<Issued> {
   return agent
 }
 const order = (agent: Issued, by: Ask = { token: agent.token }) => ask('POST', at(agent.id, '/snapshots'), by)
-/** Asked for and made. */
+/** Orders a snapshot and makes it. */
 async function made(agent: Issued): Promise<string> {
   const told = await order(agent)
   expect(told.status, told.text).toBe(202)
@@ -76,7 +76,7 @@ const removed = async (agent: Issued, id: string) => {
 }
 const keyFile = (id: string) => join(app.dataDir, 'snapshot-keys', id)
 const rowOf = (id: string) => app.db.prisma.snapshot.findUnique({ where: { id } })
-/** A folder in the place of its file: what removes a file fails there. Gives what puts the file back. */
+/** Replaces the key file with a folder, so that deleting it fails. Returns a function that restores the file. */
 function obstructed(id: string): () => void {
   const aside = `${keyFile(id)}-aside`
   renameSync(keyFile(id), aside)
@@ -93,15 +93,15 @@ const isGone = async (id: string, objectKey: string) => [
 ]
 const gone = [null, false, []]
 
-describe('a snapshot on demand', () => {
-  test('has all of the agent, opens by its owner’s keys alone, and leaves no trace of them', async () => {
+describe('an on-demand snapshot', () => {
+  test("contains all data of the agent, opens only with its owner's keys and leaves no trace of them", async () => {
     const agent = await mine()
     expect((await give(agent, own.keyring)).status).toBe(201)
     const told = (path: string, body: object) => ask('POST', at(agent.id, path), { token: agent.token, body })
     expect((await told('/documents', { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' })).status).toBe(201)
     const entry = { scope: 'private', id: newId('ent'), kind: 'episode', envelope: seemingEnvelope(own.keyring.key_id) }
     expect((await told('/grimoire', entry)).status).toBe(201)
-    // Of one time the order would be that of ids, which are random.
+    // With equal times, the order would depend on random ids.
     app.clock.advance(1)
     const shared = { scope: 'clade', kind: 'insight', content: { claim: 'calm' }, confidence: 0.7 }
     expect((await told('/grimoire', shared)).status).toBe(201)
@@ -152,7 +152,7 @@ describe('a snapshot on demand', () => {
     expect(audit.some((row) => row.text.includes(path.split('/').at(-1) ?? '-'))).toBe(false)
   })
 
-  test('without a keyring is refused with how to make one; of a paused and a dead agent its owner has it', async () => {
+  test('is rejected with instructions when the agent has no keyring, and the owner can order it for a paused or retired agent', async () => {
     const agent = await mine()
     const told = await order(agent)
     expect([...refusal(told), told.text.includes('kp grimoire init')]).toEqual([409, 'conflict', true])
@@ -166,7 +166,7 @@ describe('a snapshot on demand', () => {
     expect((await order(agent, { cookie: person.cookie })).status).toBe(202)
   })
 
-  test('is refused where a key is left, by kind and path; nothing is stored', async () => {
+  test('fails with the kind and path of a secret, and stores nothing', async () => {
     const agent = await keyed()
     await state(agent, JSON.stringify({ runs: [{ log: `asked with ${webToken}` }] }))
     const id = await made(agent)
@@ -184,7 +184,7 @@ describe('a snapshot on demand', () => {
     expect(await rowOf(id)).toBeNull()
   })
 
-  test('is another’s to nobody, and its link ends with it', async () => {
+  test('returns 404 to every other actor, and its links end with it', async () => {
     const agent = await keyed()
     const id = await made(agent)
     const path = await linked(agent, id)
@@ -198,13 +198,13 @@ describe('a snapshot on demand', () => {
       expect(refusal(await ask('DELETE', at(agent.id, `/snapshots/${id}`), by))).toEqual([404, 'not_found'])
       expect(refusal(await state(agent, '{}', 'application/json', by))).toEqual([404, 'not_found'])
     }
-    // Nor under another agent of whoever asks.
+    // Nor under another agent of the actor.
     expect(refusal(await read(stranger, id))).toEqual([404, 'not_found'])
     expect(refusal(await ask('GET', '/v1/snapshots/nothing', {}))).toEqual([404, 'not_found'])
     expect((await ask('GET', path, {})).status).toBe(200)
     const objectKey = (await rowOf(id))?.objectKey ?? ''
     expect(await removed(agent, id)).toEqual([200, true])
-    // That there was one counts for an hour.
+    // The row remains for an hour, because it counts towards the limit.
     expect((await isGone(id, objectKey)).slice(1)).toEqual(gone.slice(1))
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
     expect(refusal(await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token }))).toEqual([
@@ -216,7 +216,7 @@ describe('a snapshot on demand', () => {
     expect(await rowOf(id)).toBeNull()
   })
 
-  test('that is deleted while its key cannot be destroyed is out of reach, and the key goes before the object', async () => {
+  test('becomes unreachable when its key cannot be destroyed, and the key is deleted before the object', async () => {
     const agent = await keyed()
     const id = await made(agent)
     const path = await linked(agent, id)
@@ -230,7 +230,7 @@ describe('a snapshot on demand', () => {
     expect((await isGone(id, objectKey)).slice(1)).toEqual(gone.slice(1))
   })
 
-  test('goes four hours after it was asked for, with key, object and links', async () => {
+  test('expires four hours after the order, with its key, object and links', async () => {
     const agent = await keyed()
     const id = await made(agent)
     const objectKey = (await rowOf(id))?.objectKey ?? ''
@@ -240,14 +240,14 @@ describe('a snapshot on demand', () => {
     await run('snapshots.upkeep')
     expect([(await read(agent, id)).status, (await ask('GET', path, {})).status]).toEqual([200, 200])
     app.clock.advance(1)
-    // Also before the job has come by.
+    // Also before the job has run.
     expect([(await read(agent, id)).status, (await ask('GET', path, {})).status]).toEqual([404, 404])
     await run('snapshots.upkeep')
     expect(await isGone(id, objectKey)).toEqual(gone)
     expect(await app.db.prisma.snapshotLink.count({ where: { snapshotId: id } })).toBe(0)
   })
 
-  test('comes a few at once, and a repetition makes no second one', async () => {
+  test('is limited to a few at a time, and a repeated request returns the same snapshot', async () => {
     const agent = await keyed()
     const by = { token: agent.token, headers: { 'Idempotency-Key': newId('try') } }
     const [first, again] = [await order(agent, by), await order(agent, by)]
@@ -266,7 +266,7 @@ describe('a hostile caller', () => {
   const revoke = (agent: Issued) =>
     app.db.query(undefined, 'UPDATE tokens SET revoked_at = $2 WHERE agent_id = $1', [agent.id, app.clock.now()])
 
-  test('has nothing by a token that was revoked, while a link goes on until its snapshot goes', async () => {
+  test('gets nothing with a revoked token, while a link works until its snapshot expires', async () => {
     const agent = await keyed()
     const id = await made(agent)
     const path = await linked(agent, id)
@@ -285,7 +285,7 @@ describe('a hostile caller', () => {
     expect((await ask('GET', path, {})).status).toBe(404)
   })
 
-  test('makes only so many snapshots in an hour, however fast they are deleted', async () => {
+  test('cannot exceed the hourly limit by deleting snapshots', async () => {
     const agent = await keyed()
     const by = { token: agent.token }
     const once = async () => {
@@ -296,13 +296,13 @@ describe('a hostile caller', () => {
     for (let one = 0; one < mostInHour; one++) expect((await once()).status).toBe(202)
     const refused = await once()
     expect([...refusal(refused), Number(refused.headers.get('retry-after')) > 0]).toEqual([429, 'rate_limited', true])
-    // Of another agent of the same owner it says nothing.
+    // The limit of one agent does not affect another agent of the owner.
     expect((await order(await keyed())).status).toBe(202)
     app.clock.advance(hour)
     expect((await once()).status).toBe(202)
   })
 
-  test('who has the bucket gets nothing out of it, and what they change does not open', async () => {
+  test('with access to the bucket can read nothing, and changed objects do not open', async () => {
     const agent = await mine()
     const { keyring, masterKey } = await newKeyring('nine herons along the river bank')
     expect((await give(agent, keyring)).status).toBe(201)
@@ -341,10 +341,10 @@ describe('a hostile caller', () => {
   })
 })
 
-describe('insurances', () => {
+describe('insurance snapshots', () => {
   const insurances = async (agent: Issued) =>
     (await ask('GET', at(agent.id, '/snapshots?kind=insurance'), { cookie: person.cookie })).json.data
-  /** Makes what is ordered for the agent. */
+  /** Makes the insurance snapshots that are due for the agent. */
   async function insured(agent: Issued): Promise<void> {
     await run('snapshots.insure')
     for (const { id } of await app.db.prisma.snapshot.findMany({ where: { agentId: agent.id, state: 'preparing' } }))
@@ -352,7 +352,7 @@ describe('insurances', () => {
     await run('snapshots.upkeep')
   }
 
-  test('come every six hours of life, the newest stay, and go 30 days after death', async () => {
+  test('are made every six hours of life, only the newest are kept, and they expire 30 days after retirement', async () => {
     const agent = await keyed()
     await insured(agent)
     expect(await insurances(agent)).toMatchObject([{ kind: 'insurance', state: 'ready', expires_at: null }])
@@ -385,8 +385,8 @@ describe('insurances', () => {
   })
 })
 
-describe('what a crash leaves', () => {
-  test('is made again by the next attempt, under another key', async () => {
+describe('after a crash', () => {
+  test('the next attempt makes the snapshot again with a new key', async () => {
     const agent = await keyed()
     const id = await made(agent)
     const first = readFileSync(keyFile(id), 'utf8')
@@ -396,7 +396,7 @@ describe('what a crash leaves', () => {
     expect(readFileSync(keyFile(id), 'utf8')).not.toBe(first)
   })
 
-  test('between row and object is taken away, and nothing else', async () => {
+  test('the sweep deletes keys and objects without a row, and nothing else', async () => {
     const agent = await keyed()
     const id = await made(agent)
     await state(agent, '{"kept":true}')
@@ -408,14 +408,14 @@ describe('what a crash leaves', () => {
     const orphan = `snapshots/${agent.id}/${lost}`
     const foreign = `snapshots/${agent.id}/notes`
     for (const key of [orphan, foreign]) await objects.put(key, bytes(), { mediaType: 'text/plain' })
-    // A key of the deleted, and one that is in use, both old.
+    // Two old keys: one of a deleted snapshot, one in use.
     const [old] = [new Date(app.clock.now().getTime() - 2 * day)]
     const other = await made(agent)
     await app.db.prisma.snapshot.delete({ where: { id: other } })
     for (const one of [id, other]) utimesSync(keyFile(one), old, old)
     app.clock.advance(Math.max(0, Date.now() - app.clock.now().getTime()) + 2 * day)
     await app.db.prisma.snapshot.update({ where: { id }, data: { expiresAt: null } })
-    await run('snapshots.sweep') // marks a bucket that says nothing, and sweeps from the next time on
+    await run('snapshots.sweep') // the first run marks an unmarked bucket, the next one sweeps it
     await run('snapshots.sweep')
     expect([existsSync(keyFile(id)), existsSync(keyFile(other))]).toEqual([true, false])
     expect(await objects.versions(orphan)).toEqual([])
@@ -476,7 +476,7 @@ describe('a restoration', () => {
     (await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)).length,
   ]
 
-  test('brings back what is not there, and twice is once', async () => {
+  test('restores missing records, and repeating it changes nothing', async () => {
     const agent = await keyed()
     const [paper, entry, own] = [document(), insight(), private_(await ringOf(agent))]
     const content = whole(agent.id, [paper, entry, own], stated('{"a":1}'))
@@ -501,7 +501,7 @@ describe('a restoration', () => {
       settings: false,
     })
     expect(await held(agent)).toEqual([1, 2, 1, 1])
-    // What was changed meanwhile stays as it is.
+    // A record that was changed meanwhile is kept.
     const body = { revision: 3, title: 'Fixing', body: 'Newer.\n' }
     await ask('PUT', at(agent.id, `/documents/${paper.record.id}`), { token: agent.token, body })
     await restore(agent, content)
@@ -509,7 +509,7 @@ describe('a restoration', () => {
     expect(newer.json.data.body).toBe('Newer.\n')
   })
 
-  test('into another agent has ids of its own, and takes nothing that is sealed for the first', async () => {
+  test('into another agent uses new ids and skips records sealed for the first agent', async () => {
     const [agent, other] = [await keyed(), await keyed()]
     const [paper, entry] = [document(), insight()]
     await restore(agent, whole(agent.id, [paper, entry]))
@@ -521,14 +521,14 @@ describe('a restoration', () => {
       [1, 1, 0, 0],
       [1, 1, 0, 0],
     ])
-    // Whoever says that it is their own finds another's id taken, and changes nothing there.
+    // A false claim to be the source agent is rejected, because the ids belong to another agent.
     expect(refusal(await restore(other, whole(other.id, [paper])))).toEqual([409, 'id_in_use'])
     const foreign = await restore(other, whole(agent.id, [private_(await ringOf(agent))]))
     expect(refusal(foreign)).toEqual([422, 'invalid'])
     expect(await held(other)).toEqual([1, 1, 0, 0])
   })
 
-  test('that is not whole, or says what is not so, leaves no half of anything', async () => {
+  test('of incomplete or inconsistent content is rejected without partial records', async () => {
     const agent = await keyed()
     const lines = whole(agent.id, [document()], stated('{"a":1}')).split('\n').slice(0, -1)
     const cases: [string, string][] = [
@@ -550,14 +550,14 @@ describe('a restoration', () => {
       expect((await held(agent)).slice(1), name).toEqual([0, 0, 0])
     }
     expect(await held(agent)).toEqual([0, 0, 0, 0])
-    // What was stored before the fault stays, and is told.
+    // Complete batches before the error are kept and reported.
     const many = Array.from({ length: 260 }, () => insight())
     const broken = await restore(agent, whole(agent.id, [...many, insight('ent_1')]))
     expect([...refusal(broken), broken.json.restored]).toEqual([422, 'invalid', { documents: 0, entries: 250 }])
     expect((await restore(agent, whole(agent.id, many))).json.data).toMatchObject({ entries: 10, there: 250 })
   })
 
-  test('is nobody else’s, and none of a paused, dead or restricted agent', async () => {
+  test('is rejected for other actors and for paused, retired or restricted agents', async () => {
     const agent = await keyed()
     const content = whole(agent.id, [document()])
     const stranger = await keyed(null)
@@ -578,7 +578,7 @@ describe('a restoration', () => {
     expect(await held(agent)).toEqual([0, 0, 0, 0])
   })
 
-  test('leaves out what has ended, by its own term or by the agent’s', async () => {
+  test("skips records that have expired by their own term or the agent's", async () => {
     const agent = await keyed()
     app.clock.advance(0)
     const past = new Date(app.clock.now().getTime() - 1).toISOString()
@@ -593,7 +593,7 @@ describe('a restoration', () => {
 })
 
 describe('an uploaded state', () => {
-  test('is kept once, at most 50 MiB, and goes when it is deleted', async () => {
+  test('is stored once, at most 50 MiB, and deleted on request', async () => {
     const agent = await keyed()
     const keys = () => app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)
     for (const text of ['{"a":1}', '{"a":2}']) expect((await state(agent, text)).status).toBe(200)
@@ -621,8 +621,8 @@ describe('an uploaded state', () => {
   })
 })
 
-describe('where a store fails', () => {
-  test('a state that was deleted goes as soon as it can', async () => {
+describe('when a store fails', () => {
+  test('a deleted state is erased as soon as possible', async () => {
     const agent = await keyed()
     for (const text of ['{"a":1}', '{"a":2}']) await state(agent, text)
     const bundle = await app.db.prisma.stateBundle.findUniqueOrThrow({ where: { agentId: agent.id } })
@@ -630,7 +630,7 @@ describe('where a store fails', () => {
     await drain(app)
     expect(await objects.list(`snapshots/${agent.id}/`, '', 10)).toEqual([bundle.objectKey])
     expect((await ask('DELETE', at(agent.id, '/state'), { token: agent.token })).status).toBe(204)
-    // As it is where the store did not answer.
+    // The object as it would be if the store had not answered.
     const again = async function* () {
       yield Buffer.from('{"a":2}')
     }
@@ -639,7 +639,7 @@ describe('where a store fails', () => {
     expect(await objects.versions(bundle.objectKey)).toEqual([])
   })
 
-  test('no other snapshot keeps its key', async () => {
+  test('one key that cannot be deleted does not keep the keys of other snapshots', async () => {
     const agent = await keyed()
     const ids: string[] = []
     for (let one = 0; one < 3; one++) ids.push(await made(agent))
@@ -653,7 +653,7 @@ describe('where a store fails', () => {
     expect(existsSync(keyFile(first))).toBe(false)
   })
 
-  test('what an attempt left of a snapshot that was taken away meanwhile opens nothing', async () => {
+  test('a repeated job destroys the key of a snapshot that was deleted meanwhile', async () => {
     const agent = await keyed()
     const id = await made(agent)
     await app.db.prisma.snapshot.deleteMany({ where: { id } })
@@ -664,7 +664,7 @@ describe('where a store fails', () => {
 })
 
 describe('the erasure of an agent', () => {
-  test('destroys the keys first, then all that they opened, and the receipt says so', async () => {
+  test('destroys the keys first, then everything they opened, and records it in the receipt', async () => {
     const owner = await signedIn(app)
     const agent = await keyed(owner)
     await state(agent, '{"a":1}')
@@ -703,7 +703,7 @@ describe('the erasure of an agent', () => {
     expect([await rowOf(late), existsSync(keyFile(late))]).toEqual([null, false])
     expect(await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)).toEqual([])
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
-    // Nor does it come back into another agent of anybody's.
+    // Nor can it be restored into another agent.
     const other = await keyed()
     const lines = [
       { part: 'agent', record: { id: agent.id, grimoire_days: null } },

@@ -45,10 +45,10 @@ function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
     throw new Problem('expired', 'The snapshot could not be made: it says why. Take that out, and make another one.')
 }
 
-/** Snapshots of agents, sealed to their owners: asked for, watched, fetched and deleted by the agent and its owner. */
+/** Snapshots of agents, sealed to their owners: the agent and its owner can order, watch, fetch and delete them. */
 export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {
   const { db, objects, keys, agents, origin } = ports
-  /** What has ended is gone, also before the job that takes it away has come by. */
+  /** Expired snapshots are invisible even before the job deletes them. */
   const standing = (now: Date) => ({
     state: { in: [...snapshotStates] },
     OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
@@ -61,7 +61,8 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
 
   return {
     makeSnapshot: mutation(makeSnapshot, async ({ tx, actor, now }, { params: { id: agentId } }) => {
-      // The lock makes two at once come one after the other. An export of what is there is a right: the owner has it of a paused and a dead one, too.
+      // The lock serializes concurrent orders. Exporting existing data is a right, so the owner can order a snapshot
+      // of a paused or retired agent.
       const agent = await agents.locked(tx, actor, agentId)
       if (agent.suspendedAt)
         throw new Problem(
@@ -231,7 +232,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
             await discard(row)
             await forget(row, now)
           } catch (fault) {
-            // It is taken up again every minute.
+            // The upkeep job retries every minute.
             logFault(fault, { operationId: deleteSnapshot.id })
           }
           return { body: { data: { id: snapshotId, key_destroyed: isDestroyed } } }

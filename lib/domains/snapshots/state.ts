@@ -15,7 +15,7 @@ import { NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { SnapshotPorts } from './ports.ts'
 import { mostPlaces, stateBytes } from './rules.ts'
 
-/** A state that lies in the object store and is nobody's yet. */
+/** A state in the object store that no agent has yet. */
 export interface StagedState {
   objectKey: string
   mediaType: string
@@ -24,8 +24,9 @@ export interface StagedState {
 }
 
 /**
- * What of a state is kept: of JSON without what fields of keys hold, of other types as it came. Throws `content_blocked` where a private key
- * or a seed phrase is in it, with kinds and places, once it is read whole: who still sends could not hear an answer.
+ * Passes a state on: JSON without the values of secret fields, other types unchanged. Reads the whole upload before it
+ * rejects, because a client that is still sending cannot read an answer.
+ * @throws Problem `content_blocked` with kinds and places, when the state contains a private key or a seed phrase
  */
 async function* withoutKeys(mediaType: string, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const scanner = new TextScanner()
@@ -49,28 +50,31 @@ async function* withoutKeys(mediaType: string, source: AsyncIterable<Uint8Array>
 
 const statesOfAgent = (agentId: string): string => `${objectsOfAgent(agentId)}state/`
 export const dropJob = 'snapshots.drop'
-/** What nobody has any more goes at once, and is tried again until it has gone: the job commits with what makes it so. */
+/** Enqueues the deletion of a state without an owner, in the transaction that removes its owner. The job retries until it succeeds. */
 function dropLater(tx: Transaction, agentId: string, objectKey: string): Promise<void> {
   const id = objectKey.slice(statesOfAgent(agentId).length)
   return enqueue(tx, dropJob, { agentId, id }, { key: `${dropJob}:${id}` })
 }
 
-/** Where the states of agents lie: one is stored whole before it takes the place of the one before. */
+/** Stores the states of agents. A state is stored completely before it replaces the previous one. */
 export function stateStore({ db, objects, agents }: SnapshotPorts) {
   const drop = (key: string) =>
     objects.erase([key]).then(
       () => undefined,
-      // Its job tries again; what was nobody's yet, a sweep finds a day later.
+      // The job retries. A sweep finds staged states after a day.
       (fault: unknown) => logFault(fault, { operationId: 'snapshots.state' }),
     )
   return {
     drop,
-    /** For the queue, which tries again. Throws `unavailable`; does nothing to a state that an agent has. */
+    /** For the queue, which retries. Keeps a state that an agent has. @throws Problem `unavailable` */
     async dropNow(agentId: string, id: string): Promise<void> {
       const objectKey = `${statesOfAgent(agentId)}${id}`
       if ((await db.prisma.stateBundle.count({ where: { objectKey } })) === 0) await objects.erase([objectKey])
     },
-    /** Stores the bytes as they come, without keys; what breaks off leaves nothing. Throws `too_large`, `content_blocked`, `invalid`, `bad_request`, and what the source throws. */
+    /**
+     * Streams a state without secrets into the store; a failure leaves nothing. @throws Problem `too_large`,
+     * `content_blocked`, `invalid` or `bad_request`, and errors of the source
+     */
     async stage(agentId: string, mediaType: string, source: AsyncIterable<Uint8Array>): Promise<StagedState> {
       const objectKey = `${statesOfAgent(agentId)}${newId('state')}`
       const hash = createHash('sha256')
@@ -109,7 +113,7 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
       }
       return { objectKey, mediaType, bytes, digest: new Uint8Array(hash.digest()) }
     },
-    /** It is the agent's from now on; what was before goes. Where that is refused, nothing of it stays. */
+    /** Assigns the staged state to the agent and deletes the previous one. Deletes the staged state when this is rejected. */
     async keep({ gate, actor, now }: Context, agentId: string, staged: StagedState): Promise<void> {
       let before: string | undefined
       try {
@@ -117,7 +121,7 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
           await agents.writable(tx, actor, agentId)
           before = (await tx.stateBundle.findUnique({ where: { agentId } }))?.objectKey
           if (before !== undefined) await dropLater(tx, agentId, before)
-          // A row of its own each time, so that what is being erased refuses it.
+          // A new row each time: the write fence only rejects inserts of an agent under erasure.
           await tx.stateBundle.deleteMany({ where: { agentId } })
           await tx.stateBundle.create({ data: { agentId, ...staged, uploadedAt: now } })
         })
@@ -134,12 +138,12 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
 export type StateStore = ReturnType<typeof stateStore>
 
 const noState = () => new Problem('not_found', 'This agent has uploaded no state.')
-/** The state that an agent uploads for its snapshots; the newest alone. */
+/** Upload and deletion of the state for an agent's snapshots. Only the newest is kept. */
 export function stateBundles({ db, agents }: SnapshotPorts, states: StateStore) {
   return {
     storeState: batched(storeState, async (ctx, { params: { id: agentId }, upload }) => {
       const { gate, actor, now } = ctx
-      // Before a byte is read, and again with the row.
+      // Checked before the first byte is read, and again with the row.
       await gate.transaction((tx) => agents.writable(tx, actor, agentId))
       const staged = await states.stage(agentId, upload.mediaType, upload.bytes)
       await states.keep(ctx, agentId, staged)

@@ -9,20 +9,21 @@ import { orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
 import { countedFor, failureFor, insuredEvery, mostInsurances, onDemandFor } from './rules.ts'
 
-/** Rows of one transaction. */
+/** Rows per transaction. */
 const batch = 100
 const day = 24 * 3_600_000
 const pageSize = 500
-/** Keys that snapshots and uploads of states make; others' objects are others'. */
+/** Keys of snapshots and uploaded states. The sweep leaves all other objects alone. */
 const ownKey = /^snapshots\/[\w.-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
 
-/** What goes by the clock: snapshots whose term is over, insurances, and what a crash left half. */
+/** Scheduled work: expired snapshots, insurance snapshots, and remains of crashes. */
 export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {
   const { db, objects, keys, areObjectsOurs } = ports
 
   /**
-   * Marks what ended; its links go with it. Under a hold the insurances of the dead stay, for they are the last of it. On-demand snapshots
-   * end as ever, and newer insurances replace older ones: they are copies of what stands, which the hold keeps, and their number has a limit.
+   * Marks expired snapshots and deletes their links. A legal hold keeps the insurance snapshots of a retired agent,
+   * because they are its last copies. On-demand snapshots still expire and newer insurance snapshots still replace
+   * older ones: they copy data that the hold keeps.
    */
   const endSome = (ctx: Context): Promise<number> =>
     ctx.gate.transaction(async (tx) => {
@@ -54,7 +55,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject } },
       ...{ results: { snapshotsDeleted: count }, now: ctx.now },
     })
-  /** Insurances beyond the newest few of each agent. */
+  /** Marks insurance snapshots beyond the newest few of each agent. */
   const replaceOld = (ctx: Context): Promise<number> =>
     ctx.gate.transaction(async (tx) => {
       const count = await tx.$executeRaw`
@@ -74,7 +75,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       const rows = await db.prisma.snapshot.findMany({
         where: {
           ...{ state: 'gone', id: { gt: after } },
-          // What was deleted a short while ago and has nothing any more stays as a count.
+          // Rows of recently deleted snapshots without data remain, because they count towards the hourly limit.
           OR: [{ kind: 'insurance' }, { bytes: { not: null } }, { createdAt: { lte: before } }],
         },
         orderBy: { id: 'asc' },
@@ -86,7 +87,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       after = last.id
     }
   }
-  /** Takes away every key of what is marked, and then objects and rows: what does not go keeps nothing else, and is thrown at the end. */
+  /** Deletes all keys of marked snapshots, then objects and rows. Continues after a failure and throws the first one at the end. */
   async function finish(now: Date): Promise<void> {
     const faults: unknown[] = []
     const noted = (work: Promise<unknown>) => work.catch((fault: unknown) => faults.push(fault))
@@ -97,14 +98,14 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       for (const row of rows) {
         await noted(discard(row).then(() => forget(row, now)))
         const last = faults.at(-1)
-        // A store that does not answer is not asked once for each of them.
+        // Do not ask an unavailable store once per row.
         if (Problem.is(last, 'unavailable')) throw last
       }
     })
     if (faults.length > 0) throw faults[0]
   }
   const forgetLinks = (now: Date) => db.prisma.snapshotLink.deleteMany({ where: { expiresAt: { lte: now } } })
-  /** An insurance that no job finished: the next one takes its place. */
+  /** Gives up insurance snapshots that no job finished. The next one replaces them. */
   const giveUp = (now: Date) =>
     db.prisma.snapshot.updateMany({
       where: {
@@ -128,14 +129,14 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       return due.length
     })
 
-  /** Keys that no row has. */
+  /** Deletes keys without a row. */
   async function sweepKeys(now: Date): Promise<number> {
     const old = await keys.olderThan(new Date(now.getTime() - day))
     const rows = await db.prisma.snapshot.findMany({ where: { id: { in: old } }, select: { id: true } })
     const known = new Set(rows.map(({ id }) => id))
     return keys.destroy(old.filter((id) => !known.has(id)))
   }
-  /** Objects that no row has: of snapshots and uploads that a crash ended in between. */
+  /** Deletes objects without a row, which crashes during snapshots and uploads left. */
   async function sweepObjects(now: Date): Promise<number> {
     const before = new Date(now.getTime() - day)
     let swept = 0
@@ -165,7 +166,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
   }
 
   return {
-    /** Every minute. */
+    /** Runs every minute. */
     async run(ctx: Context): Promise<void> {
       await giveUp(ctx.now)
       while ((await endSome(ctx)) === batch);

@@ -5,7 +5,7 @@ import { rememberedPorts } from '#lib/stores/known-store.ts'
 const when = z.iso.datetime()
 const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
 
-/** What lies there, and what travels there; the console has words for each. */
+/** Kinds of stored and transferred data. The console has a text for each. */
 export const heldThings = [
   'accounts',
   'units',

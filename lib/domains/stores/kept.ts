@@ -2,7 +2,7 @@ import type { Kept } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 
-/** Who stated that a store has nothing left. */
+/** Who declared that a store contains no data. */
 export const storesKept = (db: Database): Kept[] => [
   officeActs(db, {
     name: 'stores.acts',

@@ -12,11 +12,14 @@ import { notedFor, trustedFor } from './rules.ts'
 export interface ConnectedStore {
   port: RememberedPort
   provider: string
-  /** What tells it from another of its port, whoever signs in there. */
+  /** Distinguishes it from other stores of its port, independent of credentials. */
   identity: string | FolderMark
-  /** By which a folder was known before it had a mark; it is not that one where nothing lies there and `named` (SQL) has a row of what should. */
+  /** Identity of a folder before it had a mark. Not valid when the folder is empty although `named` (SQL) returns rows of data in it. */
   formerly?: { identity: string; isBare(): Promise<boolean>; named: string }
-  /** There is one of it for all processes, wherever each sees it: at another address, too, another is another. */
+  /**
+   * All processes share one such store, which each may see at another path. Any other recorded store of the port is
+   * then a different one.
+   */
   isSole?: boolean
   /** Without credentials. */
   shown: string
@@ -25,11 +28,11 @@ export interface KnownStoreParts {
   db: Database
   clock: Clock
   connected: readonly ConnectedStore[]
-  /** Whether one that is not connected can be looked into all the same, because it is of this installation, and has nothing. */
+  /** Whether a disconnected store can still be inspected, because it belongs to this installation, and is empty. */
   isEmpty(store: KnownStore, tx: Transaction): Promise<boolean>
 }
 
-/** Of all places, those of a port in which something stays. */
+/** The sites of a port that stores data. */
 export const connectedStores = (
   sites: readonly { port: RememberedPort | null; provider: string; identity: string | null; address: string | null }[],
 ): ConnectedStore[] =>
@@ -45,33 +48,33 @@ const formerHash = ({ provider, formerly }: ConnectedStore): string | undefined 
   formerly && addressHash(provider, formerly.identity)
 
 type Asking = (text: string, values: unknown[]) => Promise<unknown[]>
-/** By which a folder may still be known that has no mark: unless what rows name is not there. */
+/** The earlier identity of a folder without a mark. Undefined when data that rows name is missing. */
 async function formerAddress(store: ConnectedStore, ask: Asking): Promise<string | undefined> {
   const { formerly } = store
   if (!formerly || ((await formerly.isBare()) && (await ask(formerly.named, [])).length > 0)) return undefined
   return formerHash(store)
 }
-/** Whether something else was used where this folder lies, and nobody said that nothing is left of it. */
+/** Whether another store was used at the place of this folder and was not declared empty. */
 async function hasTakenPlace(store: ConnectedStore, address: string | undefined, ask: Asking): Promise<boolean> {
   if (typeof store.identity === 'string') return false
   const own = [address, await formerAddress(store, ask)].filter((one) => one !== undefined)
   return (await ask(another, [store.port, store.isSole ? null : store.shown, own, store.provider])).length > 0
 }
 
-/** Remembers which stores kept data, so that one that is switched off is not taken for one that has nothing. */
+/** Remembers which stores have had data, so that a disconnected store is not taken for an empty one. */
 export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) {
   const byPort = new Map(connected.map((store) => [store.port, store]))
   const asking: Asking = (text, values) => db.query(undefined, text, values)
   const noted = new Map<string, { until: number; noting: Promise<void> }>()
 
-  /** By which the connected store of a port is known; undefined: there is none, or a folder that has no mark. */
+  /** The address hash of a port's connected store. Undefined without a store or for a folder without a mark. */
   async function addressOf(port: RememberedPort): Promise<string | undefined> {
     const store = byPort.get(port)
     const identity = typeof store?.identity === 'object' ? await store.identity.read() : store?.identity
     return store === undefined || identity === undefined ? undefined : addressHash(store.provider, identity)
   }
 
-  // On a connection of its own: it is asked for inside transactions, and as many of those as there are connections would wait for each other.
+  // Uses its own connection: callers are inside transactions and could exhaust the pool, waiting for each other.
   async function apart<T>(work: (ask: Asking) => Promise<T>): Promise<T> {
     const client = new pg.Client({
       connectionString: db.pool.options.connectionString,
@@ -116,7 +119,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
         [newId('store'), port, provider, address, shown, now],
       )
     })
-  /** Does the work unless it was done a short while ago; many at once do it once. */
+  /** Does the work at most once per period. Concurrent callers share it. */
   async function once(which: string, lasts: number, work: (now: Date) => Promise<void>): Promise<void> {
     const now = clock.now()
     const known = noted.get(which)
@@ -130,10 +133,14 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
       throw error
     }
   }
-  /** Of a folder without a mark: marks it if it is time. Throws `unavailable` where another one was used in its place. */
+  /**
+   * Marks a folder without a mark when its first data is stored. @throws Problem `unavailable` when another folder was
+   * used in its place
+   */
   async function markedAt(store: ConnectedStore, isPut: boolean): Promise<string | undefined> {
     if (typeof store.identity === 'string' || !store.identity.make) return undefined
-    // Whatever comes back in its place is written down anew, as nobody's word that it is gone holds then.
+    // Forget recorded uses: a store that returns to this place must be recorded again, because that withdraws its
+    // retirement.
     for (const which of noted.keys())
       if (which.startsWith(`${store.port} `) && !which.endsWith(unmarked)) noted.delete(which)
     await once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, () => apart((ask) => checkPlace(ask, store)))
@@ -143,8 +150,9 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
   return {
     addressOf,
     /**
-     * Writes down that the connected store of this port is used: before its first use in this process, then once a day; `isPut`: something is
-     * to be put there. Throws `unavailable` where a folder is not the one that was used in its place.
+     * Records the use of the port's connected store: before its first use in this process, then daily. `isPut`: data
+     * is about to be stored.
+     * @throws Problem `unavailable` for a folder that is not the one used before
      */
     async used(port: RememberedPort, isPut = false): Promise<void> {
       const store = byPort.get(port)
@@ -153,14 +161,14 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
       if (address !== undefined) await once(`${port} ${address}`, notedFor, (now) => note(store, address, now))
     },
 
-    /** Whether the connected store of this port is a folder that is not the one that was used in its place. */
+    /** Whether the port's connected store is a folder other than the one used before. */
     async isAnother(port: RememberedPort): Promise<boolean> {
       const store = byPort.get(port)
       if (!store || typeof store.identity === 'string') return false
       return hasTakenPlace(store, await addressOf(port), asking)
     },
 
-    /** What this installation calls its connected store of the port; another installation that uses it, too, calls it otherwise. */
+    /** This installation's id of the port's connected store. Other installations with the same store have other ids. */
     async idOf(port: RememberedPort): Promise<string> {
       await this.used(port)
       const address = (await addressOf(port)) ?? ''

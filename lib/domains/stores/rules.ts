@@ -1,11 +1,11 @@
 import type { heldThings, travellingThings } from './contract.ts'
 
-/** A store that is used is written down once in this time, in milliseconds. */
+/** Minimum interval between records of a store's use, in milliseconds. */
 export const notedFor = 24 * 3_600_000
-/** How long a folder without a mark may be taken for one in which nothing was kept, before it is asked anew, in milliseconds. */
+/** How long an unmarked folder is trusted to be unused before the next check, in milliseconds. */
 export const trustedFor = 10_000
 
-/** The detail of a folder that is not the one that was used; the console says it in its own words. */
+/** The error detail for a folder that is not the one used before. The console has its own text. */
 export const anotherFolder =
   'this is not the folder that the installation uses: is its disk mounted, and do all machines share it?'
 
@@ -32,10 +32,10 @@ const travelling: Record<string, readonly Travelling[]> = {
   posthog: ['telemetry'],
 }
 
-/** What lies in a place; letters lie in the folder of files while no mail server takes them. */
+/** The data in a store. Emails are stored in the files folder while there is no mail server. */
 export const heldAt = (name: string, lettersInFolder: boolean): Held[] => [
   ...(held[name] ?? []),
   ...(name === 'files' && lettersInFolder ? (['letters'] as const) : []),
 ]
-/** What travels to a processor. */
+/** The data that a processor receives. */
 export const travelsTo = (name: string): Travelling[] => [...(travelling[name] ?? [])]

@@ -8,7 +8,7 @@ import { listStores, type ProcessorView, retireStore, type StoreView } from './c
 import type { KnownStores } from './known.ts'
 import { heldAt, travelsTo } from './rules.ts'
 
-/** A place as the settings have it, judged by the table of regions. */
+/** A store or processor of the settings, with its jurisdiction from the table of regions. */
 export interface JudgedSite {
   kind: 'store' | 'processor'
   name: string
@@ -29,12 +29,12 @@ export interface StoresParts {
   known: KnownStores
   residency: 'eu' | null
   sites: readonly JudgedSite[]
-  /** Asks a place how it is; undefined where nothing can ask it. */
+  /** The state of a store. Undefined for one that cannot be checked. */
   stateOf(name: string): Promise<AskedState | undefined>
   lettersInFolder: boolean
-  /** Projects that ask for the EEA: how many there are, and the ids of some. */
+  /** Projects that require the EEA: their number, and the ids of some. */
   projectsInEu(most: number): Promise<{ total: number; ids: string[] }>
-  /** Agents likewise. */
+  /** Agents that require the EEA, likewise. */
   agentsInEu(most: number): Promise<{ total: number; ids: string[] }>
   strict: boolean
 }
@@ -61,10 +61,10 @@ const placeOf = (site: JudgedSite) => ({
 })
 const processorView = (site: JudgedSite): ProcessorView => ({ ...placeOf(site), travels: travelsTo(site.name) })
 
-/** Projects and agents whose ids are told. */
+/** Maximum number of reported project and agent ids. */
 const mostNamed = 100
 
-/** Where everything lies and travels, and what became of stores that were switched off. */
+/** Lists stores and processors with their regions, and stores that are no longer connected. */
 export function storesService(parts: StoresParts) {
   const { db, known, residency, sites, stateOf, lettersInFolder, strict } = parts
   const isOutside = sites.some(({ jurisdiction }) => jurisdiction !== 'eea')

@@ -5,7 +5,7 @@ import { madeProject } from '#lib/testing/projects.ts'
 import type { StoreView } from './contract.ts'
 import { connectedStores, knownStores } from './known.ts'
 
-// Nothing answers there: what is asked is what the installation knows by itself.
+// No server listens there: the test covers what the installation knows without them.
 const elsewhere = {
   KP_GRAPH_URL: 'bolt://neo4j:a-graph-secret@127.0.0.1:1/deals',
   KP_CHECKPOINTS_URL: 'postgresql://threads:a-thread-secret@127.0.0.1:1/threads',
@@ -29,7 +29,7 @@ const named = async (name: string): Promise<StoreView | undefined> =>
   (await listed()).find((store) => store.name === name && store.is_connected)
 
 describe('GET /api/stores', () => {
-  it('is for admins and auditors, and audited', async () => {
+  it('is limited to admins and auditors, and audited', async () => {
     const cases = [
       [{}, 401],
       [await signedIn(test), 403],
@@ -44,7 +44,7 @@ describe('GET /api/stores', () => {
     expect(entry).toMatchObject({ action: 'read', details: { operation: 'listStores' } })
   })
 
-  it('says where each lies and how it is, and never how one signs in', async () => {
+  it('returns the place and state of each store, without credentials', async () => {
     const { json, text } = await test.fetch('GET', '/api/stores', auditor)
     expect(text).not.toMatch(/-secret|a-key/)
     expect(json.data.residency).toBeNull()
@@ -69,7 +69,7 @@ describe('GET /api/stores', () => {
     ])
   })
 
-  it('names the projects that ask for the EU while something lies outside, as after a change of the settings', async () => {
+  it('returns projects that require the EU while a store is outside', async () => {
     const away = async () => (await test.fetch('GET', '/api/stores', auditor)).json.data.projects_outside
     expect(await away()).toEqual({ total: 0, project_ids: [] })
     const { id } = await madeProject(test)
@@ -79,7 +79,7 @@ describe('GET /api/stores', () => {
     await test.db.prisma.project.update({ where: { id }, data: { region: null } })
   })
 
-  it('names the agents that were promised the EU likewise', async () => {
+  it('returns agents that require the EU while a store is outside', async () => {
     const away = async () => (await test.fetch('GET', '/api/stores', auditor)).json.data.agents_outside
     expect(await away()).toEqual({ total: 0, agent_ids: [] })
     const { id } = await europeanAgent(test)
@@ -88,7 +88,7 @@ describe('GET /api/stores', () => {
     await test.db.prisma.agent.delete({ where: { id } })
   })
 
-  it('readiness names addresses to who may audit alone, and a connected store that is down leaves it serving', async () => {
+  it('GET /ready returns addresses only to auditors and stays available when a connected store is down', async () => {
     const { status, json, text } = await test.fetch('GET', '/ready')
     expect([status, json.status]).toEqual([200, 'degraded'])
     expect(json.stores.graph).toMatchObject({ state: 'down' })
@@ -113,8 +113,8 @@ const known = (address: string, isEmpty = false) =>
   })
 const rows = () => test.db.prisma.knownStore.findMany({ where: { port: 'graph' }, orderBy: { shown: 'asc' } })
 
-describe('a store that kept data', () => {
-  it('is written down once before its first use, and again a day later, also by many at once and inside a transaction', async () => {
+describe('a store with data', () => {
+  it('is recorded before its first use and again a day later, also concurrently and inside a transaction', async () => {
     await test.db.prisma.knownStore.deleteMany()
     const before = test.clock.now()
     const one = known('one')
@@ -134,7 +134,7 @@ describe('a store that kept data', () => {
     expect(await rows()).toEqual([expect.objectContaining({ firstSeen: before, lastSeen: test.clock.now() })])
   })
 
-  it('is missing once another is connected, unless it can be seen that it has nothing', async () => {
+  it('is missing when another is connected, unless it is known to be empty', async () => {
     await known('one').used('graph')
     expect(await known('one').missing('graph')()).toEqual([])
     const [gone] = await known('two').missing('graph')()
@@ -142,13 +142,13 @@ describe('a store that kept data', () => {
     expect(await test.db.transaction((tx) => known('two').missing('graph')(tx))).toHaveLength(1)
     expect(await known('two', true).missing('graph')()).toEqual([])
     expect(await known('two').missing('objects')()).toEqual([])
-    // The installation's own graph is a third.
+    // The application's own graph is a third one.
     expect((await listed()).filter(({ state }) => state === 'off')).toEqual([
       expect.objectContaining({ address: 'bolt://one', is_connected: false, known_store_id: gone?.id }),
     ])
   })
 
-  it('is retired by an admin’s statement, and known again when it is used again', async () => {
+  it("is retired by an admin's declaration, and active again when it is used again", async () => {
     const [row] = await rows()
     const path = `/api/stores/${row?.id}/retire`
     const body = { statement: 'The volume was wiped and the server given back.' }
@@ -180,8 +180,8 @@ describe('a store that kept data', () => {
     expect(await known('two').missing('graph')()).toHaveLength(1)
   })
 
-  it('is not retired while it is connected', async () => {
-    // Asked something, it is known, although it did not answer.
+  it('cannot be retired while it is connected', async () => {
+    // A request records the store, even when it does not answer.
     await test.db.transaction((tx) => test.app.stored.checkpoints.present(['x'], tx)).catch(() => {})
     const store = await named('checkpoints')
     expect(store?.known_store_id).toMatch(/^store_/)

@@ -5,7 +5,7 @@ import { mostWaiting, type Told } from './rules.ts'
 
 const agent = { kind: 'agent', id: 'agent_1' } as const
 const now = new Date('2026-03-04T05:06:07.089Z')
-/** A sink that keeps what it is given, and pseudonyms as they are told. */
+/** Telemetry with a sink that records events, and the given pseudonyms. */
 function setting(pseudonymOf: (told: NonNullable<Told>) => Promise<string | undefined> = async () => 'mark') {
   const sent: Sent[] = []
   const sink = { capture: async (one: Sent) => void sent.push(one), lost: () => 0, close: async () => {} }
@@ -15,7 +15,7 @@ const counted = (made: ReturnType<typeof telemetry>) =>
   Object.fromEntries(made.dropped().flatMap(({ reason, count }) => (count > 0 ? [[reason, count]] : [])))
 
 describe('an event', () => {
-  test('leaves under a pseudonym, with what it is declared to say, of the hour', async () => {
+  test('is sent under a pseudonym with its declared properties and the time rounded to the hour', async () => {
     const { sent, made } = setting()
     made.capture('search', { of: 'units', mode: 'words', has_results: true }, agent)
     await made.settled()
@@ -30,14 +30,14 @@ describe('an event', () => {
     expect(counted(made)).toEqual({})
   })
 
-  test('of nobody has a number of its own each time', async () => {
+  test('without a subject gets a new random id each time', async () => {
     const { sent, made } = setting()
     for (let n = 0; n < 3; n++) made.capture('snapshot_made', {}, null)
     await made.settled()
     expect(new Set(sent.map(({ distinctId }) => distinctId)).size).toBe(3)
   })
 
-  test('that is not declared does not compile, and is dropped and counted', async () => {
+  test('that is not declared is dropped and counted, and does not compile', async () => {
     const { sent, made } = setting()
     // @ts-expect-error not declared
     made.capture('passwords_typed', { password: 'x' }, agent)
@@ -53,7 +53,7 @@ describe('an event', () => {
     expect(counted(made)).toEqual({ undeclared: 3, invalid: 3 })
   })
 
-  test('of somebody who may not be told of, or for whom a key cannot be had, is dropped; nobody waits, nothing is thrown', async () => {
+  test('is dropped without waiting or throwing when its subject may not be tracked or has no key', async () => {
     const withheld = setting(async () => undefined)
     const fenced = setting(() => Promise.reject(new Problem('fenced')))
     const broken = setting(() => Promise.reject(new Error('the database is away')))
@@ -69,7 +69,7 @@ describe('an event', () => {
     expect([withheld, fenced, broken].flatMap(({ sent }) => sent)).toEqual([])
   })
 
-  test('beyond so many that wait is dropped', async () => {
+  test('is dropped when too many are waiting', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const { sent, made } = setting(() => promise)
     for (let n = 0; n < mostWaiting + 5; n++) made.capture('snapshot_made', {}, agent)
@@ -79,7 +79,7 @@ describe('an event', () => {
     expect(sent).toHaveLength(mostWaiting)
   })
 
-  test('goes nowhere, and asks nobody, where telemetry is off', async () => {
+  test('is neither sent nor given a pseudonym when telemetry is off', async () => {
     const asked: Told[] = []
     const made = telemetry({ sink: undefined, pseudonymOf: async (told) => void asked.push(told), now: () => now })
     made.capture('snapshot_made', {}, agent)

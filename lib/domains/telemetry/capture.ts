@@ -3,33 +3,33 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { type EventName, events, isEventName, type Properties } from './events.ts'
 import { type DropReason, dropReasons, mostWaiting, type Told } from './rules.ts'
 
-/** One event as it leaves. */
+/** An event as it is sent. */
 export interface Sent {
   event: EventName
-  /** A pseudonym, or a number drawn for this event alone. */
+  /** A pseudonym, or a random id for this event. */
   distinctId: string
   properties: Readonly<Record<string, string | number | boolean>>
-  /** Of the hour: when within it stays here. */
+  /** Rounded to the hour. The exact time is not sent. */
   at: Date
 }
-/** Who takes events; in lib/stores. */
+/** Receives events. Implemented in lib/stores. */
 export interface Sink {
   capture(sent: Sent): Promise<void>
-  /** Requests, each with some events, that did not arrive. */
+  /** The number of requests, each with several events, that were not delivered. */
   lost(): number
-  /** Sends what waits, for some seconds at most. Never throws. */
+  /** Sends waiting events for a few seconds at most. Never throws. */
   close(): Promise<void>
 }
 
 export interface CapturePorts {
-  /** Undefined: telemetry is off. */
+  /** Undefined when telemetry is off. */
   sink: Sink | undefined
   pseudonymOf(told: NonNullable<Told>, now: Date): Promise<string | undefined>
   now(): Date
 }
 const hour = 3_600_000
 
-/** Says what happened to whoever counts such things. Nothing that it does reaches the caller: no wait, no error. */
+/** Captures usage events. The caller never waits and never sees an error. */
 export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
   const dropped: Record<DropReason, number> = { undeclared: 0, invalid: 0, withheld: 0, full: 0, failed: 0 }
   const waiting = new Set<Promise<void>>()
@@ -49,7 +49,7 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
     })
     return undefined
   }
-  /** An event that is not declared, or says something else, is dropped and counted. */
+  /** Drops and counts an event that does not match its declaration. */
   function offer(name: string, properties: unknown, told: Told): void {
     if (!sink) return
     if (waiting.size >= mostWaiting) {
@@ -69,14 +69,14 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
     isOn: sink !== undefined,
     capture: <N extends EventName>(name: N, properties: Properties<N>, told: Told): void =>
       offer(name, properties, told),
-    /** For what has lost its types on the way, a job's payload say. */
+    /** For callers without types, such as a job with a payload. */
     offer,
-    /** How many were not sent, by reason, since the process began; of those that did not arrive, how many requests. */
+    /** Events not sent since the process began, by reason. `undelivered` counts requests. */
     dropped: () => [
       ...dropReasons.map((reason) => ({ reason, count: dropped[reason] })),
       { reason: 'undelivered', count: sink?.lost() ?? 0 },
     ],
-    /** Once everything offered so far was handed to the sink or dropped. */
+    /** Resolves when every captured event was passed to the sink or dropped. */
     async settled(): Promise<void> {
       while (waiting.size > 0) await Promise.all(waiting)
     },

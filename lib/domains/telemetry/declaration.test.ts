@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { declared, propertiesOf } from './declaration.ts'
 import { durationOf, events } from './events.ts'
 
-describe('a declaration', () => {
-  test('takes words of a closed list, bounded whole numbers, yes and no', () => {
+describe('declared', () => {
+  test('accepts closed word lists, bounded integers and booleans', () => {
     const { schema } = declared('x', { kind: z.enum(['one', 'two']), n: z.int().min(0).max(9), is: z.boolean() })
     expect(schema.safeParse({ kind: 'one', n: 3, is: true }).success).toBe(true)
     expect(propertiesOf(schema)).toEqual([
@@ -23,7 +23,7 @@ describe('a declaration', () => {
       expect(schema.safeParse(bad).success, JSON.stringify(bad)).toBe(false)
   })
 
-  test('of a text does not compile, and throws', () => {
+  test('rejects text at compile time and throws', () => {
     // @ts-expect-error a text could say anything
     expect(() => declared('x', { note: z.string() })).toThrow(TypeError)
     // @ts-expect-error so could each of these
@@ -42,7 +42,7 @@ describe('a declaration', () => {
     expect(() => declared('x', { maybe: z.boolean().transform(String) })).toThrow(TypeError)
   })
 
-  test('of a number without bounds, of any size, or of a word that is none throws', () => {
+  test('throws for unbounded, negative, large or fractional numbers and for malformed words', () => {
     for (const property of [
       z.int(),
       z.int().min(0),
@@ -56,7 +56,7 @@ describe('a declaration', () => {
   })
 })
 
-test('no event has a property by which somebody could be told apart', () => {
+test('no event has a property that could identify a person', () => {
   const names = Object.values(events).flatMap(({ schema }) => propertiesOf(schema).map(({ name }) => name))
   for (const name of names) expect(name).not.toMatch(/(^|_)(id|name|email|address|text|title|at|amount|price)(_|$)/)
 })
@@ -67,6 +67,6 @@ test.each([
   [60_000, 'under_hour'],
   [3_600_000, 'under_day'],
   [86_400_000, 'longer'],
-] as const)('%i ms are told as %s', (milliseconds, word) => {
+] as const)('durationOf maps %i ms to %s', (milliseconds, word) => {
   expect(durationOf(milliseconds)).toBe(word)
 })

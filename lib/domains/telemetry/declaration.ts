@@ -1,14 +1,14 @@
 import { z } from 'zod'
 
-/** What a property may be: a word of a closed list, a whole number with bounds, yes or no. Nothing that could carry a text, an id or an amount. */
+/** Allowed properties: a word of a closed list, a bounded integer or a boolean. Nothing that could contain a text, an id or an amount. */
 type Closed = z.ZodEnum<Readonly<Record<string, string>>> | z.ZodNumberFormat | z.ZodBoolean
 export type Shape = Readonly<Record<string, Closed>>
 
-/** A count beyond this could tell somebody apart: larger things are told as buckets. */
+/** A larger count could identify a person: larger values are sent as buckets. */
 const largestCount = 1_000
 const wordForm = /^[a-z][a-z0-9_]{0,39}$/
 
-/** What is wrong with a property; undefined where nothing is. Types can be lied to, and this cannot. */
+/** What is wrong with a property, or undefined. Checked at runtime, because types can be bypassed. */
 function faultOf(property: unknown): string | undefined {
   if (property instanceof z.ZodBoolean) return undefined
   if (property instanceof z.ZodEnum) {
@@ -23,7 +23,7 @@ function faultOf(property: unknown): string | undefined {
   return 'is neither a list of words, nor a whole number, nor yes or no'
 }
 
-/** Declares what an event says. Throws, when the file is loaded, for a property that could say more. */
+/** Declares the properties of an event. @throws TypeError when the module is loaded, for a property that could identify a person */
 export function declared<const S extends Shape>(what: string, shape: S) {
   for (const [name, property] of Object.entries(shape)) {
     const fault = wordForm.test(name) ? faultOf(property) : 'has a name that is none'
@@ -35,12 +35,12 @@ export function declared<const S extends Shape>(what: string, shape: S) {
 export interface PropertyView {
   name: string
   type: 'enum' | 'integer' | 'boolean'
-  /** Of an enum. */
+  /** The words of an enum. */
   values: string[] | null
-  /** Of an integer, the largest. */
+  /** The maximum of an integer. */
   most: number | null
 }
-/** What a page shows of a declaration. */
+/** The properties of a declaration, as a page shows them. */
 export const propertiesOf = (schema: z.ZodObject): PropertyView[] =>
   Object.entries(schema.shape).map(([name, property]) => ({
     name,

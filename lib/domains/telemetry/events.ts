@@ -4,7 +4,7 @@ import { declared } from './declaration.ts'
 export const durations = ['under_minute', 'under_hour', 'under_day', 'longer'] as const
 export type Duration = (typeof durations)[number]
 
-/** Every event that can be sent, and all that it says. What is not here is not sent. */
+/** Every event that can be sent, with all its properties. */
 export const events = {
   contribution: declared('Something was contributed.', {
     kind: z.enum(['unit', 'sop', 'skill']),
@@ -42,7 +42,7 @@ export type Properties<N extends EventName> = z.input<Events[N]['schema']>
 export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
 
 const minute = 60_000
-/** An amount of time as one of four words. */
+/** A duration as one of four words. */
 export const durationOf = (milliseconds: number): Duration =>
   milliseconds < minute
     ? 'under_minute'

@@ -9,7 +9,7 @@ interface Row {
   expires_at: Date
 }
 
-/** Under which pseudonym events of somebody are sent at present; the key itself would let others make it, and stays here. */
+/** The current pseudonym of a subject. The key is not exported, because it could generate the pseudonym. */
 const exporter = (db: Database, key: () => Uint8Array, kind: NonNullable<Told>['kind']): Exporter & PersonExporter => ({
   part: 'telemetry',
   bases: ['all'],

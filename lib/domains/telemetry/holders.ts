@@ -4,7 +4,7 @@ import { chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
 
 const ofSubject = `(kind = 'account' AND id = $1) OR (kind = 'agent' AND id = ANY($2::text[]))`
 
-/** Among the first to go: without the key nobody can say of an event whose it was. */
+/** Erased early: without the key, events cannot be linked to a subject. */
 export const telemetryKeyHolder = (db: Database): DataHolder => ({
   name: 'telemetry.keys',
   store: 'postgresql',

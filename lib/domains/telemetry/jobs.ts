@@ -8,11 +8,11 @@ import type { Properties } from './events.ts'
 
 const completedJob = 'telemetry.erasure-completed'
 
-/** Tells of a completed erasure once the transaction that completes it has committed, and not otherwise. No id is in it. */
+/** Sends an event about a completed erasure when the completing transaction commits. It contains no id. */
 export const tellCompleted = (tx: Transaction, { of, steps, duration }: Properties<'erasure_completed'>) =>
   enqueue(tx, completedJob, { of, steps, duration }, { maxAttempts: 1 })
 
-/** Keys go when their 30 days are over: what was sent under them is nobody's from then on. */
+/** Destroys keys after 30 days. From then on, their events are anonymous. */
 export const telemetryJobs = ({ db, telemetry }: { db: Database; telemetry: Pick<Telemetry, 'offer' | 'settled'> }) => [
   job({
     name: 'telemetry.destroy-keys',

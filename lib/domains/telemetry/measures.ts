@@ -1,7 +1,7 @@
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Telemetry } from './capture.ts'
 
-/** How much of use was not told, and why. */
+/** The number of events that were not sent, by reason. */
 export const telemetryMeasures = ({ dropped }: Pick<Telemetry, 'dropped'>): Measuring => ({
   name: 'telemetry',
   measure: async () => [

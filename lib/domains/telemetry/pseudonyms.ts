@@ -4,15 +4,16 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { keyKept, type Told } from './rules.ts'
 
 type Somebody = NonNullable<Told>
-/** By which an event says whose it is: a mark of the key alone, so that it tells nothing once the key is destroyed. */
+/** The pseudonym of an event's subject: derived only from the key, so that it cannot be linked after the key is destroyed. */
 export const pseudonymUnder = (key: Uint8Array): string =>
   createHmac('sha256', key).update('knowledgepulse telemetry').digest('base64url')
 
-/** As sealed in the row. */
+/** Opens the sealed key of a row. */
 export const openedKey = (installationKey: Uint8Array, id: string, sealed: Uint8Array): Buffer =>
   unseal(installationKey, sealed, id)
 
-// Restricted also means: objected (GDPR art. 21), or consent withdrawn. Of an agent its owner's standing counts, too.
+// Restriction includes objection (GDPR art. 21) and withdrawn consent. An agent is also covered by its owner's
+// restriction.
 const mayBeTold = {
   account: 'SELECT 1 FROM accounts a WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL',
   agent: `SELECT 1 FROM agents a LEFT JOIN accounts o ON o.id = a.owner_id
@@ -20,9 +21,9 @@ const mayBeTold = {
       AND o.restricted_at IS NULL AND o.suspended_at IS NULL`,
 }
 
-/** Who somebody is to telemetry, for 30 days each. `isInEea`: whoever takes the events is known to be there; elsewhere agents of a region are not told of. */
+/** Pseudonyms that change every 30 days. `isInEea`: events are stored in the EEA. Otherwise, agents with a region are not tracked. */
 export const pseudonyms = ({ db, key, isInEea }: { db: Database; key(): Uint8Array; isInEea: boolean }) => ({
-  /** Undefined for whoever may not be told of. Throws `fenced`, `erased` for whom an erasure is under way. */
+  /** Undefined for a subject that may not be tracked. @throws Problem `fenced` or `erased` during or after an erasure */
   async of({ kind, id }: Somebody, now: Date): Promise<string | undefined> {
     const [told] = await db.query(`telemetry-may-${kind}`, mayBeTold[kind], kind === 'agent' ? [id, isInEea] : [id])
     if (!told) return undefined
@@ -41,7 +42,7 @@ export const pseudonyms = ({ db, key, isInEea }: { db: Database; key(): Uint8Arr
          WHERE k.expires_at <= $4`,
         [kind, id, seal(key(), randomBytes(32), id), now, new Date(now.getTime() + keyKept)],
       )
-      // Of two at once one key stays, and both go by it.
+      // Of two concurrent inserts, both use the key that was stored.
       ;[row] = await known()
     }
     return row && pseudonymUnder(openedKey(key(), id, row.sealed))

@@ -6,7 +6,7 @@ import { keyKept } from './rules.ts'
 
 const day = 86_400_000
 
-/** What telemetry says of itself. `to` is undefined where it is off. */
+/** Publishes the telemetry settings and events. `to` is undefined when telemetry is off. */
 export const telemetryService = ({ to }: { to: { host: string; region: string | null } | undefined }) => ({
   events: read(listTelemetryEvents, async () => ({
     resourceId: 'telemetry',

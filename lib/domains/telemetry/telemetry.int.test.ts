@@ -15,7 +15,7 @@ const openTelemetry = async () => {
   const app = await testApp({ KP_POSTHOG_HOST: posthog.url, KP_POSTHOG_KEY: 'phc_test' })
   return { posthog, app }
 }
-/** Ends the application, which sends what waits. */
+/** Closes telemetry, which sends waiting events. */
 const flushed = async ({ app }: { app: TestApp }) => app.app.telemetryOf.close()
 const run = async (app: TestApp, name: string) => {
   const job = app.app.jobs.find((one) => one.name === name)
@@ -70,7 +70,7 @@ describe('a broad walk through the product', () => {
     await setting.posthog.close()
   })
 
-  test('sends declared events alone, of many kinds, and nothing beside their declared properties', () => {
+  test('sends only declared events of many kinds with only their declared properties', () => {
     const own = ['$process_person_profile', '$lib', '$lib_version', '$is_server', '$geoip_disable']
     for (const { event, properties } of setting.posthog.events) {
       if (!isEventName(event)) throw new Error(`an event "${event}" was sent`)
@@ -95,9 +95,9 @@ describe('a broad walk through the product', () => {
     expect(new Set(setting.posthog.requests.map(({ path }) => path))).toEqual(new Set(['/batch/']))
   })
 
-  test('names nobody and nothing: no id, no name, no address, no text, no time of the minute', () => {
+  test('sends no id, name, address, text or exact time', () => {
     for (const { path, headers, text } of setting.posthog.requests) {
-      // Where it goes is an address, and the client names itself.
+      // The host and the client name are not personal data.
       const { host: _, 'user-agent': agent, ...rest } = headers
       expect(agent).toMatch(/^posthog-node\/[\d.]+$/)
       const whole = `${path}\n${JSON.stringify(rest)}\n${text}`.toLowerCase()
@@ -107,12 +107,12 @@ describe('a broad walk through the product', () => {
     for (const { timestamp, distinct_id: id, uuid } of setting.posthog.events) {
       expect(timestamp).toMatch(/:00:00\.000Z$/)
       expect(id).toMatch(/^([\w-]{43}|[0-9a-f-]{36})$/)
-      // Random (version 4): a version 7 would tell the millisecond.
+      // Random (version 4): a version 7 id would reveal the millisecond.
       expect(uuid[14]).toBe('4')
     }
   })
 
-  test('tells events of one subject together by the pseudonym that its export names, and those of nobody apart', () => {
+  test('links events of one subject by the exported pseudonym, and does not link events without a subject', () => {
     expect(pseudonym).toMatch(/^[\w-]{43}$/)
     const own = setting.posthog.events.filter(({ distinct_id: id }) => id === pseudonym)
     expect(own.length).toBeGreaterThan(1)
@@ -121,7 +121,7 @@ describe('a broad walk through the product', () => {
     expect(new Set(ofNobody.map(({ distinct_id: id }) => id)).size).toBe(ofNobody.length)
   })
 
-  test('leaves no key of who was erased', async () => {
+  test('leaves no key of an erased subject', async () => {
     const rows = await setting.app.db.prisma.telemetryKey.findMany({ select: { id: true } })
     expect(rows.length).toBeGreaterThan(0)
     for (const { id } of rows) expect(erasedIds).not.toContain(id)
@@ -140,7 +140,7 @@ describe('a pseudonym', () => {
   const keys = () => setting.app.db.prisma.telemetryKey.findMany()
   const settled = () => setting.app.app.telemetryOf.settled()
 
-  test('is another after 30 days, and its key is destroyed', async () => {
+  test('changes after 30 days, and its key is destroyed', async () => {
     const { app } = setting
     const agent = await issuedAgent(app, ['read', 'write'])
     const search = () => app.fetch('GET', '/v1/knowledge', { token: agent.token })
@@ -163,7 +163,7 @@ describe('a pseudonym', () => {
     expect(await keys()).toEqual([])
   })
 
-  test('is not made for whose processing is restricted, who objected, or whose owner did; nothing is sent of them', async () => {
+  test('is not created for a subject that is restricted, has objected or has such an owner, and nothing is sent', async () => {
     const { app } = setting
     const person = await signedIn(app)
     const agent = await issuedAgent(app, ['read', 'write'], { owner: person })
@@ -178,7 +178,7 @@ describe('a pseudonym', () => {
     expect([await keys(), (withheld() ?? 0) - before]).toEqual([[], 2])
   })
 
-  test('is not made for a request that was refused, nor twice for one that was repeated', async () => {
+  test('is not created for a rejected request, nor twice for a repeated one', async () => {
     const { app, posthog } = setting
     const agent = await issuedAgent(app, ['read', 'write'])
     const count = posthog.events.length
@@ -194,8 +194,8 @@ describe('a pseudonym', () => {
   })
 })
 
-describe('a PostHog that is away', () => {
-  test('is nothing that anybody notices', async () => {
+describe('an unreachable PostHog', () => {
+  test('does not affect requests', async () => {
     const gone = await capturingPostHog()
     await gone.close()
     const app = await testApp({ KP_POSTHOG_HOST: gone.url, KP_POSTHOG_KEY: 'phc_test' })
@@ -213,13 +213,13 @@ describe('a PostHog that is away', () => {
   })
 })
 
-describe('what can be sent', () => {
-  test('is told to everybody, with whether it is on and where to', async () => {
+describe('GET /v1/telemetry/events', () => {
+  test('returns the events, whether telemetry is on, and its destination to everyone', async () => {
     const off = await testApp()
     const view = listTelemetryEvents.output.parse((await off.fetch('GET', '/v1/telemetry/events')).json).data
     expect([view.on, view.to, view.key_days]).toEqual([false, null, 30])
     expect(view.events.map(({ name }) => name).sort()).toEqual(Object.keys(events).sort())
-    // Off: nobody is looked up, and no key is made.
+    // Telemetry is off: no subject is looked up and no key is created.
     const { token } = await off.agent()
     await off.fetch('GET', '/v1/knowledge', { token })
     expect(await off.db.prisma.telemetryKey.count()).toBe(0)
@@ -233,8 +233,8 @@ describe('what can be sent', () => {
   })
 })
 
-describe('every application of the tests', () => {
-  test('is overheard by the way that events go, and fails its suite where one says more', async () => {
+describe('the test application', () => {
+  test('records its events, and fails its suite for an undeclared event', async () => {
     const app = await testApp()
     const { token } = await app.agent()
     await app.fetch('GET', '/v1/knowledge?q=anything', { token })

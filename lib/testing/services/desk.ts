@@ -4,7 +4,7 @@ import { missingServices, type ServiceName } from './installed.ts'
 import { startNeo4j } from './neo4j.ts'
 import { startGcs, startS3 } from './objects.ts'
 
-/** Starts a service for whoever asks first, and tells all others where it is: one of each for all workers of a run. */
+/** Starts each service at the first request and returns its address to all workers of a test run. */
 export async function openDesk(): Promise<{ address: string; close(): Promise<void> }> {
   const started = new Map<string, Promise<{ stop(): Promise<void> }>>()
   const starters: Record<Exclude<ServiceName, 'python' | 'openapi'>, () => Promise<{ stop(): Promise<void> }>> = {

@@ -4,9 +4,9 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { readEnv } from '#lib/env.ts'
 
-/** Where `.ci/services` puts what it builds and fetches, beside no checkout, so that it is done once per machine. */
+/** Where `.ci/services` builds and downloads, outside any checkout, so that this happens once per machine. */
 const home = join(homedir(), '.cache', 'knowledgepulse-services')
-/** The first characters of a file's hash: another list of packages is installed in another folder. */
+/** The first characters of a file's hash: a changed package list is installed in a new folder. */
 const hashOf = (file: string): string =>
   createHash('sha256')
     .update(readFileSync(join(import.meta.dirname, file)))
@@ -21,9 +21,9 @@ export const files = {
   python: join(python, 'complete'),
   openapi: join(openapi, 'complete'),
 }
-/** A program of the environment that holds `lib/testing/python/requirements.txt`. */
+/** A program of the environment with `lib/testing/python/requirements.txt`. */
 export const pythonExecutable = (program = 'python'): string => join(python, 'bin', program)
-/** A program of the packages of `lib/testing/openapi/package.json`. */
+/** A program of the packages in `lib/testing/openapi/package.json`. */
 export const openApiTool = (program: 'redocly' | 'spectral' | 'openapi-typescript' | 'tsc'): string =>
   join(openapi, 'node_modules', '.bin', program)
 
@@ -37,7 +37,7 @@ const names: Record<ServiceName, string> = {
   openapi: 'the packages of lib/testing/openapi/package.json',
 }
 
-/** Whether this machine can start it, for `describe.skipIf`. Throws under KP_REQUIRE_SERVICES when it cannot. */
+/** Whether this machine can start the service, for `describe.skipIf`. @throws under KP_REQUIRE_SERVICES when it cannot */
 export function isInstalled(service: ServiceName): boolean {
   if (existsSync(files[service])) return true
   if (readEnv().KP_REQUIRE_SERVICES)
@@ -45,6 +45,6 @@ export function isInstalled(service: ServiceName): boolean {
   return false
 }
 
-/** In words, for the end of a run. */
+/** Names of missing services, for the end of a run. */
 export const missingServices = (): string[] =>
   services.filter((service) => !existsSync(files[service])).map((service) => names[service])

@@ -9,16 +9,16 @@ import { newFolder, startProcess } from './process.ts'
 const PASSWORD = 'only for one test run'
 
 export interface TestNeo4j {
-  /** As KP_GRAPH_URL takes it. */
+  /** For KP_GRAPH_URL. */
   url: string
   port: number
   password: string
   folder: string
-  /** Kills it outright; safe to repeat. */
+  /** Kills it immediately. Safe to repeat. */
   stop(): Promise<void>
 }
 
-/** The first password has to be changed before the server does anything else; a folder that ran before has ours already. */
+/** Neo4j requires a change of the initial password. A folder of an earlier run has the changed one. */
 async function takePassword(port: number): Promise<void> {
   const change = async (from: string) => {
     const driver = neo4j.driver(`bolt://127.0.0.1:${port}`, neo4j.auth.basic('neo4j', from))
@@ -39,7 +39,7 @@ async function takePassword(port: number): Promise<void> {
     try {
       return await change(isNew ? 'neo4j' : PASSWORD)
     } catch (error) {
-      // Until its databases are open it answers, but refuses.
+      // The server rejects connections until its databases are open.
       if (performance.now() > deadline) throw error
       await delay(100)
     }
@@ -47,8 +47,8 @@ async function takePassword(port: number): Promise<void> {
 }
 
 /**
- * A real Neo4j of this run alone with a small heap, empty, or with the data of a folder where one ran before. For measurements: `heap` and
- * `cache` in MB, `isForLong` as one runs that stays.
+ * Starts a real Neo4j for this run with a small heap, empty or with the data of an earlier run's folder. For
+ * measurements: `heap` and `cache` in MB; `isForLong` compiles as for a permanent server.
  */
 export async function startNeo4j({
   port: wanted,
@@ -87,7 +87,7 @@ db.logs.query.enabled=OFF
       '-Xms128m',
       `-Xmx${heap}m`,
       '-XX:+UseSerialGC',
-      // Tests are over before what it compiles at length would pay.
+      // Tests are too short for the optimizing compiler to pay off.
       ...(isForLong ? [] : ['-XX:TieredStopAtLevel=1']),
       '--add-opens=java.base/java.nio=ALL-UNNAMED',
       '--add-opens=java.base/java.io=ALL-UNNAMED',

@@ -9,12 +9,12 @@ export interface TestObjects {
   endpoint: string
   port: number
   folder: string
-  /** Kills it outright; safe to repeat. */
+  /** Kills it immediately. Safe to repeat. */
   stop(): Promise<void>
 }
 export const s3Credentials = { key: 'testkey', secret: 'testsecret123' }
 
-/** A real S3 server of this run alone, which can keep versions. */
+/** A real S3 server for this run, which supports versioning. */
 export async function startS3({
   port: wanted,
   folder: given,
@@ -39,7 +39,7 @@ export async function startS3({
   return { endpoint: `http://127.0.0.1:${port}`, port, folder, stop: server.stop }
 }
 
-/** A Google Cloud Storage server of this run alone, in memory, which can keep versions. */
+/** An in-memory Google Cloud Storage server for this run, which supports versioning. */
 export async function startGcs({ port: wanted }: { port?: number } = {}): Promise<TestObjects> {
   const port = wanted ?? (await freePort())
   const address = `127.0.0.1:${port}`

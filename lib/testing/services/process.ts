@@ -8,7 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const DEADLINE = 120_000
 
-// The server ends, and its folder goes, when the pipe to whoever started it closes: the kernel closes it on any death, SIGKILL too.
+// The server ends and its folder is removed when the pipe to its parent closes. The kernel closes it on any death,
+// including SIGKILL.
 const keeper = `folder=$1; shift; exec 3<&0
 "$@" 3<&- </dev/null >"$folder/output" 2>&1 & server=$!
 ( cat <&3 >/dev/null; kill -9 $server 2>/dev/null ) & watch=$!
@@ -16,9 +17,9 @@ wait $server; [ -n "$KEEP" ] || rm -rf "$folder"; kill $watch 2>/dev/null`
 
 export interface ServerProcess {
   port: number
-  /** Where it may write; removed when it ends, unless it was given. */
+  /** Where it may write. Removed when it ends, unless it was given. */
   folder: string
-  /** Kills it outright; resolves when it is gone. Safe to repeat. */
+  /** Kills it immediately and resolves when it has ended. Safe to repeat. */
   stop(): Promise<void>
 }
 
@@ -34,10 +35,13 @@ function accepts(port: number): Promise<boolean> {
   })
 }
 
-/** Where a server may write. A folder that is given outlives the server, so that another can go on with its data. */
+/** A new folder for a server. A given folder outlives the server, so that another can continue with its data. */
 export const newFolder = (name: string): string => mkdtempSync(join(tmpdir(), `kp-${name}-`))
 
-/** A server of this run alone on 127.0.0.1, ready when it accepts connections. It ends with the process that started it, however that ends. */
+/**
+ * Starts a server for this run on 127.0.0.1, and resolves when it accepts connections. It ends with its parent
+ * process, even when that is killed.
+ */
 export async function startProcess(
   name: string,
   [command, ...args]: readonly [string, ...string[]],
@@ -47,7 +51,7 @@ export async function startProcess(
   const child = spawn('/bin/sh', ['-c', keeper, 'sh', folder, command, ...args], {
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { PATH, HOME, NODE_ENV: 'test', ...(keeps ? { KEEP: '1' } : {}), ...env },
-    detached: true, // an interrupt at the keyboard reaches us, and the pipe ends the server after us
+    detached: true, // an interrupt at the keyboard reaches only this process, and then the pipe ends the server
   })
   const ended = once(child, 'exit')
   const stop = async () => {

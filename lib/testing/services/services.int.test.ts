@@ -17,8 +17,8 @@ const isThere = (port: number): Promise<boolean> =>
     socket.once('connect', () => socket.destroy())
   })
 
-describe.skipIf(!isInstalled('neo4j'))('Neo4j for tests', () => {
-  test('is one server for all who ask, at the lowest version that we support', async () => {
+describe.skipIf(!isInstalled('neo4j'))('the Neo4j test server', () => {
+  test('is shared by all requests, at the lowest supported version', async () => {
     const [one, other] = await Promise.all([neo4jServer(), neo4jServer()])
     expect(other).toEqual(one)
     const { username, password, host } = new URL(one.url)
@@ -29,8 +29,8 @@ describe.skipIf(!isInstalled('neo4j'))('Neo4j for tests', () => {
   })
 })
 
-describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('object servers for tests', () => {
-  test('answer', async () => {
+describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('the object test servers', () => {
+  test('answer requests', async () => {
     const [s3, gcs] = [await s3Server(), await gcsServer()]
     expect(await (await fetch(`${s3.endpoint}/no-such-bucket`)).text()).toContain('<Code>NoSuchBucket</Code>')
     expect(await (await fetch(`${gcs.endpoint}/storage/v1/b?project=test`)).json()).toMatchObject({
@@ -39,7 +39,7 @@ describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('object servers for t
   })
 })
 
-describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('a run that is killed', () => {
+describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('a killed test run', () => {
   test('leaves no server and no folder', async () => {
     const child = fork('lib/testing/services/abandoned.ts', [], { execArgv: [...nodeFlags] })
     const [message] = await once(child, 'message')
@@ -51,8 +51,8 @@ describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('a run that is killed
   })
 })
 
-describe.skipIf(!isInstalled('python'))('Python for tests', () => {
-  test('a program answers calls, reports what a function raises, and ends', async () => {
+describe.skipIf(!isInstalled('python'))('a Python test program', () => {
+  test('answers calls, reports exceptions and ends', async () => {
     const program = pythonProgram('packages.py')
     expect(await program.call('version', { package: 'langgraph' }, z.string())).toMatch(/^1\./)
     await expect(program.call('fail', {}, z.unknown())).rejects.toThrow('this function always fails')
