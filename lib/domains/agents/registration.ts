@@ -4,7 +4,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
-import { recordConsent, refuseOtherNotice } from './consent.ts'
+import { recordConsent, refuseConsentForOwner, refuseOtherNotice } from './consent.ts'
 import { registerAgent } from './contract.ts'
 import { spendInvite } from './invites.ts'
 import type { AgentRegion } from './life/rules.ts'
@@ -144,7 +144,10 @@ export function agentRegistration(ports: AgentPorts) {
         'forbidden',
         'The region of an agent, and whether it is self-hosted, are fixed at its creation.',
       )
-    if (body.consent) await recordConsent(ctx.tx, agent, notice, ctx.now)
+    if (body.consent) {
+      refuseConsentForOwner(ctx.actor, agent)
+      await recordConsent(ctx.tx, agent, notice, ctx.now)
+    }
     const token = await tokens.grant(ctx, { agentId: id, scopes: body.scopes ?? ['read'], name: body.name ?? null })
     return {
       body: answer(agent, token, 'This is one more token of an agent that exists.'),
