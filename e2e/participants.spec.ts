@@ -27,14 +27,18 @@ test('an owner finds a participant, sees the plan of their erasure and files it'
   await expect(page).toHaveURL(/q=thistle/)
   await expect(page.getByRole('row')).toHaveCount(2)
   await expect(page.getByRole('row', { name: /Thistlewood/ })).toContainText('wilhelmina@example.org')
-  const { violations } = await new AxeBuilder({ page }).analyze()
-  expect(violations.map((violation) => violation.id)).toEqual([])
+  const isAccessible = async () => {
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+    expect(violations.map((violation) => violation.id)).toEqual([])
+  }
+  await isAccessible()
 
   await page.getByRole('link', { name: 'Wilhelmina Thistlewood' }).click()
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Wilhelmina Thistlewood')
   await alive(page)
   await page.getByLabel(/^Erasure/).check()
   await expect(page.getByText('4 records would be deleted')).toBeVisible()
+  await isAccessible()
   await page.getByLabel('Now').check()
   await page.getByRole('button', { name: 'Delete data …' }).click()
   const dialog = page.getByRole('dialog')
