@@ -66,6 +66,7 @@ export const pages = [
     area: 'you',
     roles: everybody,
   }),
+  page({ name: 'participant', path: '/projects/[id]/participants/[participantId]', area: 'you', roles: everybody }),
   page({ name: 'partErasing', path: '/projects/[id]/erase', area: 'you', roles: everybody }),
   page({ name: 'partErasure', path: '/projects/[id]/erasures/[auditId]', area: 'you', roles: everybody }),
   page({

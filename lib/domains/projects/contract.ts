@@ -43,6 +43,7 @@ export const ProjectView = z
     members: count,
     conversations: count,
     documents: count,
+    participants: count,
     created_at: when,
     updated_at: when,
     closing_at: whenever,

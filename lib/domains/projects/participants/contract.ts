@@ -31,6 +31,11 @@ export const ParticipantView = z
   .meta({ id: 'ProjectParticipant' })
 export type ParticipantView = z.output<typeof ParticipantView>
 
+/** A participant with the amount of content that was written on their behalf. */
+const CountedParticipant = z
+  .strictObject({ ...ParticipantView.shape, messages: z.number().int() })
+  .meta({ id: 'CountedProjectParticipant' })
+
 export const ParticipationView = z
   .strictObject({
     id: z.string(),
@@ -61,8 +66,32 @@ export const listParticipants = operation({
   limit: 'read',
   status: 200,
   params,
-  query: z.strictObject({ external_id: ExternalId.optional(), cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(ParticipantView),
+  query: z.strictObject({
+    external_id: ExternalId.optional(),
+    q: z
+      .string()
+      .max(200, 'has 200 characters at most')
+      .refine((text) => !text.includes('\0') && text.isWellFormed(), 'is not text')
+      .optional()
+      .meta({ description: 'A part of the name or `external_id`, or of an email address that you may see' }),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
+  output: page(CountedParticipant),
+  refusals: ['not_found'],
+})
+
+export const readParticipant = operation({
+  id: 'readParticipant',
+  method: 'get',
+  path: '/api/projects/{projectId}/participants/{participantId}',
+  summary: 'Read a participant of a project',
+  permission: 'projects:read',
+  audit: { action: 'read', ...participant },
+  limit: 'read',
+  status: 200,
+  params: ofOne,
+  output: z.strictObject({ data: CountedParticipant }),
   refusals: ['not_found'],
 })
 

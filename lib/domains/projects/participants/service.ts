@@ -17,9 +17,9 @@ import {
   listParticipations,
   type ParticipantView,
   type ParticipationView,
+  readParticipant,
   registerParticipant,
 } from './contract.ts'
-
 import { unrestrictParticipants } from './restricting.ts'
 export interface ParticipantRow {
   id: string
@@ -36,6 +36,15 @@ export interface ParticipantRow {
 }
 const columns =
   'p.id, p.project_id, p.external_id, p.name, p.email, p.account_id, p.claimed_at, p.created_at, p.updated_at, p.restricted_for, coalesce(p.restricted_at, (SELECT a.restricted_at FROM account_restrictions a WHERE a.id = p.account_id)) AS restricted_at'
+interface CountedRow extends ParticipantRow {
+  messages: number
+}
+const countedColumns = `${columns}, (SELECT count(*)::int FROM messages m WHERE m.author_kind = 'participant' AND m.author_id = p.id) AS messages`
+const oneCounted = `SELECT ${countedColumns} FROM project_participants p WHERE p.id = $1 AND p.project_id = $2`
+/** SQL: the participants of the project `$1` that a list shows. The search `$3` covers email addresses only if `$4`. */
+const listed = `FROM project_participants p WHERE p.project_id = $1 AND ($2::text IS NULL OR p.external_id = $2)
+  AND ($3::text IS NULL OR strpos(lower(p.name), lower($3)) > 0 OR strpos(lower(p.external_id), lower($3)) > 0
+    OR ($4::boolean AND strpos(p.email, lower($3)) > 0))`
 const one = `SELECT ${columns} FROM project_participants p WHERE p.id = $1 AND p.project_id = $2`
 
 export const noParticipant = (): Problem =>
@@ -57,6 +66,11 @@ const viewOf = (project: Pick<SeenProject, 'role' | 'office'>, row: ParticipantR
   restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
+})
+
+const countedView = (project: Pick<SeenProject, 'role' | 'office'>, row: CountedRow) => ({
+  ...viewOf(project, row),
+  messages: row.messages,
 })
 
 async function participantIn(ask: Ask, projectId: string, id: string, lock = ''): Promise<ParticipantRow> {
@@ -93,21 +107,29 @@ export const projectParticipants = (
       const ask = asking(db)
       const project = await seenProject(ask, readerOf(ctx), projectId)
       const place = placeOf(query.cursor)
-      const rows = await ask<ParticipantRow>(
+      const q = query.q?.trim()
+      const which = [projectId, query.external_id ?? null, q ? q : null, actsForParticipants(project)]
+      const rows = await ask<CountedRow>(
         'participants-page',
-        `SELECT ${columns} FROM project_participants p WHERE p.project_id = $1 AND ($2::text IS NULL OR p.external_id = $2)
-           AND (p.created_at, p.id) < ($3::timestamptz, $4) ORDER BY p.created_at DESC, p.id DESC LIMIT $5`,
-        [projectId, query.external_id ?? null, place?.at ?? 'infinity', place?.id ?? '', query.limit + 1],
+        `SELECT ${countedColumns} ${listed} AND (p.created_at, p.id) < ($5::timestamptz, $6) ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
+        [...which, place?.at ?? 'infinity', place?.id ?? '', query.limit + 1],
       )
-      const total = await db.prisma.projectParticipant.count({
-        where: { projectId, ...(query.external_id !== undefined && { externalId: query.external_id }) },
-      })
+      const [counted] = await ask<{ n: number }>('participants-total', `SELECT count(*)::int AS n ${listed}`, which)
+      const total = counted?.n ?? 0
       const { shown, page } = pageOf(rows, query.limit, total, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         resourceId: projectId,
         details: { count: shown.length },
-        body: { data: shown.map((row) => viewOf(project, row)), ...page },
+        body: { data: shown.map((row) => countedView(project, row)), ...page },
       }
+    }),
+
+    readParticipant: read(readParticipant, async (ctx, { params: { projectId, participantId } }) => {
+      const ask = asking(db)
+      const project = await seenProject(ask, readerOf(ctx), projectId)
+      const [row] = await ask<CountedRow>('participant-counted', oneCounted, [participantId, projectId])
+      if (!row) throw noParticipant()
+      return { body: { data: countedView(project, row) }, resourceId: participantId, details: { project: projectId } }
     }),
 
     registerParticipant: mutation(
