@@ -87,7 +87,7 @@ import type { GatePorts } from './kernel/context.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
 import { lazily } from './kernel/lazily.ts'
-import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
+import { exportsFolder, judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
 import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
 import { storeStates } from './store-states.ts'
 import { fileLedger, ledgerFolder, noted } from './stores/ledger/ledger.ts'
@@ -338,7 +338,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   ]
   const prepared: PreparedPorts = {
     db,
-    files: exportFiles(`${env.KP_DATA_DIR}/exports`),
+    files: exportFiles(exportsFolder(env), (isPut) => known.used('exports', isPut)),
     onExport: (tx, change) => requests.copyChanged(tx, change),
   }
   const exported = exportsService({

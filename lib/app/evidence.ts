@@ -23,7 +23,7 @@ import { telemetryEvidence } from '#lib/domains/telemetry/evidence.ts'
 import { tokensEvidence } from '#lib/domains/tokens/evidence.ts'
 import { type Env, telemetryTarget } from '#lib/env.ts'
 import type { Check } from '#lib/kernel/evidence.ts'
-import { snapshotKeysFolder } from '#lib/places.ts'
+import { exportsFolder, snapshotKeysFolder } from '#lib/places.ts'
 import type { Services } from '#lib/services.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
@@ -67,7 +67,7 @@ export function evidenceOf({
     ...installationChecks({
       places,
       telemetry: telemetryTarget(env) === undefined ? 'none' : 'posthog',
-      folders: [...['mail', 'exports'].map((name) => join(env.KP_DATA_DIR, name)), snapshotKeysFolder(env), ledger],
+      folders: [join(env.KP_DATA_DIR, 'mail'), exportsFolder(env), snapshotKeysFolder(env), ledger],
       secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
       oldestLetter: mail.folder.oldest,
       lettersKept,

@@ -6,6 +6,7 @@ export const placeNames = [
   'files',
   'ledger',
   'snapshot_keys',
+  'exports',
   'backups',
   'graph',
   'cache',
