@@ -118,14 +118,14 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
 
 /** An agent's id can equal an account id, so an id is matched together with its kind. */
 const isOf = `(x.subject_kind = 'agent' AND x.subject_id = ANY($1::text[]) OR x.subject_kind = 'account' AND x.subject_id = $2)`
-/** The requester is stored as in the audit log, where no agent id contains a colon. */
+/** The requester is stored as in the audit log, where no agent id begins with `user:`. */
 const isBy = 'x.requested_by = ANY($3::text[])'
 const valuesOf = ({ account, agents }: Subject): unknown[] => [
   [...agents],
   account,
   [...agents, ...(account === null ? [] : [`user:${account}`])],
 ]
-/** Replaces an erased requester. An agent could be called `erased`, but its id has no colon. */
+/** Replaces an erased requester. An agent could be called `erased`, but no agent id begins with `system:`. */
 const erasedActor = 'system:erased'
 
 /** Records of exports: who received an export about whom. Records about a subject are erased with it. */
