@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { agentsEvidence } from '#lib/domains/agents/evidence.ts'
-import { agentsInEu } from '#lib/domains/agents/in-region.ts'
+import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
 import { lifeEvidence } from '#lib/domains/agents/life/evidence.ts'
 import { auditEvidence, usesOf } from '#lib/domains/audit/evidence.ts'
 import { cladesEvidence } from '#lib/domains/clades/evidence.ts'
@@ -13,7 +13,7 @@ import { knowledgeEvidence } from '#lib/domains/knowledge/evidence.ts'
 import { llmLogEvidence } from '#lib/domains/llm-log/lateness.ts'
 import { requestsEvidence } from '#lib/domains/privacy-requests/evidence.ts'
 import { cacheEvidence } from '#lib/domains/projects/cache/lifetimes.ts'
-import { projectsInEu } from '#lib/domains/projects/in-region.ts'
+import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { residencyEvidence } from '#lib/domains/residency/evidence.ts'
 import { retentionEvidence } from '#lib/domains/retention/evidence.ts'
 import { periodsOf } from '#lib/domains/retention/rules.ts'
@@ -72,7 +72,7 @@ export function evidenceOf({
       oldestLetter: mail.folder.oldest,
       lettersKept,
     }),
-    ...residencyEvidence(env.KP_RESIDENCY, judged, projectsInEu, agentsInEu),
+    ...residencyEvidence(env.KP_RESIDENCY, judged, { projects: projectsInRegions, agents: agentsInRegions }),
     ...coverageChecks({ ...coverage, usesOf }),
   ]
 }

@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
-import { type AgentRegion, type AgentStatus, agentRegions, judgeStatus } from './rules.ts'
+import { type AgentStatus, judgeStatus } from './rules.ts'
 import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
 
 export interface LifePorts {
@@ -13,14 +13,12 @@ export interface LifePorts {
   onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
-const regionOf = (text: string | null): AgentRegion | null => agentRegions.find((region) => region === text) ?? null
-
 /** The owner's view of an agent's status. */
 export const lifeOf = (agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'>) => ({
   status: agent.status,
   status_at: agent.statusAt?.toISOString() ?? null,
   died_at: agent.diedAt?.toISOString() ?? null,
-  region: regionOf(agent.region),
+  region: agent.region,
   self_hosted: agent.selfHosted,
 })
 
