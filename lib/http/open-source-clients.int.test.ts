@@ -70,6 +70,21 @@ describe('an agent id with colons', () => {
     expect(json.data).toContainEqual(expect.objectContaining({ agentId: agent.id, resourceId: id }))
   })
 
+  it('appears on the leaderboard and in its cursor', async () => {
+    const agents = [await register('leader'), await register('leader')]
+    for (const agent of agents) await contribute(agent, trace())
+    const ids: string[] = []
+    for (let cursor = ''; ; ) {
+      const path = `/v1/reputation/leaderboard?limit=1${cursor && `&cursor=${encodeURIComponent(cursor)}`}`
+      const { status, json } = await test.fetch('GET', path, agents[0])
+      expect(status).toBe(200)
+      ids.push(...json.data.map(({ agent_id }: { agent_id: string }) => agent_id))
+      cursor = json.next_cursor ?? ''
+      if (cursor === '') break
+    }
+    expect(ids).toEqual(expect.arrayContaining(agents.map(({ id }) => id)))
+  })
+
   it('names a voter, and the vote counts', async () => {
     const id = await contribute(await register('voted'), trace())
     const voter = await register('voter')

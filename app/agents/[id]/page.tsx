@@ -144,6 +144,9 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
               ),
             ],
             [one('runs'), one(agent.self_hosted ? 'runsElsewhere' : 'runsHere')],
+            ...(agent.self_hosted || agent.status === 'dead'
+              ? []
+              : ([[one('snapshots'), one(agent.automatic_snapshots ? 'snapshotsMade' : 'snapshotsNone')]] as const)),
             [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
             [one('created'), <Time key="created" at={agent.created_at} />],
             [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],

@@ -26,6 +26,10 @@ export const lifeFields = {
   self_hosted: z.boolean().meta({
     description: 'It runs and remembers elsewhere: nothing is held here but what it shared, and nothing else is taken',
   }),
+  automatic_snapshots: z.boolean().meta({
+    description:
+      'Whether a snapshot is made every six hours: an agent without a keyring has none, because nobody could open it',
+  }),
 }
 /** Properties that are set at creation and never change. */
 export const birthFields = {

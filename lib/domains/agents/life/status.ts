@@ -4,7 +4,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
 import { type AgentStatus, judgeStatus } from './rules.ts'
-import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+import { type OwnedAgent, ownAgent, ownAgentLocked, withKeyring, writableAgent } from './whose.ts'
 
 export interface LifePorts {
   db: Database
@@ -14,12 +14,15 @@ export interface LifePorts {
 }
 
 /** The owner's view of an agent's status. */
-export const lifeOf = (agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'>) => ({
+export const lifeOf = (
+  agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { keyring: object | null },
+) => ({
   status: agent.status,
   status_at: agent.statusAt?.toISOString() ?? null,
   died_at: agent.diedAt?.toISOString() ?? null,
   region: agent.region,
   self_hosted: agent.selfHosted,
+  automatic_snapshots: agent.keyring !== null && agent.status !== 'dead',
 })
 
 const livingView = (agent: OwnedAgent): LivingAgent => ({
@@ -80,6 +83,7 @@ export const agentStatus = ({ db, onDeath }: LifePorts) => ({
         : await tx.agent.update({
             where: { id },
             data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
+            include: withKeyring,
           })
     if (verdict === 'changed' && to === 'dead') for (const listen of onDeath) await listen(tx, { agentId: id, now })
     return {
@@ -91,7 +95,8 @@ export const agentStatus = ({ db, onDeath }: LifePorts) => ({
 
   setSettings: mutation(setAgentSettings, async ({ tx, actor }, { params: { id }, body }) => {
     await writableAgent(tx, actor, id)
-    const next = await tx.agent.update({ where: { id }, data: { grimoireDays: body.grimoire_days } })
+    const data = { grimoireDays: body.grimoire_days }
+    const next = await tx.agent.update({ where: { id }, data, include: withKeyring })
     return { body: { data: livingView(next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
   }),
 })
