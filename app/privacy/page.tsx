@@ -83,6 +83,7 @@ async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, i
     ledger: t(`stores.ledger.${places.ledger}`),
     graph: t(`stores.graph.${places.graph}`),
     snapshot_keys: t(`stores.snapshot_keys.${places.snapshot_keys}`),
+    exports: t('stores.exports.folder'),
     cache: t(`stores.cache.${places.cache}`),
     objects: t(`stores.objects.${places.objects}`),
     checkpoints: t(`stores.checkpoints.${places.checkpoints}`),

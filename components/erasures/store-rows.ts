@@ -100,6 +100,7 @@ const stores = [
   'postgresql',
   'files',
   'snapshot_keys',
+  'exports',
   'graph',
   'checkpoints',
   'cache',

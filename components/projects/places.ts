@@ -88,9 +88,6 @@ export const viewQuery = (view: View): { status?: 'closing' | 'closed'; all?: 't
   return view === 'mine' ? {} : { status: view }
 }
 
-/** Where the data of a project may lie; empty: wherever this installation keeps it. */
-export const regions = ['', 'eu'] as const
-
 const coded = encodeURIComponent
 export const projectPage = (id: string, tab?: Tab): string =>
   `/projects/${coded(id)}${tab && tab !== 'conversations' ? `?tab=${tab}` : ''}`

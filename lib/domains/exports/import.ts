@@ -132,7 +132,8 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
   }
 
   async function takeHead(name: string, value: unknown): Promise<void> {
-    if (!['agent_id', 'schema_version', 'total_units', 'exported_at', 'scope'].includes(name)) return
+    if (!['agent_id', 'schema_version', 'total_units', 'total_contributions', 'exported_at', 'scope'].includes(name))
+      return
     if (name === 'agent_id' && head.agent_id !== undefined) {
       if (value === head.agent_id) return
       throw new Problem('invalid', {
@@ -218,7 +219,7 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
      * @throws Problem `invalid`
      */
     refuseLies(): void {
-      const { total_units: total } = head
+      const { total_contributions: contributions, total_units: total = contributions } = head
       if (total !== undefined && total !== units)
         throw new Problem('invalid', {
           detail: 'The document does not hold as many units as it says, so it is not whole or was changed.',
