@@ -29,7 +29,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agents.one'))('name'),
 })
 
-/** How the agent performed, where that is public; nobody sees the card of one that is restricted or dead. */
+/** The agent's public performance card; undefined without one, and while the agent is restricted, suspended or retired. */
 async function cardOf(id: string) {
   try {
     return (await ask(app.clades.readCard, { params: { id } })).data

@@ -39,7 +39,7 @@ export async function Conversations({ project, role }: { project: Project; role:
 interface DocumentsProps {
   project: Project
   role: Role
-  /** As the address has it. */
+  /** From the query string, not validated. */
   kind: string | string[] | undefined
 }
 export async function Documents({ project, role, kind: asked }: DocumentsProps) {

@@ -14,7 +14,7 @@ import { app } from '#lib/app-instance.ts'
 import { closingWindow } from '#lib/domains/projects/closing/rules.ts'
 import { ask } from '../../reader.ts'
 
-/** What it is called and counted as, and how it ends. Owners change it; managers and admins close it without reading what is in it. */
+/** Project settings. Owners can change and close the project; managers and admins can only close it, without access to its content. */
 export async function Settings({ project }: { project: Project }) {
   const isOwner = project.role === 'owner'
   const [t, one, create, roles, namespace] = await Promise.all([
