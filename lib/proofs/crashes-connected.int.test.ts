@@ -80,9 +80,9 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
   }
 
   test.each([
-    ['a message', ofMessage, (holders) => [...aroundSteps, ...pointsOf(holders)], 5],
+    ['a message', ofMessage, (holders) => [...aroundSteps, ...pointsOf(holders)], 3],
     // crashes.int.test.ts kills workers at the other points of a person's erasure.
-    ['a person', ofSubject, () => pointsOf(connected), 3],
+    ['a person', ofSubject, () => pointsOf(connected), 2],
   ] satisfies [string, typeof ofMessage | typeof ofSubject, (holders: string[]) => string[], number][])(
     'the erasure of %s leaves every store like an undisturbed erasure when its worker is killed at each sampled point',
     async (subject, begin, crashPoints, size) => {

@@ -65,7 +65,7 @@ afterAll(async () => {
 
 it('an erasure whose worker is killed at each sampled point has the outcome of an undisturbed erasure', async () => {
   const all = pointsOf(holders).filter((point) => !unreached.includes(point))
-  const points = sampled('crash points of a person’s erasure', all, 12)
+  const points = sampled('crash points of a person’s erasure', all, 8)
   const passing = all.filter((point) => !points.includes(point))
   const undisturbed = await copies.copyOf(before)
   const disturbed = await copies.copyOf(before)

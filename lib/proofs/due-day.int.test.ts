@@ -6,7 +6,7 @@ import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
 import { aheadOfDueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
 import { sampledRuns } from '#lib/testing/sampling.ts'
 
-const count = sampledRuns('requests that are due on one day', 12, 6)
+const count = sampledRuns('requests that are due on one day', 12, 4)
 let test: TestApp
 let workers: CrashWorkers
 let accounts: string[]

@@ -114,7 +114,7 @@ describe.each([
         messages.map((source_id, at) => ({ source_id, store: 'graph', ref: episodeOf(at) })),
       )
       const erasable = messages.flatMap((message, at) => (at % 6 === 0 ? [] : [{ message, episode: episodeOf(at) }]))
-      const gone = sampled(`concurrent erasures of messages in ${place}`, erasable, 20)
+      const gone = sampled(`concurrent erasures of messages in ${place}`, erasable, 12)
 
       const answers = await Promise.all(gone.map(({ message }) => app.fetch('DELETE', path(message), project.owner)))
       const unexpected = answers.filter(({ status }) => ![200, 202].includes(status))

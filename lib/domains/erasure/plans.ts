@@ -123,48 +123,64 @@ async function pagesOf(tx: Transaction, runId: string, holder: DataHolder): Prom
   return found
 }
 
+/** The plan of one data source, and its position in the run. */
+export interface StepPlan {
+  holder: DataHolder
+  position: number
+  planned: Planned
+}
+
+const upsertSteps = `INSERT INTO erasure_steps AS s (run_id, holder, store, position, held, erased, planned, results, state, finished_at)
+  SELECT $1, p.holder, p.store, p.position, p.held, p.erased, p.planned, p.results, p.state::erasure_step_state, p.finished_at
+  FROM jsonb_to_recordset($2::jsonb) AS p (holder text, store text, position int, held jsonb, erased int, planned int, results jsonb, state text, finished_at timestamptz)
+  ON CONFLICT (run_id, holder) DO UPDATE SET store = excluded.store, position = excluded.position, held = excluded.held,
+    erased = excluded.erased, planned = excluded.planned, results = excluded.results, state = excluded.state,
+    attempts = 0, residue = NULL, fault = NULL, finished_at = excluded.finished_at`
+
 /**
- * Writes the plan of one data source. Erased pages stay with their counts; other pages are created again.
- * When residue was found, all pages of the data source are erased again and survive further plans, because the rows
+ * Writes the plans of some data sources. Erased pages stay with their counts; other pages are created again.
+ * When residue was found, all pages of a data source are erased again and survive further plans, because the rows
  * that identified the items may be deleted by then; not so when a hold covers anything there. Items that need a
  * decision stay, and wait while a hold covers them.
  */
-export async function writeStep(
+export async function writeSteps(
   tx: Transaction,
   runId: string,
-  { holder, position }: { holder: DataHolder; position: number },
-  { items, watched = [], held }: Planned,
+  plans: readonly StepPlan[],
   { keptBy, now }: { keptBy: string | undefined; now: Date },
 ): Promise<void> {
-  const { name, store } = holder
-  const step = await tx.erasureStep.findUnique({ where: { runId_holder: { runId, holder: name } } })
-  const where = { runId, holder: name }
-  // The first plan of a run finds no step, so there are no pages.
-  const known = step
-    ? await remainingPages(tx, runId, holder, { keptBy, isHeld: Object.keys(held).length > 0, step, now })
-    : noPages()
-  const fresh = items.filter((item) => !known.staying.has(item))
-  const toWatch = watched.filter((item) => !known.watched.has(item))
-  const isDone = fresh.length + toWatch.length + known.staying.size === 0
-  const plan = {
-    store,
-    position,
-    held: heldTogether([held, known.stopped]),
-    erased: known.erased,
-    planned: known.erased + known.remaining + known.open + fresh.length,
-    results: addedUp([Results.parse(step?.results ?? {}), known.results]),
-    state: isDone ? ('done' as const) : ('waiting' as const),
-    attempts: 0,
-    residue: null,
-    fault: null,
-    finishedAt: isDone ? (step?.finishedAt ?? now) : null,
-  }
-  await tx.erasureStep.upsert({
-    where: { runId_holder: { runId, holder: name } },
-    create: { ...where, ...plan },
-    update: plan,
+  const names = plans.map(({ holder }) => holder.name)
+  const before = await tx.erasureStep.findMany({
+    where: { runId, holder: { in: names } },
+    select: { holder: true, residue: true, results: true, finishedAt: true },
   })
-  await insertAfter(tx, runId, holder, known.next, { items: fresh, watched: toWatch })
+  const rows: object[] = []
+  const pages: (() => Promise<void>)[] = []
+  for (const { holder, position, planned } of plans) {
+    const { items, watched = [], held } = planned
+    const step = before.find((one) => one.holder === holder.name)
+    // The first plan of a run finds no step, so there are no pages.
+    const known = step
+      ? await remainingPages(tx, runId, holder, { keptBy, isHeld: Object.keys(held).length > 0, step, now })
+      : noPages()
+    const fresh = items.filter((item) => !known.staying.has(item))
+    const toWatch = watched.filter((item) => !known.watched.has(item))
+    const isDone = fresh.length + toWatch.length + known.staying.size === 0
+    rows.push({
+      holder: holder.name,
+      store: holder.store,
+      position,
+      held: heldTogether([held, known.stopped]),
+      erased: known.erased,
+      planned: known.erased + known.remaining + known.open + fresh.length,
+      results: addedUp([Results.parse(step?.results ?? {}), known.results]),
+      state: isDone ? 'done' : 'waiting',
+      finished_at: isDone ? (step?.finishedAt ?? now) : null,
+    })
+    pages.push(() => insertAfter(tx, runId, holder, known.next, { items: fresh, watched: toWatch }))
+  }
+  await queryWithin(tx, 'erasure-steps-upsert', upsertSteps, [runId, JSON.stringify(rows)])
+  for (const insert of pages) await insert()
 }
 
 /** Updates the pages of earlier plans, and returns those that remain. */

@@ -7,7 +7,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
 import { wordsRow } from './ledger-history.ts'
-import { type Aim, aimAt, planOf, withPages, writeStep } from './plans.ts'
+import { type Aim, aimAt, planOf, type StepPlan, withPages, writeSteps } from './plans.ts'
 import { inOrder, longestRetry, nobody, participating, type RunScope } from './run-rules.ts'
 import {
   changeOf,
@@ -50,6 +50,8 @@ interface Plan extends Aim {
 
 /** Each hold that is set meanwhile makes the plan outdated. After this many plans, the queue retries later. */
 const mostPlans = 10
+/** Milliseconds of system time after which a transaction plans no further data source. It locks the run and the holds. */
+const planningTurn = 250
 
 /**
  * Starts a run, or a new plan of it: fence, plan, ledger intent, first steps. Nothing is erased before the intent is on
@@ -99,26 +101,35 @@ export function runStart(parts: StartParts) {
   }
 
   /**
-   * Plans each data source in its own transaction. External stores, whose search may take minutes, are searched before
-   * that transaction: holds can change meanwhile, and the plan is then created again.
+   * Plans the data sources in order. External stores, whose search may take minutes, are each searched before the
+   * transaction that writes the plan: holds can change meanwhile, and the plan is then created again. Data sources of
+   * our own database share transactions of limited duration: most of them have nothing to erase.
    */
   async function planAll(plan: Plan): Promise<'planned' | 'outdated' | undefined> {
-    for (const { holder, position } of inOrder(holders)) {
-      const gathered = holder.isShared
-        ? await needing(holder.store, () => db.transaction((tx) => planOf(holder, plan, tx, now()), timeFor(holder)))
+    const ordered = inOrder(holders)
+    for (let at = 0; at < ordered.length; ) {
+      const first = ordered[at]?.holder
+      if (!first) break
+      const gathered = first.isShared
+        ? await needing(first.store, () => db.transaction((tx) => planOf(first, plan, tx, now()), timeFor(first)))
         : undefined
       const write = async (tx: Transaction) => {
         const run = await planned(tx, plan)
         if (!run || run === 'outdated') return run
-        const toErase = gathered ?? (await planOf(holder, plan, tx, now()))
-        await writeStep(tx, run.id, { holder, position }, toErase, {
-          keptBy: plan.free === null ? plan.kept[0]?.hold : undefined,
-          now: now(),
-        })
-        return 'planned' as const
+        const until = performance.now() + planningTurn
+        const plans: StepPlan[] = []
+        for (const { holder, position } of ordered.slice(at)) {
+          const isFirst = plans.length === 0
+          if (!isFirst && (first.isShared || holder.isShared || holder.store !== first.store)) break
+          plans.push({ holder, position, planned: gathered ?? (await planOf(holder, plan, tx, now())) })
+          if (performance.now() > until) break
+        }
+        await writeSteps(tx, run.id, plans, { keptBy: plan.free === null ? plan.kept[0]?.hold : undefined, now: now() })
+        return plans.length
       }
-      const found = await needing(holder.store, () => db.transaction(write))
-      if (found !== 'planned') return found
+      const count = await needing(first.store, () => db.transaction(write))
+      if (count === undefined || count === 'outdated') return count
+      at += count
     }
     return 'planned'
   }

@@ -324,7 +324,6 @@ describe('failures of an export', () => {
   })
 
   it('a preparation fails and stays queued when the folder is not writable', async () => {
-    const file = join(test.dataDir, 'exports')
     const before = await testApp()
     const someone = await signedIn(before)
     writeFileSync(join(before.dataDir, 'exports'), 'a file where the folder should be')
@@ -334,7 +333,6 @@ describe('failures of an export', () => {
     const told = await before.fetch('GET', `/api/privacy/exports/${json.data.id}`, someone)
     expect(told.json.data).toMatchObject({ state: 'queued', fault: 'internal' })
     await before.close()
-    expect(file).toBe(folder())
   })
 
   it('the later one of two concurrent attempts wins, and one complete file remains', async () => {

@@ -7,7 +7,7 @@ import { kindOfLabels, textProperties } from './neo4j-names.ts'
 import { lock } from './neo4j-values.ts'
 
 /** How many records are read per query; episodes are long. */
-const atOnce = { episode: 500, entity: 5_000, community: 5_000, saga: 5_000, fact: 5_000, link: 5_000 } as const
+const atOnce = { episode: 500, entity: 5_000, community: 5_000, saga: 5_000, fact: 20_000, link: 5_000 } as const
 const labels = { episode: 'Episodic', entity: 'Entity', community: 'Community', saga: 'Saga' } as const
 
 /** Without embeddings, which are large and contain no text. */
@@ -59,55 +59,105 @@ function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord): Grap
   return textsOf(kind, uuid ?? '', found.fields, found.attributes)
 }
 
-/** All texts of a record as one string, each on a line after the name of its property; includes lists. */
-const inPassing = (of: string, kind: keyof typeof atOnce): string => {
-  const { fields, core } = kind === 'link' ? { fields: new Map(), core: plainLink } : textProperties(kind)
-  const none = JSON.stringify([...core, lock].filter((key) => !fields.has(key)))
-  return `reduce(s = '', key IN keys(${of}) | CASE WHEN key IN ${none} OR key ENDS WITH '_embedding' THEN s
-    WHEN ${of}[key] IS :: STRING NOT NULL THEN s + '\\n' + key + '\\n' + ${of}[key]
-    WHEN ${of}[key] IS :: LIST<STRING NOT NULL> NOT NULL THEN reduce(t = s + '\\n' + key, one IN ${of}[key] | t + '\\n' + one) ELSE s END)`
-}
 /**
  * A page of records, in the order of an index. The order includes the group, because otherwise every page would sort all following
  * records.
  */
 const nodesAfter = (kind: keyof typeof labels, most: number) =>
-  `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
-const factsAfter = `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after
+  `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after AND n.uuid <= $until WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
+const factsAfter = `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after AND r.uuid <= $until
   WITH r ORDER BY r.group_id, r.uuid LIMIT ${atOnce.fact}`
 const linksAfter = (kind: keyof typeof labels, types: string) =>
   `${nodesAfter(kind, atOnce.link)} OPTIONAL MATCH (n)-[r:${types}]->() WHERE ${hasMore}`
 
+/** Records of one kind whose texts are read page by page. */
 interface Portion {
-  /** Reads the records' texts as one string each, to filter them. */
-  passing: string
-  /** Reads the records in full. */
+  of: 'n' | 'r'
+  /** The uuid by which pages are ordered. */
+  id: 'n.uuid' | 'r.uuid'
+  /** Matches a page. */
+  page: string
+  /** Reads the records of a page in full. */
   records: string
+  /** Properties without text. */
+  textless: readonly string[]
+  /** Properties with text; others that the records have are added when they are met. */
+  textual: readonly string[]
+  /** The range of uuids: after the first, up to and including the last. */
+  range?: readonly [after: string, until: string]
 }
+/** After every uuid. */
+const last = '\u{10ffff}'
+/** Splits random uuids into halves, which are read at the same time: most texts of a group are facts. */
+const middle = '8'
+/** Queries that run at the same time. */
+const readersAtOnce = 2
+
 const kinds = ['episode', 'entity', 'community', 'saga'] as const
+function propertiesOf(kind: Parameters<typeof textProperties>[0]): Pick<Portion, 'textless' | 'textual'> {
+  const { fields, core } = textProperties(kind)
+  return { textual: [...fields.keys()], textless: [...core, lock].filter((key) => !fields.has(key)) }
+}
 const portions: Portion[] = [
-  ...kinds.map((kind) => ({
-    passing: `${nodesAfter(kind, atOnce[kind])} RETURN max(n.uuid) AS last, collect(${inPassing('n', kind)}) AS texts`,
-    records: `${nodesAfter(kind, atOnce[kind])} RETURN ${node}`,
+  ...kinds.map((kind) => {
+    const page = nodesAfter(kind, atOnce[kind])
+    return { of: 'n' as const, id: 'n.uuid' as const, page, records: `${page} RETURN ${node}`, ...propertiesOf(kind) }
+  }),
+  ...[['', middle] as const, [middle, last] as const].map((range) => ({
+    ...{
+      of: 'r' as const,
+      id: 'r.uuid' as const,
+      page: factsAfter,
+      records: `${factsAfter} RETURN ${relation}`,
+      range,
+    },
+    ...propertiesOf('fact'),
   })),
-  {
-    passing: `${factsAfter} RETURN max(r.uuid) AS last, collect(${inPassing('r', 'fact')}) AS texts`,
-    records: `${factsAfter} RETURN ${relation}`,
-  },
 ]
 /** Pages of relationships of these types; the types are in Cypher syntax. */
 const portionsOfLinks = (types: string): Portion[] =>
-  kinds.map((kind) => ({
-    passing: `${linksAfter(kind, types)} RETURN max(n.uuid) AS last, collect(${inPassing('r', 'link')}) AS texts`,
-    records: `${linksAfter(kind, types)} WITH r WHERE r IS NOT NULL RETURN ${relation}`,
-  }))
-const Passing = z.array(z.object({ last: z.string().nullable(), texts: z.array(z.string()) }))
+  kinds.map((kind) => {
+    const page = linksAfter(kind, types)
+    const records = `${page} WITH r WHERE r IS NOT NULL RETURN ${relation}`
+    return { of: 'r', id: 'n.uuid', page, records, textless: [...plainLink, lock], textual: [] }
+  })
+const Passing = z.tuple([
+  z.object({ last: z.string().nullable(), keys: z.array(z.array(z.string())), values: z.array(z.array(z.unknown())) }),
+])
 const Types = z.array(z.object({ type: z.string() }))
 
-/**
- * Every text of a group in portions, each read in a separate transaction. The next portion is requested while this one is processed.
- * Records outside Graphiti's model are read in full.
- */
+const isEmbedding = (key: string): boolean => key.endsWith('_embedding')
+
+/** The pages of a portion, each read in a separate transaction: its range of uuids, and its distinct texts as one string. */
+async function* pagesOf(ask: Ask, group: string, portion: Portion) {
+  const { of, id, page, textual, range: [start, until] = ['', last] } = portion
+  const textless = new Set(portion.textless)
+  const keys = [...textual]
+  for (let after = start; ; ) {
+    const values = keys.map((key) => `collect(DISTINCT ${of}.${quotedName(key)})`).join(', ')
+    const [found] = Passing.parse(
+      await ask(
+        `${page} RETURN max(${id}) AS last, collect(DISTINCT keys(${of})) AS keys, ${values === '' ? 'collect(null)' : `[${values}]`} AS values`,
+        { group, after, until },
+      ),
+    )
+    if (found.last === null) return
+    const more = new Set(found.keys.flat().filter((key) => !textless.has(key) && !isEmbedding(key)))
+    if (!more.isSubsetOf(new Set(keys))) {
+      keys.push(...more.difference(new Set(keys)))
+      continue
+    }
+    const texts = found.values.flatMap((some, n) => {
+      const key = keys[n] ?? ''
+      const lines = some.flat().filter((value) => typeof value === 'string')
+      return textual.includes(key) ? lines : lines.map((line) => `${key}\n${line}`)
+    })
+    yield { after, until, texts: texts.join('\n') }
+    after = found.last
+  }
+}
+
+/** Every text of a group, page by page. The next pages are requested while one is processed. Records outside Graphiti's model are read in full. */
 export async function* allTexts(
   ask: Ask,
   group: string,
@@ -119,16 +169,27 @@ export async function* allTexts(
     Records.parse(rows)
       .flatMap(textsOfRecord)
       .filter(({ text }) => mayMatter(text))
-  for (const { passing, records } of [...portions, ...(types.length > 0 ? portionsOfLinks(types.join('|')) : [])]) {
-    const read = async (after: string) => Passing.parse(await ask(passing, { group, after }))[0]
-    for (let [after, portion] = ['', await read('')]; portion?.last != null; ) {
-      const { last, texts } = portion
-      const following = read(last)
-      following.catch(() => {})
-      if (mayMatter(texts.join('\n'))) yield look(await ask(records, { group, after }))
-      after = last
-      portion = await following
+  const waiting = [...portions, ...(types.length > 0 ? portionsOfLinks(types.join('|')) : [])]
+  const open = (portion: Portion) => {
+    const pages = pagesOf(ask, group, portion)
+    const request = () => {
+      const next = pages.next()
+      // It is awaited below, unless another reader fails first.
+      next.catch(() => {})
+      return next
     }
+    return { records: portion.records, request, next: request() }
+  }
+  const readers = waiting.splice(0, readersAtOnce).map(open)
+  for (let reader = readers.shift(); reader; reader = readers.shift()) {
+    const { value } = await reader.next
+    if (!value) {
+      readers.push(...waiting.splice(0, 1).map(open))
+      continue
+    }
+    readers.push({ ...reader, next: reader.request() })
+    const { texts, after, until } = value
+    if (mayMatter(texts)) yield look(await ask(reader.records, { group, after, until }))
   }
   yield look(await ask(otherNodes, { group }))
   yield look(await ask(otherLinks, { group }))

@@ -46,7 +46,7 @@ const isShort = (place: TextPlace): string => `(${hasShortTexts(place)} AND ${ha
  */
 const inPassing = (place: TextPlace): string =>
   `string_agg(${textColumns(place).join(` || E'\\n' || `)}, E'\\n') FILTER (WHERE ${hasShortTexts(place)}) AS texts,
-    string_agg(t.${place.json}::text, E'\\n') FILTER (WHERE ${hasShortJson(place)}) AS json,
+    string_agg(t.${place.json}::text, E'\\n') FILTER (WHERE t.${place.json} <> '{}' AND ${hasShortJson(place)}) AS json,
     array_agg(t.uuid) FILTER (WHERE NOT ${isShort(place)}) AS long`
 interface Passing extends Record<string, unknown> {
   texts: string | null
