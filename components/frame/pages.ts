@@ -153,7 +153,7 @@ const isNamed = (part: string): boolean => part.startsWith('[')
 export const hasNames = ({ path }: PageEntry): boolean => path.split('/').some(isNamed)
 /** The page at an address; undefined where the list has none. What stands there by name comes before what `[id]` stands for. */
 export function pageAt(address: string): (PageEntry & { name: PageName }) | undefined {
-  const given = address.replace(/[?#].*$/, '').split('/')
+  const given = (address.split(/[?#]/, 1)[0] ?? '').split('/')
   const fits = ({ path }: PageEntry) => {
     const parts = path.split('/')
     return parts.length === given.length && parts.every((part, at) => isNamed(part) || part === given[at])
