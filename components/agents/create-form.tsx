@@ -24,10 +24,10 @@ const empty = { name: '', id: '', region: '', ancestor: '', isSelfHosted: false 
 interface CreateFormProps {
   notice: { version: string; url: string }
   origin: string
-  /** Living agents of the person's, whose sibling the new one may become. */
+  /** Active agents of the person; the new one may become a sibling of one of them. */
   ancestors: readonly { id: string; name: string | null }[]
 }
-/** An agent of the person's own, with consent that is asked for and a key that is shown once. */
+/** Creates an agent with consent, and shows its key once. */
 export function CreateForm({ notice, origin, ancestors }: CreateFormProps) {
   const t = useTranslations('agents.create')
   const tokens = useTranslations('tokens')
@@ -169,7 +169,7 @@ export function CreateForm({ notice, origin, ancestors }: CreateFormProps) {
           onClose={create.reset}
           after={
             <p>
-              {/* In place of the entry that keeps Back from losing the key. */}
+              {/* Replaces the history entry that prevents Back from losing the key. */}
               <TextLink href={agentPage(made.agent_id)} replace>
                 {t('open')}
               </TextLink>

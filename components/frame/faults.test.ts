@@ -32,4 +32,6 @@ test.each([
   ['takes 2,000 characters at most', 'tooLong', 2_000],
   ['Line 3: a tab cannot indent', 'other', 0],
   ['', 'other', 0],
-])('faultIn maps the message %j to %s (%i)', (message, name, count) => expect(faultIn(message)).toEqual({ name, count }))
+])('faultIn maps the message %j to %s (%i)', (message, name, count) =>
+  expect(faultIn(message)).toEqual({ name, count }),
+)

@@ -12,7 +12,7 @@ import { createAt, projectPage, regions, touched } from './places.ts'
 
 const empty = { name: '', region: '', group: '' }
 
-/** A new project, whose owner the reader becomes. `prefixes`: a graph group begins with one of them; empty where any id may be used. */
+/** Creates a project that the reader owns. `prefixes`: allowed beginnings of a graph group; empty if any id is allowed. */
 export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
   const t = useTranslations('projects.create')
   const faults = useTranslations('common.faults')

@@ -9,7 +9,7 @@ import { Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { editAt, type Project, regions, touched } from './places.ts'
 
-/** Where the project's data may lie: the EEA alone, or wherever this installation keeps it. */
+/** Where the data of the project may be stored: only in the EEA, or in any region of this installation. */
 export function RegionForm({ project: { id, region } }: { project: Project }) {
   const t = useTranslations('projects.settings.region')
   const create = useTranslations('projects.create')
