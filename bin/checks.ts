@@ -29,6 +29,7 @@ export const checks: readonly Check[] = [
     ),
   },
   { name: 'unused code (knip)', args: local('knip/bin/knip.js') },
+  { name: 'plain English in comments and test names', args: ['bin/check-language.ts'] },
   {
     name: 'security rules (oxlint)',
     args: local(

@@ -9,7 +9,10 @@ import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { askForResetAt } from './endpoints.ts'
 
-/** Asks for a letter with a link; the answer is one, whether or not an account has the address. `email` is the reader's own, if signed in. */
+/**
+ * Requests an email with a reset link. The answer does not reveal whether an account has the address. `email` is the reader's own if signed
+ * in.
+ */
 export function ForgottenForm({ email }: { email?: string | undefined }) {
   const t = useTranslations('password.forgotten')
   const asking = useChange(askForResetAt, { isQuiet: true })

@@ -11,7 +11,7 @@ import { longestPassword } from '#lib/domains/accounts/rules.ts'
 import { type Identities, unlinkAt } from './endpoints.ts'
 import { hostOf } from './issuer.ts'
 
-/** The sign-ins with an identity provider that are linked to the account. */
+/** The identity provider sign-ins that are linked to the account. */
 export function IdentityList({ identities, hasPassword }: { identities: Identities; hasPassword: boolean }) {
   const t = useTranslations('account')
   const unlinking = useChange(unlinkAt)

@@ -11,7 +11,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { type Locale, locales, type Role } from '#lib/domains/accounts/rules.ts'
 
-/** Whom an invitation goes to. */
+/** The invited person. */
 export interface Invited<R extends Role> {
   email: string
   name: string
@@ -19,7 +19,7 @@ export interface Invited<R extends Role> {
   locale: Locale
 }
 
-/** What is wrong with a field, in the reader's words. */
+/** The validation message of a field, in the reader's language. */
 export function useErrorOf(problem: ProblemDocument | undefined): (field: string) => string | undefined {
   const faultWords = useFaultWords()
   return (field) => {
@@ -32,7 +32,7 @@ interface InvitationFormProps<R extends Role> {
   draft: Invited<R>
   change: (changes: Partial<Invited<R>>) => void
   roles: readonly R[]
-  /** What sends it, as `useChange` gives it. */
+  /** The state of the mutation that sends the invitation. */
   inviting: { isPending: boolean; problem: ProblemDocument | undefined }
   onSubmit: () => void
   /** Further fields. */
@@ -104,14 +104,14 @@ export function InvitationForm<R extends Role>({
 }
 
 interface InvitationDialogProps {
-  /** On the button that opens it. */
+  /** Label of the button that opens the dialog. */
   open: string
   title: string
-  /** Where the letter is, or what can be done about it. */
+  /** Where the email is, or what to do if it does not arrive. */
   sentText: string
   form: (onSent: (name: string) => void) => ReactNode
 }
-/** The button, the dialog behind it, and what is said once the letter is on its way. */
+/** The button, its dialog, and the confirmation after sending. */
 export function InvitationDialog({ open, title, sentText, form }: InvitationDialogProps) {
   const t = useTranslations('invitation')
   const [isOpen, setOpen] = useState(false)

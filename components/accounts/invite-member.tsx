@@ -21,7 +21,7 @@ function MemberForm({ onSent }: { onSent: (name: string) => void }) {
   return <InvitationForm draft={draft} change={change} roles={memberRoles} inviting={inviting} onSubmit={send} />
 }
 
-/** Invites somebody into the reader's own organisation. */
+/** Invites a person to the reader's organization. */
 export function InviteMember({ organisation }: { organisation: string }) {
   const t = useTranslations('members.invite')
   return (

@@ -9,7 +9,7 @@ import { inviteUserAt, organisationsAt, usersAt } from './endpoints.ts'
 import { InvitationDialog, InvitationForm, type Invited, useErrorOf } from './invitation.tsx'
 
 interface Draft extends Invited<Role>, Record<string, string> {
-  /** Empty: the admin's own; `new`: one that is made. */
+  /** Organization: empty for the admin's own, `new` to create one. */
   where: string
   organisation: string
 }
@@ -62,7 +62,7 @@ function UserForm({ own, onSent }: { own: Own; onSent: (name: string) => void })
   )
 }
 
-/** Invites somebody into any organisation. `own` is the admin's. */
+/** Invites a person to any organization. `own` is the organization of the admin. */
 export function InviteUser({ own }: { own: Own }) {
   const t = useTranslations('users.invite')
   return (

@@ -9,7 +9,7 @@ import { Checkbox, TextArea } from '#components/ui/field.tsx'
 import { type Kind, kinds } from '#lib/domains/privacy-requests/rules.ts'
 import { fileForMemberAt } from './endpoints.ts'
 
-/** Files a privacy request for a member, who confirms it by the letter's link. `onDone` is told once it is filed. */
+/** Files a privacy request for a member, who confirms it with a link in an email. `onDone` is called after filing. */
 export function MemberFiling({
   member,
   onClose,

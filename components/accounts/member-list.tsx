@@ -23,7 +23,7 @@ import { memberParsers, memberQuery } from './user-filters.ts'
 
 type Member = MemberPage['data'][number]
 
-/** The members of the reader's organisation; `me` is the reader. */
+/** The members of the reader's organization; `me` is the reader. */
 export function MemberList({ initial, asked, me }: { initial: MemberPage; asked: { q: string }; me: string }) {
   const t = useTranslations('members')
   const [filters, setFilters] = useQueryStates(memberParsers)

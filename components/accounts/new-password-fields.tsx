@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { Field } from '#components/ui/field.tsx'
 import { leastPasswordLength, longestPassword } from '#lib/domains/accounts/rules.ts'
 
-/** A new password, typed twice: the fields `next` and `again`. */
+/** The two fields of a new password: `next` and `again`. */
 export function NewPasswordFields({ errorOf }: { errorOf: (field: 'next' | 'again') => string | undefined }) {
   const t = useTranslations('password')
   return (

@@ -13,7 +13,7 @@ import { refusedFor } from './password-faults.ts'
 type Fault = { field: 'next' | 'again'; reason: ReturnType<typeof refusedFor> | 'different' }
 const codeIn = (fragment: string) => /^#([0-9A-Za-z]{43})$/.exec(fragment)?.[1]
 
-/** Chooses a password by the code in the address; nothing is done before the button is pressed. */
+/** Sets a password with the code in the address. Nothing happens before the button is pressed. */
 export function NewPasswordForm() {
   const t = useTranslations('password')
   const form = useRef<HTMLFormElement>(null)
@@ -21,7 +21,7 @@ export function NewPasswordForm() {
   const [fault, setFault] = useState<Fault>()
   const using = useChange(usePasswordLinkAt)
   const { reset } = using
-  // The fragment is the browser's alone: the page is first drawn without it.
+  // The server never receives the fragment, so the first render does not have it.
   useEffect(() => {
     const read = () => {
       setCode(codeIn(window.location.hash) ?? null)
@@ -72,7 +72,7 @@ export function NewPasswordForm() {
     }
     setFault(undefined)
     using.begin({ body: { code, new_password: next } }, () =>
-      // What is used up need not stay in the history.
+      // Remove the used code from the history.
       window.history.replaceState(null, '', window.location.pathname),
     )
   }

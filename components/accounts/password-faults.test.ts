@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { faultWords } from '#lib/domains/accounts/passwords.ts'
 import { refusedFor } from './password-faults.ts'
 
-test.each(Object.entries(faultWords))('%s is told as it is', (fault, message) =>
+test.each(Object.entries(faultWords))('refusedFor returns %s for its own message', (fault, message) =>
   expect(refusedFor(message)).toBe(fault),
 )
-test.each(['takes 12 characters at least', 'constructor', ''])('%j is told as no fault of another kind', (message) =>
+test.each(['takes 12 characters at least', 'constructor', ''])('refusedFor returns other for %j', (message) =>
   expect(refusedFor(message)).toBe('other'),
 )

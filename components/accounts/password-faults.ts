@@ -6,6 +6,6 @@ const byMessage: Record<string, PasswordFault> = {
   'repeats the same few characters': 'repetitive',
 }
 
-/** What the API finds wrong with a new password, from its words; `other` where a newer server says something else. */
+/** The fault in a password message of the API; `other` for a message of a newer server. */
 export const refusedFor = (message: string): PasswordFault | 'other' =>
   Object.hasOwn(byMessage, message) ? (byMessage[message] ?? 'other') : 'other'

@@ -19,7 +19,7 @@ const changeAt: Endpoint<typeof changePassword> = { method: 'post', path: '/api/
 type FieldName = 'current' | 'next' | 'again'
 type Fault = { field: FieldName; reason: PasswordFault | 'other' | 'wrong' | 'different' }
 
-/** `email` is the account's: it may not be the password, and a password manager learns whose it is. */
+/** `email` is the address of the account: it must not be the password, and password managers need it. */
 export function PasswordForm({ email }: { email: string }) {
   const t = useTranslations('password')
   const router = useRouter()

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { providerAddress, SignInRefused } from '#lib/client/sign-in.ts'
 
-/** Goes to the identity provider, which sends the browser back to `next`. */
+/** Redirects to the identity provider, which redirects back to `next`. */
 export function ProviderButton({
   name,
   next,

@@ -19,7 +19,7 @@ export function SessionList({ initial }: { initial: SessionPage }) {
   const endingOthers = useChange(endOthersAt, { touches })
   const [ended, setEnded] = useState(0)
   const told = useRef<HTMLDivElement>(null)
-  // The button that had the focus went with its session.
+  // The focused button was removed together with its session.
   useEffect(() => {
     if (ended > 0) told.current?.focus()
   }, [ended])

@@ -9,11 +9,11 @@ import { SignInRefused, signIn, signInRefusal } from '#lib/client/sign-in.ts'
 import { ProviderButton } from './provider-button.tsx'
 
 interface SignInFormProps {
-  /** A path of ours, where a success leads. */
+  /** The internal path to open after signing in. */
   next: string
-  /** What the installation calls its identity provider. */
+  /** The name of the identity provider, as configured. */
   provider?: string | undefined
-  /** Why the browser came back from there, as it stands in the address. */
+  /** The error code in the address after a failed redirect. */
   error?: string | undefined
 }
 
@@ -30,7 +30,7 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
     setBusy(true)
     setRefused(undefined)
     signIn({ email: String(form.get('email')), password: String(form.get('password')) }).then(
-      // A full load: everything on the page is the signed-in person's from then on.
+      // A full page load, because everything on the page depends on the signed-in person.
       () => window.location.assign(next),
       (error: unknown) => {
         setBusy(false)
@@ -42,7 +42,7 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
   }
 
   return (
-    // Were it sent before the page is alive, POST keeps the password out of the address.
+    // If it is submitted before hydration, POST keeps the password out of the address.
     <form method="post" onSubmit={submit} className="grid gap-5">
       {refused && (
         <Alert

@@ -10,7 +10,7 @@ const tones: Record<AccountState, TagTone> = {
   restricted: 'amber',
 }
 
-/** What an account is to an admin. */
+/** The states of an account, as admins see them. */
 export function StateTags({ states }: { states: readonly AccountState[] }) {
   const t = useTranslations('users.stateNames')
   return (

@@ -18,7 +18,7 @@ const Line = ({ text, children }: { text: string; children: ReactNode }) => (
 )
 const touches = [usersAt.path]
 
-/** What an admin does about the way in. `isSelf`: the reader's own account. */
+/** Admin actions for sign-in and sessions of a user. `isSelf`: the user is the reader. */
 export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean }) {
   const t = useTranslations('users.user')
   const params = { id: user.account_id }

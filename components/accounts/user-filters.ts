@@ -1,7 +1,7 @@
 import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
 import { type AccountState, accountStates, type Role, roles } from '#lib/domains/accounts/rules.ts'
 
-/** What stands in the address of the list of users, and of the list of members. */
+/** The filters in the addresses of the user list and the member list. */
 export const userParsers = {
   q: parseAsString.withDefault(''),
   role: parseAsStringLiteral(roles),
@@ -12,7 +12,7 @@ export type UserFilters = inferParserType<typeof userParsers>
 export const loadUserFilters = createLoader(userParsers)
 export const loadMemberFilters = createLoader(memberParsers)
 
-/** Rows that come at once. */
+/** Rows per page. */
 const pageSize = '25'
 
 const searched = (q: string) => {
@@ -20,7 +20,7 @@ const searched = (q: string) => {
   return text === '' ? {} : { q: text }
 }
 export type UserQuery = { limit: string; q?: string; role?: Role; state?: AccountState }
-/** As the API takes them. */
+/** The query for the API. */
 export const userQuery = ({ q, role, state }: UserFilters): UserQuery => ({
   limit: pageSize,
   ...searched(q),

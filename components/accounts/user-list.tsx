@@ -44,7 +44,7 @@ function useColumns(): Column<User>[] {
   ]
 }
 
-/** Every account; `asked` is what the server rendered `initial` for. */
+/** All accounts; `asked` are the filters for which the server rendered `initial`. */
 export function UserList({ initial, asked }: { initial: UserPage; asked: UserFilters }) {
   const t = useTranslations('users')
   const [filters, setFilters] = useQueryStates(userParsers)

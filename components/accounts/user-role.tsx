@@ -10,7 +10,7 @@ import { Choice } from '#components/ui/field.tsx'
 import { type Role, roles } from '#lib/domains/accounts/rules.ts'
 import { roleAt, usersAt } from './endpoints.ts'
 
-/** Gives another role, once the reader has seen what it may. */
+/** Changes a role after showing what the new role may do. */
 export function UserRole({ id, name, role }: { id: string; name: string; role: Role }) {
   const t = useTranslations('users')
   const may = useTranslations('invitation.may')

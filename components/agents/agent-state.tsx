@@ -12,7 +12,7 @@ const tones: Record<ReturnType<typeof standingsOf>[number], TagTone> = {
   erasing: 'red',
 }
 
-/** What its owner made of it, and beside that what the law did. */
+/** The status that the owner set, followed by the legal state. */
 export function AgentState({ agent }: { agent: Pick<OwnAgentRow, 'status' | 'state' | 'restricted_at'> }) {
   const t = useTranslations('agents.states')
   return (

@@ -16,7 +16,7 @@ export const statusAt: Endpoint<typeof setAgentStatus> = { method: 'put', path: 
 export const settingsAt: Endpoint<typeof setAgentSettings> = { method: 'patch', path: '/v1/agents/{id}/settings' }
 export const withdrawCardAt: Endpoint<typeof withdrawCard> = { method: 'delete', path: '/v1/agents/{id}/card' }
 
-/** Everything that tells of an agent begins so. */
+/** Path prefixes of all cached answers about agents. */
 export const touched = ['/api/agents', '/v1/agents']
 
 export type OwnAgents = Output<typeof listOwnAgents>

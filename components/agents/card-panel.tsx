@@ -9,7 +9,7 @@ import { Facts } from '#components/ui/facts.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { type PerformanceCard, touched, withdrawCardAt } from './agents.ts'
 
-/** The one thing of an agent that is public, and how it is taken back. */
+/** The performance card, the only public data of an agent, and the button to withdraw it. */
 export function CardPanel({ card, mayWithdraw }: { card: PerformanceCard; mayWithdraw: boolean }) {
   const t = useTranslations('agents.one.card')
   const format = useFormatter()

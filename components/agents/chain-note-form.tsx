@@ -17,7 +17,7 @@ const empty: { chain: string; kind: Note['kind']; reference: string } = {
   reference: '',
 }
 
-/** Notes what stands on a blockchain about the agent. The forms are checked where it is kept. */
+/** Adds a blockchain reference for the agent. The server validates the formats. */
 export function ChainNoteForm({ agentId }: { agentId: string }) {
   const t = useTranslations('agentRecords.chain')
   const common = useTranslations('common')

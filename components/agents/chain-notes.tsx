@@ -19,7 +19,7 @@ interface ChainNotesProps {
   initial: NotePage
   mayDelete: boolean
 }
-/** Notes of what stands on public ledgers: ours to delete, while what they name is nobody's. */
+/** References to records on public blockchains. We can delete the reference, but nobody can delete the record. */
 export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
   const t = useTranslations('agentRecords.chain')
   const list = usePages(notesAt, { params: { id: agentId }, query: { limit: rowsAtOnce } }, { initial })

@@ -10,7 +10,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { claimAt } from './agents.ts'
 import { isolated } from './names.ts'
 
-/** What went wrong is said beside the field where it is the token's doing, and above the form where it is not. */
+/** Problems of the token are shown at its field, all others above the form. */
 const ofToken = new Set([
   'not_found',
   'token_invalid',

@@ -12,7 +12,7 @@ import { agentTitle } from './names.ts'
 
 const touches = ['/api/agents', '/api/knowledge', '/api/privacy']
 
-/** Withdrawing consent, as easy as giving it (GDPR art. 7(3)), and giving it again. */
+/** Withdraws consent as easily as it was given (GDPR art. 7(3)), or gives it again. */
 export function ConsentPanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one')
   const [isOpen, setOpen] = useState(false)

@@ -24,7 +24,7 @@ const empty = { name: '', id: '', region: '', ancestor: '', isSelfHosted: false 
 interface CreateFormProps {
   notice: { version: string; url: string }
   origin: string
-  /** Living agents of the person's, whose sibling the new one may become. */
+  /** Active agents of the person; the new one may become a sibling of one of them. */
   ancestors: readonly { id: string; name: string | null }[]
   /** The regions that can be chosen. */
   regions: readonly string[]
@@ -178,7 +178,7 @@ export function CreateForm({ notice, origin, ancestors, regions }: CreateFormPro
           onClose={create.reset}
           after={
             <p>
-              {/* In place of the entry that keeps Back from losing the key. */}
+              {/* Replaces the history entry that prevents Back from losing the key. */}
               <TextLink href={agentPage(made.agent_id)} replace>
                 {t('open')}
               </TextLink>

@@ -26,13 +26,13 @@ interface DocumentActionsProps {
   mayEdit: boolean
   mayDelete: boolean
 }
-/** What can be done with a document. */
+/** The actions for a document. */
 export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: DocumentActionsProps) {
   const t = useTranslations('agentDocuments.one')
   const router = useRouter()
   const [isOpen, setOpen] = useState(false)
   const { clear } = useDraft(draftOf(id), unwritten)
-  // The page that is left would be told that its document is gone.
+  // Quiet: refreshing this page would report that its document does not exist.
   const remove = useChange(deleteDocumentAt, { touches: documentsTouched, isQuiet: true })
   return (
     <div className="flex flex-wrap gap-2">

@@ -23,7 +23,7 @@ import {
   type WholeDocument,
 } from './documents.ts'
 
-/** A document in fields. What is typed stays while somebody else changes it, and both can be seen. */
+/** Edits a document. Typed text survives when somebody else changes the document, and both versions are shown. */
 export function DocumentEdit({ agentId, initial }: { agentId: string; initial: WholeDocument }) {
   const t = useTranslations('agentDocuments.edit')
   const common = useTranslations('common')

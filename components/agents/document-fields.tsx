@@ -10,7 +10,7 @@ import { isTooLong } from './documents.ts'
 const faultOf = (problem: ProblemDocument | undefined, field: string): string | undefined =>
   problem?.issues?.find(({ path }) => path[0] === field)?.message
 
-/** Whether what is wrong stands beside a field, so that nothing need be said above. */
+/** Whether the problem is shown at a field, so that no general alert is needed. */
 export const isOfDocumentField = (problem: ProblemDocument): boolean =>
   ['title', 'body'].some((field) => faultOf(problem, field) !== undefined)
 
@@ -20,7 +20,7 @@ interface DocumentFieldsProps {
   problem: ProblemDocument | undefined
   onChange: (changes: { title?: string; body?: string }) => void
 }
-/** What a document is called and what it says, as Markdown. */
+/** The title of a document and its Markdown text. */
 export function DocumentFields({ title, body, problem, onChange }: DocumentFieldsProps) {
   const t = useTranslations('agentDocuments.fields')
   const faults = useFaultWords()

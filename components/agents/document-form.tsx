@@ -18,7 +18,7 @@ interface Draft extends Record<string, unknown> {
   body: string
 }
 
-/** A new thesis or playbook of an agent. */
+/** Creates a thesis or playbook of an agent. */
 export function DocumentForm({ agentId, kind }: { agentId: string; kind: DocumentKind }) {
   const t = useTranslations('agentDocuments.add')
   const kinds = useTranslations('agentDocuments.kinds')

@@ -25,7 +25,7 @@ interface DocumentListProps {
   initial: DocumentPage
   kind: DocumentKind | undefined
 }
-/** What an agent and its owner keep for themselves: theses and playbooks. */
+/** The private documents of an agent and its owner: theses and playbooks. */
 export function DocumentList({ agentId, initial, kind }: DocumentListProps) {
   const t = useTranslations('agentDocuments')
   const size = useSizes()

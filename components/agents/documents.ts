@@ -21,7 +21,7 @@ export const editDocumentAt: Endpoint<typeof editAgentDocument> = { method: 'put
 export const deleteDocumentAt: Endpoint<typeof deleteAgentDocument> = { method: 'delete', path: one }
 
 export const documentsTouched = [all]
-/** Rows that a list asks for at once. */
+/** Rows per page of a list. */
 export const documentsAtOnce = 50
 
 export type DocumentPage = Output<typeof listAgentDocuments>
@@ -29,7 +29,7 @@ export type ListedDocument = DocumentPage['data'][number]
 export type WholeDocument = z.output<typeof AgentDocument>
 export type DocumentKind = ListedDocument['kind']
 
-/** The document in an answer; an answer that is a file has none. */
+/** The document in an answer; undefined if the answer is a file. */
 export const documentIn = (answer: Output<typeof readAgentDocument> | undefined): WholeDocument | undefined =>
   typeof answer === 'object' ? answer.data : undefined
 
@@ -39,12 +39,12 @@ export const documentPage = (agentId: string, id: string): string => `${agentPag
 export const documentFile = (agentId: string, id: string): string =>
   `/v1/agents/${encodeURIComponent(agentId)}/documents/${id}?format=md`
 
-/** Whether a text is longer than a document may be, in bytes as it is stored. */
+/** Whether a text exceeds the size limit, in UTF-8 bytes. */
 export const isTooLong = (text: string): boolean => new TextEncoder().encode(text).length > documentBytes
 
-/** What somebody types into a document that is there. */
+/** The unsaved edit of an existing document. */
 export interface DocumentDraft extends Record<string, unknown> {
-  /** Of what was there when the writing began; 0: nothing is written yet. */
+  /** The stored revision when the edit began; 0 if nothing was typed yet. */
   revision: number
   title: string
   body: string

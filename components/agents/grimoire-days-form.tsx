@@ -11,7 +11,7 @@ import { settingsAt, touched } from './agents.ts'
 
 const most = 3650
 
-/** After how many days entries of the grimoire go; empty: they stay. */
+/** Days until grimoire entries are deleted; an empty field keeps them. */
 export function GrimoireDaysForm({ agentId, days }: { agentId: string; days: number | null }) {
   const t = useTranslations('agents.one.settings')
   const common = useTranslations('common')

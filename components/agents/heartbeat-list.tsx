@@ -18,7 +18,7 @@ const tones: Record<Heartbeat['state'], TagTone> = {
   degraded: 'amber',
 }
 
-/** That an agent lived, and how it was, newest first. */
+/** Heartbeats of an agent, newest first. */
 export function HeartbeatList({ agentId, initial }: { agentId: string; initial: HeartbeatPage }) {
   const t = useTranslations('agentRecords.heartbeats')
   const format = useFormatter()

@@ -27,7 +27,7 @@ import {
   rowsAtOnce,
 } from './records.ts'
 
-/** What was taken out before it was stored, in words: kinds and how many. */
+/** The redactions before storing, in words: kinds with counts. */
 function useRedactedWords(): (redacted: Exchange['redacted']) => string {
   const t = useTranslations('agentRecords.log')
   return (redacted) => {
@@ -44,7 +44,7 @@ interface ModelLogProps {
   initial: ExchangePage
   mayDelete: boolean
 }
-/** Exchanges with language models that stand: when each goes, and what it says. */
+/** Logged exchanges with language models: contents and expiry of each. */
 export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
   const t = useTranslations('agentRecords.log')
   const size = useSizes()
@@ -119,7 +119,7 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
   )
 }
 
-/** One exchange as it was stored; opened when it is asked for, and not before. */
+/** One exchange as stored; it loads when opened. */
 function ExchangeDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
   const t = useTranslations('agentRecords.log')
   const redactedWords = useRedactedWords()

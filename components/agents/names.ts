@@ -1,9 +1,9 @@
-/** A name as a part of a sentence: text that runs the other way stays within it (Unicode UAX #9, isolates). */
+/** A name for use inside a sentence, in Unicode isolates, so that a right-to-left name does not affect the rest (UAX #9). */
 export const isolated = (name: string): string => `\u2068${name}\u2069`
 
-/** What an agent is called: by its name, or by its id where nobody gave it one. */
+/** Display name of an agent: its name, or its id if it has none. */
 export const agentTitle = ({ name, agent_id }: { name: string | null; agent_id: string }): string =>
   isolated(name ?? agent_id)
 
-/** How a reputation is written. */
+/** Number format of a reputation. */
 export const score = { minimumFractionDigits: 2, maximumFractionDigits: 2 }

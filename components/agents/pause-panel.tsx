@@ -10,7 +10,7 @@ import { agentTitle } from './names.ts'
 
 const touches = ['/api/agents', '/api/knowledge', '/api/privacy']
 
-/** Pausing one agent (GDPR art. 18), and letting it go on; what it is paused for otherwise stays. */
+/** Restricts one agent (GDPR art. 18) or lifts that restriction. Restrictions for other reasons stay. */
 export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one')
   const reasons = useTranslations('agents.reasons')

@@ -20,7 +20,7 @@ export const deleteExchangeAt: Endpoint<typeof deleteExchange> = { method: 'dele
 
 export const logTouched = ['/v1/llm-log']
 export const chainTouched = [chain]
-/** Rows that a list asks for at once. */
+/** Rows per page of a list. */
 export const rowsAtOnce = 50
 
 export type NotePage = Output<typeof listChainReferences>
@@ -30,7 +30,7 @@ export type Heartbeat = HeartbeatPage['data'][number]
 export type ExchangePage = Output<typeof listExchanges>
 export type Exchange = ExchangePage['data'][number]
 
-/** What the scanner finds, the strongest first. */
+/** Kinds of findings of the scanner, most severe first. */
 export const foundKinds = [
   'private_key',
   'seed_phrase',
@@ -48,7 +48,7 @@ export const foundKinds = [
   'address',
 ] as const satisfies readonly (keyof Exchange['redacted'])[]
 
-/** What the page of records shows; the first unless the address says otherwise. */
+/** The views of the records page; the first is the default. */
 export const recordViews = ['chain', 'log', 'heartbeats'] as const
 export type RecordView = (typeof recordViews)[number]
 export const recordViewNamed = (text: unknown): RecordView => recordViews.find((view) => view === text) ?? 'chain'

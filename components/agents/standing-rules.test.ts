@@ -4,20 +4,20 @@ import { heartbeatsUntil, hindranceOf, namesAgent, standingsOf } from './standin
 const lives = { status: 'active', state: 'active', restricted_at: null, self_hosted: false } as const
 const at = '2026-02-01T00:00:00.000Z'
 
-describe('how an agent stands', () => {
-  test('what its owner did and what the law did are told beside each other', () => {
+describe('the state of an agent', () => {
+  test('standingsOf returns the status set by the owner before the legal state', () => {
     expect(standingsOf(lives)).toEqual(['active'])
     expect(standingsOf({ ...lives, status: 'paused' })).toEqual(['paused'])
     expect(standingsOf({ ...lives, state: 'paused', restricted_at: at })).toEqual(['restricted'])
     expect(standingsOf({ status: 'paused', state: 'paused', restricted_at: at })).toEqual(['paused', 'restricted'])
     expect(standingsOf({ ...lives, status: 'dead', state: 'suspended' })).toEqual(['dead', 'suspended'])
   })
-  test('what hinders its writing is what the API would name', () => {
+  test('hindranceOf returns the reason that the API would give', () => {
     expect(hindranceOf(lives)).toBeUndefined()
     expect(hindranceOf({ ...lives, status: 'dead', state: 'paused', restricted_at: at })).toBe('dead')
     expect(hindranceOf({ ...lives, status: 'paused', state: 'paused', restricted_at: at })).toBe('paused')
     expect(hindranceOf({ ...lives, state: 'paused', restricted_at: at })).toBe('restricted')
-    // A restriction stands behind an erasure that waits, and the API names it first.
+    // A pending erasure also restricts the agent, and the API names the restriction first.
     expect(hindranceOf({ ...lives, state: 'suspended', restricted_at: at })).toBe('restricted')
     expect(hindranceOf({ ...lives, state: 'suspended' })).toBe('suspended')
     expect(hindranceOf({ ...lives, state: 'erasing' })).toBe('erasing')
@@ -26,11 +26,11 @@ describe('how an agent stands', () => {
   })
 })
 
-test('heartbeats can be exported for a day after a death', () => {
+test('heartbeatsUntil returns one day after retirement', () => {
   expect(heartbeatsUntil(at).toISOString()).toBe('2026-02-02T00:00:00.000Z')
 })
 
-test('an agent is named by its id or its name, and never by nothing', () => {
+test('namesAgent accepts the id or the name, and never an empty text', () => {
   const agent = { agent_id: 'build-helper', name: 'Build helper' }
   expect(namesAgent(' build-helper ', agent)).toBe(true)
   expect(namesAgent('Build helper', agent)).toBe(true)

@@ -5,7 +5,7 @@ type Standing = 'active' | 'paused' | 'dead' | 'restricted' | 'suspended' | 'era
 type Hindrance = Exclude<Standing, 'active'> | 'selfHosted'
 type Judged = Pick<OwnAgent, 'status' | 'state' | 'restricted_at'>
 
-/** What its owner made of it and what the law did, beside each other; `active` where neither says otherwise. */
+/** The status that the owner set and the legal state, in this order; `active` if neither is special. */
 export function standingsOf({ status, state }: Judged): Standing[] {
   const own: Standing[] = status === 'active' ? [] : [status]
   const lawful: Standing[] = state === 'active' ? [] : [state === 'paused' ? 'restricted' : state]
@@ -13,7 +13,7 @@ export function standingsOf({ status, state }: Judged): Standing[] {
   return all.length === 0 ? ['active'] : all
 }
 
-/** Why nothing may be written for it here, as the API would refuse it; undefined: something may. */
+/** Why the API would refuse to write for the agent; undefined if writing is allowed. */
 export function hindranceOf({
   status,
   state,
@@ -27,10 +27,10 @@ export function hindranceOf({
   return self_hosted ? 'selfHosted' : undefined
 }
 
-/** Until when the heartbeats of an agent that died then can be exported. */
+/** Until when the heartbeats of an agent retired at that time can be exported. */
 export const heartbeatsUntil = (diedAt: string): Date => new Date(Date.parse(diedAt) + heartbeatsAfterDeath)
 
-/** Whether what was typed names the agent: its id, or the name that it has. */
+/** Whether the text is the id or the name of the agent. */
 export function namesAgent(typed: string, { agent_id, name }: Pick<OwnAgent, 'agent_id' | 'name'>): boolean {
   const text = typed.trim()
   return text !== '' && (text === agent_id || text === name)

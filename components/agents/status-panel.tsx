@@ -16,7 +16,7 @@ import { heartbeatsUntil, namesAgent } from './standing-rules.ts'
 
 const touches = [...touched, '/api/knowledge']
 
-/** What its owner makes of an agent: paused and let go on as often as they like, ended once. */
+/** The owner's controls: pause and resume at any time, retire once. */
 export function StatusPanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one.status')
   const [open, setOpen] = useState<'pause' | 'death'>()
@@ -70,7 +70,7 @@ interface DeathProps {
   onClose: () => void
   onConfirm: () => void
 }
-/** What goes when, what stays, and that nobody comes back; then the agent is named once more. */
+/** Explains what retiring deletes and when, what stays, and that it is final; then asks for the name of the agent. */
 function Death({ agent, isOpen, change, onClose, onConfirm }: DeathProps) {
   const t = useTranslations('agents.one.status.death')
   const format = useFormatter()
@@ -128,7 +128,7 @@ function Death({ agent, isOpen, change, onClose, onConfirm }: DeathProps) {
   )
 }
 
-/** What is left of an agent that died, and for how long. */
+/** The remaining data of a retired agent, and how long it is kept. */
 export function AfterDeath({ agent, diedAt }: { agent: OwnAgentWhole; diedAt: string }) {
   const t = useTranslations('agents.one.status.dead')
   const now = useNow()

@@ -39,7 +39,7 @@ export function useEntryWindow(query: AuditQuery, first: AuditPage): [EntryWindo
   )
   const state = useSyncExternalStore(view.subscribe, view.state, view.state)
   const { problem } = state
-  // Whoever scrolls fast meets the limit of their requests; it goes on by itself.
+  // Fast scrolling reaches the rate limit; loading continues automatically.
   useEffect(() => {
     if (problem?.problem.code !== 'rate_limited') return
     const timer = setTimeout(view.goOn, Math.min(problem.retryAfter ?? 10, 60) * 1_000)

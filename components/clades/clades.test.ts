@@ -21,7 +21,7 @@ test.each([
   expect(hindranceOf(role, agent, { ...clade, siblings: [...clade.siblings] })).toBe(hindrance)
 })
 
-test('a recall reaches whoever was given it, and nobody else', () => {
+test('a recall reaches only the siblings that received the entry', () => {
   const at = sharing.sharing_since
   const of = (state: 'pending' | 'delivered' | 'recalling' | 'recalled' | 'expired', delivered_at: string | null) => ({
     agent_id: state,

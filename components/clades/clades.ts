@@ -44,7 +44,7 @@ export function sharingPage(agentId: string, { entry, share }: { entry?: string;
 
 /** Why nothing can be shared now; undefined: it can. */
 export type Hindrance = 'role' | 'dead' | 'going' | 'restricted' | 'paused' | 'alone' | 'off'
-/** The first thing that stands in the way of sending; `role` first, for it is not the agent that stands there. */
+/** Returns the first reason that prevents sending. `role` comes first, because it concerns the reader and not the agent. */
 export function hindranceOf(
   role: Role,
   agent: Pick<OwnAgentWhole, 'status' | 'state' | 'restricted_at'>,
@@ -59,7 +59,7 @@ export function hindranceOf(
   return sharing_since === null ? 'off' : undefined
 }
 
-/** What becomes of a share when it is recalled, and how far that has come. */
+/** Counts the siblings of a recalled share by progress: not fetched yet, notified, acknowledged. */
 export function recallOf(siblings: Share['siblings']): { unfetched: number; told: number; acknowledged: number } {
   const unfetched = siblings.filter(
     ({ state, delivered_at }) => (state === 'pending' || state === 'expired') && delivered_at === null,

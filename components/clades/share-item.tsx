@@ -74,7 +74,7 @@ interface ShareItemProps {
   /** Absent: the reader may not. */
   onRecall?: () => void
 }
-/** One share: when, to whom and what became of it, and what its manifest says. */
+/** One share: its time, recipients, outcome and manifest. */
 export function ShareItem({ share, names, onRecall }: ShareItemProps) {
   const t = useTranslations('agentSharing.shares')
   const kinds = useTranslations('agentSharing.entryKinds')

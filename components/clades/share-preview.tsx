@@ -21,7 +21,7 @@ interface SharePreviewProps {
   /** Something else than the entry stands in the way, and is told above. */
   isHindered: boolean
 }
-/** A request names so many at most; where there are more, it goes to all. */
+/** The maximum number of siblings that a request names. If there are more, it is sent to all. */
 const mostNamed = 100
 
 /** Exactly what a share would send, whether it may be sent, and to whom; then the button. */

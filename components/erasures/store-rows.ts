@@ -24,7 +24,7 @@ export interface StoreRow {
   steps: Step[]
 }
 
-/** The steps by store, in the order in which the stores have their turn. A store is as far as what is left to do in it. */
+/** The steps by store, in the order of the run. The state of a store is that of its least advanced step. */
 export function storeRows(steps: Steps): StoreRow[] {
   const byStore = new Map<string, Step[]>()
   for (const step of steps) byStore.set(step.store, [...(byStore.get(step.store) ?? []), step])

@@ -20,10 +20,10 @@ type Waiting = Output<typeof readWaiting>['data']
 
 interface Count {
   count: number
-  /** Something of it cannot wait. */
+  /** At least one of the items is urgent. */
   isUrgent: boolean
 }
-/** How much waits on a page; undefined where nothing does. */
+/** The number of open items on a page; undefined if there are none. */
 function waitingOn(page: PageName, waiting: Waiting | undefined): Count | undefined {
   if (!waiting) return undefined
   const { requests, erasures, quarantined, holds, outbox, revocations } = waiting
@@ -74,7 +74,7 @@ function Places({ role }: { role: Role }) {
   )
 }
 
-/** The pages of the administration, with counts beside those where something waits: a list at the left, on a phone a sheet. */
+/** Navigation of the admin pages with counts of open items: a list on the left, a sheet on a phone. */
 export function AdminPlaces({ role }: { role: Role }) {
   const t = useTranslations('frame')
   const names = useTranslations('pages')
@@ -94,7 +94,7 @@ export function AdminPlaces({ role }: { role: Role }) {
           {t('administration')}
           {here && <span className="text-quiet">· {names(here.name)}</span>}
         </Button>
-        {/* Closed by arriving somewhere else. */}
+        {/* The sheet closes when the path changes. */}
         <Sheet open={openedOn === path} onOpenChange={() => setOpenedOn(undefined)} title={t('administration')}>
           <nav aria-label={t('administration')}>
             <Places role={role} />

@@ -14,7 +14,7 @@ import { type Endpoint, type ProblemDocument, type RequestParts, RequestRefused,
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
 import { useStepUp } from './step-up.tsx'
 
-/** What went wrong, as a problem; a fault of the page itself is thrown on, to the error boundary. */
+/** Converts a refusal to its problem document. Rethrows any other error to the error boundary. */
 function problemOf(error: unknown): ProblemDocument | undefined {
   if (error === null || error === undefined) return undefined
   if (error instanceof RequestRefused) return error.problem
@@ -28,14 +28,14 @@ const keyOf = <O extends OperationShape>(at: Endpoint<O>, parts: RequestParts<O>
 ]
 
 interface Asking<T> {
-  /** What the server rendered the page with. */
+  /** The answer with which the server rendered the page. */
   initial?: T | undefined
-  /** Asks again after so many milliseconds; false: not any more. */
+  /** Milliseconds until the next poll; false stops polling. */
   every?: number | ((data: T | undefined) => number | false)
   enabled?: boolean
 }
 
-/** Asks an operation, and keeps the answer under its path, parameters and query. */
+/** Runs a query and caches the answer by path, parameters and query string. */
 export function useAsked<O extends OperationShape>(
   at: Endpoint<O>,
   parts: RequestParts<O> = {},
@@ -53,7 +53,7 @@ export function useAsked<O extends OperationShape>(
   return { ...query, problem: problemOf(query.error) }
 }
 
-/** A page of a list as every list of the API answers. */
+/** The shape of every list page of the API. */
 interface ListPage {
   data: unknown[]
   total?: number
@@ -61,7 +61,7 @@ interface ListPage {
 }
 type RowOf<P> = P extends { data: (infer R)[] } ? R : never
 
-/** Asks a list page by page, along its cursor. `total` is the first page's. */
+/** Loads a list page by page with its cursor. `total` is the value from the first page. */
 export function usePages<O extends OperationShape>(
   at: Endpoint<O>,
   parts: RequestParts<O> = {},
@@ -98,9 +98,8 @@ export function usePages<O extends OperationShape>(
 }
 
 /**
- * Does something. What it changes is asked for again before it counts as done: every answer kept under a path that begins with one of
- * `touches`, and the page itself. One intent has one Idempotency-Key: while it goes on, and when it is tried again after no answer came,
- * the server sees the same one.
+ * Runs a mutation. Before it counts as done, it refetches the page and every cached answer under a path that begins with one of `touches`.
+ * One intent has one Idempotency-Key: while it is pending, and for retries after a lost response, the server receives the same key.
  */
 export function useChange<O extends OperationShape>(
   at: Endpoint<O>,
@@ -121,12 +120,13 @@ export function useChange<O extends OperationShape>(
       return answer
     },
     onError: (error) => {
-      // Refused: the next try is another intent. Without an answer, or where it says to repeat the same, it may have been done.
+      // A refusal ends the intent: the next try gets a new key. Without a response, or if the server asks for a retry, it may already have
+      // been done.
       if (error instanceof RequestRefused && !mayHaveBeenDone.has(error.problem.code)) intent.current = undefined
     },
     onSettled: async (_answer, error) => {
       isBusy.current = false
-      // The session has ended: the page asked for anew would lead to signing in, and away from what was typed.
+      // The session has ended: a refresh would redirect to the sign-in page and lose the typed text.
       if (error instanceof RequestRefused && error.problem.status === 401) return
       await client.invalidateQueries({
         predicate: ({ queryKey: [path] }) =>
@@ -138,9 +138,9 @@ export function useChange<O extends OperationShape>(
   return {
     ...mutation,
     problem: problemOf(mutation.error),
-    /** As `mutate`, and nothing while it goes on: a second click is the same click. */
+    /** Like `mutate`, but does nothing while a call is pending, so a second click has no effect. */
     begin: (parts: RequestParts<O>, done?: (answer: Output<O>) => void) => {
-      // Two clicks come before the page is drawn anew.
+      // Two clicks can arrive before the next render.
       if (isBusy.current) return
       isBusy.current = true
       mutation.mutate(parts, done ? { onSuccess: done } : {})

@@ -16,7 +16,7 @@ interface CommandPaletteProps {
 
 const hidden = new Set(['signIn', 'forgotten', 'newPassword', 'confirm', 'home'])
 
-/** Every page that the reader may open, by its name in their language. */
+/** Lists every page that the reader may open, by its localized name. */
 export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps) {
   const t = useTranslations('frame')
   const names = useTranslations('pages')

@@ -8,11 +8,11 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { RequestRefused } from '#lib/client/request.ts'
 
-/** Seconds between two looks whether the server answers again. */
+/** Seconds between checks whether the server answers again. */
 const waits = [1, 2, 4, 8, 15, 30]
 const isUnreachable = (error: unknown) => error instanceof RequestRefused && error.problem.code === 'unreachable'
 
-/** Says that the server cannot be reached, looks again by itself, and asks for everything anew once it answers. */
+/** Reports that the server cannot be reached, keeps checking, and refetches everything once it answers. */
 export function Connection() {
   const t = useTranslations('common.offline')
   const client = useQueryClient()

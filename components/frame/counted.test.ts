@@ -16,14 +16,14 @@ it.each([
   [counted(english, 10_000, { limit: 10_001 }), '10,000'],
   [counted(english, 10_001, { limit: 10_001 }), 'more than 10,000'],
   [counted(chinese, 1_001), '1,000+'],
-])('what was counted to its end is a number, and what was not says so: %s', (said, meant) => {
+])('counted returns the number below the limit and "more than" at the limit: %s', (said, meant) => {
   expect(said).toBe(meant)
 })
 
 it.each([
   ['en', en, 'More than 1,000 requests are open; more than 1,000 are overdue.'],
   ['zh', zh, '有 1,000+ 项未完成的请求，其中 1,000+ 项已逾期。'],
-] as const)('in %s a title says it in its sentence', (locale, messages, title) => {
+] as const)('the title of the request queue in %s contains both capped counts', (locale, messages, title) => {
   const t = createTranslator({ locale, messages })
   const common = createTranslator({ locale, messages, namespace: 'common' })
   const many = 1_001

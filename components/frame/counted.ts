@@ -1,11 +1,11 @@
 import type { useTranslations } from 'next-intl'
 
-/** Lists of the API stop counting here. */
+/** The API stops counting list rows at this number. */
 const listsCountTo = 1_001
 
 /**
- * A count in words: what was counted up to `limit` may be more, and is told so. `t` is the words of `common`; `isFirst` where it begins
- * the sentence.
+ * A count in words. A count that reached `limit` is shown as "more than". `t` translates `common`; `isFirst` capitalizes it for the start
+ * of a sentence.
  */
 export const counted = (
   t: ReturnType<typeof useTranslations<'common'>>,

@@ -3,7 +3,7 @@
 import { useLayoutEffect } from 'react'
 import { claimDrafts } from './draft.ts'
 
-/** Lets nobody find what another typed. Before any form looks for its draft: those look in effects, which come later. */
+/** Deletes drafts of another account. Runs in a layout effect, so before any form reads its draft. */
 export function DraftKeeper({ accountId }: { accountId: string }) {
   useLayoutEffect(() => claimDrafts(accountId), [accountId])
   return null

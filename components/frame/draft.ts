@@ -8,40 +8,40 @@ function stored<T>(key: string): T | undefined {
     const text = sessionStorage.getItem(prefix + key)
     return text === null ? undefined : JSON.parse(text)
   } catch {
-    return undefined // storage that is switched off, or another version's draft
+    return undefined // Storage is disabled, or another version wrote the draft.
   }
 }
 
-/** For who leaves: nothing of what was typed stays in the tab. */
+/** On sign-out: deletes all typed text from this tab. */
 export function forgetDrafts(): void {
   try {
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(prefix)) sessionStorage.removeItem(key)
   } catch {
-    // storage that is switched off has nothing
+    // Disabled storage contains nothing.
   }
 }
 
 const owner = 'draft-of'
-/** Drafts are whose they are: what another account typed in this tab goes when this one comes. The same one finds them again. */
+/** Deletes the drafts of another account in this tab. The same account keeps its drafts. */
 export function claimDrafts(accountId: string): void {
   try {
     const before = sessionStorage.getItem(owner)
     if (before !== null && before !== accountId) forgetDrafts()
     sessionStorage.setItem(owner, accountId)
   } catch {
-    // as above
+    // Storage is disabled: no drafts exist.
   }
 }
 
 /**
- * What is typed into a form, kept in this browser tab: it survives a reload, a session that ended and a lost connection. Not for passwords
- * and keys. `clear` when it is sent.
+ * A form draft that is stored in this browser tab. It survives a reload, an ended session and a lost connection. Never use it for passwords
+ * or keys. Call `clear` after sending.
  */
 export function useDraft<T extends Record<string, unknown>>(key: string, initial: T) {
   const [draft, setDraft] = useState(initial)
   const isTouched = useRef(false)
   const first = useRef(initial)
-  // After the first drawing: the server knows no draft, and both have to draw the same.
+  // After the first render: the server has no draft, and hydration needs equal output.
   useEffect(() => {
     const kept = stored<Partial<T>>(key)
     if (kept) setDraft({ ...first.current, ...kept })
@@ -51,7 +51,7 @@ export function useDraft<T extends Record<string, unknown>>(key: string, initial
     try {
       sessionStorage.setItem(prefix + key, JSON.stringify(draft))
     } catch {
-      // full or switched off: the form works on without
+      // Storage is full or disabled: the form works without it.
     }
   }, [key, draft])
   const change = useCallback((changes: Partial<T>) => {
@@ -63,7 +63,7 @@ export function useDraft<T extends Record<string, unknown>>(key: string, initial
     try {
       sessionStorage.removeItem(prefix + key)
     } catch {
-      // as above
+      // Storage is disabled: there is nothing to remove.
     }
     setDraft(first.current)
   }, [key])

@@ -7,7 +7,7 @@ import { issuesOf } from '#lib/kernel/issues.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { faultIn } from './faults.ts'
 
-/** What the API itself answers to such a text. */
+/** The message that the API returns for this value. */
 const messageOf = (schema: z.ZodType, value: unknown): string => {
   const { error } = schema.safeParse(value)
   return (error && issuesOf(error)[0]?.message) ?? ''
@@ -32,4 +32,6 @@ test.each([
   ['takes 2,000 characters at most', 'tooLong', 2_000],
   ['Line 3: a tab cannot indent', 'other', 0],
   ['', 'other', 0],
-])('%j is told as %s (%i)', (message, name, count) => expect(faultIn(message)).toEqual({ name, count }))
+])('faultIn maps the message %j to %s (%i)', (message, name, count) =>
+  expect(faultIn(message)).toEqual({ name, count }),
+)

@@ -16,19 +16,19 @@ const forms: [RegExp, Fault['name']][] = [
   [/ at character (\d+)$/, 'refusedAt'],
 ]
 
-/** What the API finds wrong with one text, in its English words, as what can be said in every language. */
+/** Maps an English validation message of the API to a fault that can be translated. */
 export function faultIn(message: string): Fault {
   for (const [form, name] of forms) {
     const found = form.exec(message)
     if (!found) continue
     const count = Number((found[1] ?? '0').replaceAll(',', ''))
-    // The API counts places from 0, people from 1.
+    // The API counts positions from 0, people count from 1.
     return { name, count: name === 'refusedAt' ? count + 1 : count }
   }
   return { name: 'other', count: 0 }
 }
 
-/** Says it in the reader's language; the API's own words beside it where nothing else says as much. */
+/** Translates a validation message. For an unknown fault the translation includes the message of the API. */
 export function useFaultWords(): (message: string) => string {
   const t = useTranslations('common.faults')
   return (message) => {

@@ -12,7 +12,7 @@ import { ThemeSwitch } from './theme-switch.tsx'
 import { WorkIndicator } from './work-indicator.tsx'
 
 interface FrameHeaderProps {
-  /** Whoever is signed in and has a password of their own. */
+  /** The signed-in person. `isSettled`: they have chosen their own password. */
   person: { accountId: string; name: string; role: Role; isSettled: boolean } | undefined
   chooseLocale: (form: FormData) => Promise<void>
 }

@@ -13,7 +13,7 @@ import { mayOpen, pages } from './pages.ts'
 const palette = () => import('./command-palette.tsx')
 const help = () => import('./key-help.tsx')
 
-/** The keys that work on every page, and the palette's button. */
+/** The keyboard shortcuts of every page, and the button of the command palette. */
 export function FrameKeys({ role }: { role: Role }) {
   const t = useTranslations('frame')
   const names = useTranslations('pages')

@@ -5,7 +5,7 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { switchKeys, useAreKeysOn, useRegisteredKeys } from './keys.ts'
 
-/** Every key that works here, and what it does. */
+/** Lists every active keyboard shortcut and its effect. */
 export function KeyHelp({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const t = useTranslations('frame')
   const areOn = useAreKeysOn()

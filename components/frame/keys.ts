@@ -3,14 +3,15 @@
 import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from 'react'
 
 export interface KeyAction {
-  /** As the event names it (`j`, `Enter`, `/`), or two after one another (`g r`). */
+  /** The `key` of a keyboard event (`j`, `Enter`, `/`), or a sequence of two (`g r`). */
   key: string
-  /** What it does, for the help. */
+  /** The description in the help. */
   label: string
   run: () => void
 }
 
-// Who listens now; the help shows them in this order. The page's own come after the frame's, and win.
+// All registered shortcuts, in the order in which the help lists them. Shortcuts of the page come after those of the frame and override
+// them.
 let registered: readonly (readonly KeyAction[])[] = []
 const watchers = new Set<() => void>()
 function change(next: readonly (readonly KeyAction[])[]): void {
@@ -26,7 +27,7 @@ const watch = (watcher: () => void) => {
   }
 }
 
-/** All keys that work on this page, for the help. */
+/** All shortcuts that are active on this page, for the help. */
 export const useRegisteredKeys = (): readonly (readonly KeyAction[])[] =>
   useSyncExternalStore(
     watch,
@@ -34,7 +35,7 @@ export const useRegisteredKeys = (): readonly (readonly KeyAction[])[] =>
     () => none,
   )
 
-/** Runs what a key does, for who asks for it by another way. */
+/** Runs the action of a shortcut, for buttons and menus. */
 export const runKey = (name: string): void =>
   registered
     .flat()
@@ -46,25 +47,25 @@ function areOn(): boolean {
   try {
     return localStorage.getItem(switchedOff) === null
   } catch {
-    return areOnHere // storage that is switched off keeps no choice beyond this page
+    return areOnHere // Storage is disabled: the choice lasts only until the page is left.
   }
 }
 let areOnHere = true
-/** Switches the keys of one character on or off, in this browser. */
+/** Turns single-character shortcuts on or off in this browser. */
 export function switchKeys(on: boolean): void {
   areOnHere = on
   try {
     if (on) localStorage.removeItem(switchedOff)
     else localStorage.setItem(switchedOff, '')
   } catch {
-    // as above
+    // Storage is disabled: `areOnHere` holds the choice.
   }
   for (const watcher of watchers) watcher()
 }
-/** Whether keys of one character work here (WCAG 2.1.4: whoever speaks to the machine, or trembles, must be able to switch them off). */
+/** Whether single-character shortcuts are on. WCAG 2.1.4 requires a way to turn them off, for speech input and unsteady hands. */
 export const useAreKeysOn = (): boolean => useSyncExternalStore(watch, areOn, () => true)
 
-/** Whether a key belongs to what has the focus: a field, an open menu or dialog. */
+/** Whether the focused element uses the key: a field, an open menu or a dialog. */
 function isTaken(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return true
   const at = event.target instanceof Element ? event.target : null
@@ -72,7 +73,7 @@ function isTaken(event: KeyboardEvent): boolean {
     return true
   const dialog = document.querySelector('[role=dialog]:not([data-keys])')
   if (dialog) return true
-  // Enter and space are a button's and a link's own.
+  // Buttons and links handle Enter and Space.
   return (event.key === 'Enter' || event.key === ' ') && at?.closest('a, button, summary') != null
 }
 
@@ -91,10 +92,10 @@ function onKey(event: KeyboardEvent): void {
   } else if (all.some(({ key }) => key.startsWith(`${event.key} `))) waiting = { first: event.key, until: now + 1_500 }
 }
 
-/** Makes keys work while the component is there. They are silent in fields, and while a dialog is open. */
+/** Registers shortcuts while the component is mounted. They are inactive in fields and while a dialog is open. */
 export function useKeys(actions: readonly KeyAction[]): void {
   const current = useRef(actions)
-  // Before the next key can come: an effect of the quieter kind may run after it.
+  // A layout effect, because a passive effect could run after the next key press.
   useLayoutEffect(() => {
     current.current = actions
   })

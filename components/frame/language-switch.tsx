@@ -6,7 +6,7 @@ const languages = [
   { locale: 'zh', short: '中', name: '中文' },
 ] as const
 
-/** A form, so that it works before the page is alive. */
+/** A form, so that it works before hydration. */
 export function LanguageSwitch({ choose }: { choose: (form: FormData) => Promise<void> }) {
   const t = useTranslations('frame')
   const current = useLocale()

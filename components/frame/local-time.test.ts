@@ -2,22 +2,22 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { beginningOf, dayOf, endOf, fieldTime, momentOf } from './local-time.ts'
 
-describe('a day', () => {
+describe('beginningOf and endOf', () => {
   test.each([
     ['2026-01-31', 'UTC', '2026-01-31T00:00:00.000Z', '2026-01-31T23:59:59.999Z'],
     ['2026-01-31', 'Asia/Shanghai', '2026-01-30T16:00:00.000Z', '2026-01-31T15:59:59.999Z'],
     ['2026-01-31', 'America/New_York', '2026-01-31T05:00:00.000Z', '2026-02-01T04:59:59.999Z'],
-    // 23 and 25 hours long.
+    // Days of 23 and 25 hours.
     ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
     ['2026-10-25', 'Europe/Berlin', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
     ['2024-02-29', 'Asia/Kathmandu', '2024-02-28T18:15:00.000Z', '2024-02-29T18:14:59.999Z'],
-  ])('%s in %s lasts from %s to %s', (day, zone, from, to) => {
+  ])('return for %s in %s the range from %s to %s', (day, zone, from, to) => {
     expect(beginningOf(day, zone)?.toISOString()).toBe(from)
     expect(endOf(day, zone)?.toISOString()).toBe(to)
     expect([from, to].map((at) => dayOf(new Date(at), zone))).toEqual([day, day])
   })
   test.each(['', 'yesterday', '2026-13-01', '2026-02-30', '1999-12-31', '9999-12-31', '2026-1-1'])(
-    '%s is none',
+    'return undefined for the invalid day %s',
     (day) => {
       expect(beginningOf(day, 'UTC')).toBeUndefined()
       expect(endOf(day, 'UTC')).toBeUndefined()
@@ -25,7 +25,7 @@ describe('a day', () => {
   )
 })
 
-test('a moment goes through a field of any zone and back, to the second', () => {
+test('momentOf restores the moment of fieldTime to the second in any time zone', () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date('2020-01-01'), max: new Date('2035-01-01'), noInvalidDate: true }),
@@ -34,7 +34,7 @@ test('a moment goes through a field of any zone and back, to the second', () => 
         date.setUTCMilliseconds(0)
         const there = momentOf(fieldTime(date.toISOString(), zone), zone)
         const off = Math.abs(new Date(there ?? 0).getTime() - date.getTime())
-        // The hour that comes twice in autumn means one of the two.
+        // The repeated hour in autumn is ambiguous.
         return off === 0 || off === 3_600_000
       },
     ),

@@ -1,4 +1,4 @@
-/** Milliseconds by which the zone is ahead of UTC at that moment. */
+/** Offset of the time zone from UTC at that moment, in milliseconds. */
 function ahead(at: Date, timeZone: string): number {
   const parts = new Intl.DateTimeFormat('en-CA', {
     timeZone,
@@ -15,20 +15,22 @@ function ahead(at: Date, timeZone: string): number {
   return local - Math.floor(at.getTime() / 1_000) * 1_000
 }
 
-/** What clocks of the zone show then, to the second: `2026-01-31T12:00:00`. */
+/** The local time in the zone, to the second: `2026-01-31T12:00:00`. */
 const shownAt = (at: Date, timeZone: string): string =>
   new Date(Math.floor(at.getTime() / 1_000) * 1_000 + ahead(at, timeZone)).toISOString().slice(0, 19)
-/** When clocks of the zone show what UTC's do at `shown`. An hour that a clock skips counts as the one after. */
+/**
+ * The moment at which clocks in the zone show the UTC fields of `shown`. A local time that a clock change skips counts as one hour later.
+ */
 function whenShown(shown: Date, timeZone: string): Date {
-  // Twice: the first guess may lie on the other side of a change of the clock.
+  // Two passes: the first guess may be on the other side of a clock change.
   const first = new Date(shown.getTime() - ahead(shown, timeZone))
   return new Date(shown.getTime() - ahead(first, timeZone))
 }
 
-/** The day that it is in a zone then, as `2026-01-31`. */
+/** The calendar day in the zone, as `2026-01-31`. */
 export const dayOf = (at: Date, timeZone: string): string => shownAt(at, timeZone).slice(0, 10)
 
-/** When a day (`2026-01-31`) begins in a zone; undefined for what is no day from 2000 to 9998. */
+/** The start of a day (`2026-01-31`) in a zone; undefined for an invalid day or a year outside 2000–9998. */
 export function beginningOf(day: string, timeZone: string): Date | undefined {
   const midnight = new Date(`${day}T00:00:00Z`)
   if (
@@ -40,7 +42,7 @@ export function beginningOf(day: string, timeZone: string): Date | undefined {
   return midnight.getUTCFullYear() > 9998 ? undefined : whenShown(midnight, timeZone)
 }
 
-/** The last millisecond of a day in a zone. */
+/** The last millisecond of a day in a zone; undefined for an invalid day. */
 export function endOf(day: string, timeZone: string): Date | undefined {
   const start = beginningOf(day, timeZone)
   if (!start) return undefined
@@ -49,12 +51,12 @@ export function endOf(day: string, timeZone: string): Date | undefined {
   return next && new Date(next.getTime() - 1)
 }
 
-/** A moment as a field for local time has it, in that zone; empty for what is none. */
+/** The value of a `datetime-local` field for a moment in that zone; empty for null or an invalid time. */
 export function fieldTime(iso: string | null, timeZone: string): string {
   const at = new Date(iso ?? Number.NaN)
   return Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9998 ? '' : shownAt(at, timeZone)
 }
-/** The moment that a field for local time means in that zone; null for an empty one. */
+/** The moment that a `datetime-local` value means in that zone; null for an empty or invalid value. */
 export function momentOf(field: string, timeZone: string): string | null {
   const shown = new Date(`${field.length === 16 ? `${field}:00` : field}Z`)
   return Number.isNaN(shown.getTime()) ? null : whenShown(shown, timeZone).toISOString()

@@ -5,7 +5,7 @@ import Link from 'next/link'
 import { usePathname } from 'next/navigation'
 import type { ReactNode } from 'react'
 
-/** A place in a navigation, which says whether the reader is there. */
+/** A navigation link that marks itself as current. */
 export function NavLink({ href, className, children }: { href: string; className?: string; children: ReactNode }) {
   const path = usePathname()
   const isHere = path === href || path.startsWith(`${href}/`)

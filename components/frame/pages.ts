@@ -2,27 +2,27 @@ import { type Role, roles } from '#lib/domains/accounts/rules.ts'
 
 export type Area = 'public' | 'you' | 'admin'
 export interface PageEntry {
-  /** Also the key of its name in the words of the frame. */
+  /** Also the message key of its title. */
   name: string
-  /** As the router has it: `[id]` and the like stand for what the address names. */
+  /** The route pattern, with `[id]` for a dynamic segment. */
   path: `/${string}`
   area: Area
-  /** Who may open it; absent: whoever comes, signed in or not. */
+  /** Roles that may open it; absent if everybody may, signed in or not. */
   roles?: readonly Role[]
-  /** In the navigation of its area. */
+  /** Listed in the navigation of its area. */
   isInNavigation?: true
-  /** Two keys, one after the other, that open it. */
+  /** A sequence of two keys that opens it. */
   keys?: `g ${string}`
-  /** It also tells who has just lost their session by it what becomes of it: the page itself asks who opens it. */
+  /** Also open to people whose erasure has just ended their session. The page does its own access check. */
   isOpenToErased?: true
-  /** Also for who still has a one-time password. */
+  /** Also open to people who still have a one-time password. */
   isOpenToUnsettled?: true
 }
 
 const everybody = roles
 const page = <const P extends PageEntry>(entry: P): P => entry
 
-/** Every page of the console. Navigation, palette, guards and the proofs in the browser are made from it. */
+/** Every page of the console. Navigation, command palette, access guards and browser tests are derived from this list. */
 export const pages = [
   page({ name: 'home', path: '/', area: 'public' }),
   page({ name: 'signIn', path: '/sign-in', area: 'public' }),
@@ -149,9 +149,9 @@ export const pageNamed = (name: PageName): PageEntry => {
   return found
 }
 const isNamed = (part: string): boolean => part.startsWith('[')
-/** Whether the address of a page names what is shown. */
+/** Whether the path has dynamic segments. */
 export const hasNames = ({ path }: PageEntry): boolean => path.split('/').some(isNamed)
-/** The page at an address; undefined where the list has none. What stands there by name comes before what `[id]` stands for. */
+/** The page at an address; undefined if there is none. A static segment has precedence over a dynamic one. */
 export function pageAt(address: string): (PageEntry & { name: PageName }) | undefined {
   const given = (address.split(/[?#]/, 1)[0] ?? '').split('/')
   const fits = ({ path }: PageEntry) => {
@@ -160,11 +160,11 @@ export function pageAt(address: string): (PageEntry & { name: PageName }) | unde
   }
   return pages.find((entry) => !hasNames(entry) && fits(entry)) ?? pages.find(fits)
 }
-/** Whether somebody of this role, or nobody in particular, may open it. */
+/** Whether this role may open the page; an undefined role is a signed-out visitor. */
 export const mayOpen = ({ roles: open }: PageEntry, role: Role | undefined): boolean =>
   open === undefined || (role !== undefined && open.includes(role))
 
-/** What an area's navigation shows to a role, in its order. */
+/** The pages in the navigation of an area for a role, in order. */
 export const navigationOf = (area: Area, role: Role): (PageEntry & { name: PageName })[] =>
   pages.filter(
     (entry: PageEntry & { name: PageName }) => entry.area === area && entry.isInNavigation && mayOpen(entry, role),

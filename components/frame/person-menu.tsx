@@ -9,7 +9,7 @@ import { signOut } from '#lib/client/sign-in.ts'
 import { forgetDrafts } from './draft.ts'
 import { runKey } from './keys.ts'
 
-/** Who is signed in; the way to their account, and out. */
+/** The name of the signed-in person, with links to the account and sign-out. */
 export function PersonMenu({ name, hasKeys }: { name: string; hasKeys: boolean }) {
   const t = useTranslations('frame')
   const [state, setState] = useState<'idle' | 'busy' | 'failed'>('idle')
@@ -36,7 +36,7 @@ export function PersonMenu({ name, hasKeys }: { name: string; hasKeys: boolean }
           { key: 'account', label: t('account'), href: '/account' },
           { key: 'reference', label: t('reference'), href: '/docs/api' },
           { key: 'verify', label: t('verify'), href: '/verify' },
-          // Also where the keys are switched off, and where there is no keyboard to press `?` on.
+          // Also available when shortcuts are off and on devices without a keyboard.
           ...(hasKeys ? [{ key: 'keys', label: t('help'), onSelect: () => runKey('?') }] : []),
           { key: 'out', label: t('signOut'), onSelect: leave, isDisabled: state === 'busy' },
         ]}

@@ -8,14 +8,14 @@ import { type ReactNode, useState } from 'react'
 import { RequestRefused } from '#lib/client/request.ts'
 import { StepUpProvider } from './step-up.tsx'
 
-/** A refusal is an answer: only what got none is asked again. */
+/** A refusal is final: retry only when there was no answer. */
 const isWorthAnotherTry = (failures: number, error: Error): boolean =>
   failures < 2 && error instanceof RequestRefused && ['unreachable', 'unavailable'].includes(error.problem.code)
 
 export function Providers({ nonce, children }: { nonce: string; children: ReactNode }) {
-  // The document's own, for as long as it lives: what a refresh brings is that of another answer, whose policy is not in force here.
+  // Keep the nonce of the loaded document. A refresh brings the nonce of another response, whose policy does not apply to this document.
   const [own] = useState(nonce)
-  // For the style that keeps the page behind a dialog from scrolling.
+  // For the style element that stops the page behind a dialog from scrolling.
   if (own !== '') setNonce(own)
   const [client] = useState(
     () => new QueryClient({ defaultOptions: { queries: { staleTime: 30_000, retry: isWorthAnotherTry } } }),

@@ -4,12 +4,12 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useKeys } from './keys.ts'
 
-/** Gives the row the focus: its link where the row leads there, else itself. */
+/** Focuses the link of the row if the row opens a page, otherwise the row. */
 function focusRow(index: number): void {
   const row = document.querySelector<HTMLElement>(`[data-row="${index}"]`)
   if (!row) return
   row.scrollIntoView({ block: 'nearest' })
-  // A drawer that follows the row at hand keeps the focus within.
+  // A drawer that follows the current row keeps the focus.
   if (document.querySelector('[role=dialog]')) return
   const link = row.hasAttribute('data-opens') ? row.querySelector<HTMLElement>('th a[href]') : null
   if (!link && !row.hasAttribute('tabindex')) row.tabIndex = -1
@@ -17,13 +17,13 @@ function focusRow(index: number): void {
   target.focus({ preventScroll: true })
 }
 
-/** Goes where the row leads, as a click on its link does. */
+/** Opens the page of the row, like a click on its link. */
 const followRow = (index: number): void =>
   document.querySelector<HTMLElement>(`[data-row="${index}"][data-opens] th a[href]`)?.click()
 
 /**
- * Moves over the rows of a list by j and k, and the focus with it; opens one by Enter, and goes to its filter by `/`. Gives the row that
- * is at hand; -1: none. What opens is where the row leads, unless `onOpen` says otherwise; null: nothing does.
+ * Keyboard navigation for a list: j and k move the current row and the focus, Enter opens it, `/` focuses the filter. Returns the index of
+ * the current row, or -1. Enter follows the link of the row unless `onOpen` replaces it; null disables Enter.
  */
 export function useRowKeys({
   count,
@@ -35,14 +35,14 @@ export function useRowKeys({
   const t = useTranslations('common.keys')
   const [cursor, setCursor] = useState(-1)
   const at = Math.min(cursor, count - 1)
-  // Where it is now: keys may come faster than the page is drawn.
+  // The latest index: keys may arrive faster than renders.
   const latest = useRef(at)
   const isMoved = useRef(false)
   useLayoutEffect(() => {
     latest.current = at
   }, [at])
   useEffect(() => {
-    // Moved by a key, and not by rows that went while somebody types elsewhere.
+    // Only after a key press, not when rows disappear while the user types elsewhere.
     if (at >= 0 && isMoved.current) focusRow(at)
     isMoved.current = false
   }, [at])

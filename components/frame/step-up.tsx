@@ -9,10 +9,10 @@ import type { confirmPassword } from '#lib/domains/accounts/contract.ts'
 
 const confirmAt: Endpoint<typeof confirmPassword> = { method: 'post', path: '/api/account/confirm' }
 
-/** Asks for the password; resolves to false when the person cancels. */
+/** Asks for the password. Resolves to false when the person cancels. */
 const StepUp = createContext<() => Promise<boolean>>(async () => false)
 
-/** Runs an action; where the server answers `step_up_required`, asks for the password and runs the action once more. */
+/** Runs an action. If the server answers `step_up_required`, asks for the password and runs the action again. */
 export function useStepUp(): <T>(act: () => Promise<T>) => Promise<T> {
   const confirm = useContext(StepUp)
   return useCallback(

@@ -11,11 +11,11 @@ const icons = { system: Monitor, light: Sun, dark: Moon }
 const isTheme = (text: string | undefined): text is keyof typeof next => text !== undefined && text in next
 const never = () => () => {}
 
-/** Light, dark, or as the system has it: each press takes the next. */
+/** Cycles through light, dark and system theme. */
 export function ThemeSwitch() {
   const t = useTranslations('frame')
   const { theme, setTheme } = useTheme()
-  // The server cannot know the choice; it is shown once the page is alive.
+  // The server does not know the choice, so it is shown after hydration.
   const isAlive = useSyncExternalStore(
     never,
     () => true,

@@ -2,10 +2,10 @@
 
 import { useEffect, useState } from 'react'
 
-/** Follows what is typed a little later: each letter is no question of its own. In milliseconds. */
+/** Milliseconds between the last key press and the query. */
 const later = 250
 
-/** Text that is typed and passed on once it stands; it follows the address when that changes by another way. */
+/** A text field whose value is passed on after a pause in typing. It follows `value` when the address changes for another reason. */
 export function useTyped(value: string, pass: (text: string) => void) {
   const [typed, setTyped] = useState(value)
   useEffect(() => setTyped(value), [value])

@@ -4,10 +4,10 @@ import type { ReactNode } from 'react'
 import type messages from '#messages/en.ts'
 
 export type Namespace = keyof typeof messages
-/** What the frame and the primitives say on every page. */
+/** Message namespaces that the frame and the basic components need on every page. */
 const everywhere: readonly Namespace[] = ['common', 'frame', 'problems', 'pages', 'erasure', 'failed']
 
-/** Gives the browser these words beside those of the frame: a page ships what it says, and not the whole console. */
+/** Sends the browser these messages and those of the frame, so that a page does not ship the messages of the whole console. */
 export async function Words({ of = [], children }: { of?: readonly Namespace[]; children: ReactNode }) {
   const all = await getMessages()
   const wanted = new Set<string>([...everywhere, ...of])

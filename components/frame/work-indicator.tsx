@@ -11,10 +11,10 @@ import { workPlace } from './work-places.ts'
 
 const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
 
-/** How often it looks, in milliseconds: while something runs, and else. */
+/** Polling intervals in milliseconds: while something runs, and otherwise. */
 const pace = { running: 4_000, idle: 60_000 }
 
-/** What runs now, wherever the reader is: work that takes long can be left, and is found again here. */
+/** Shows running work on every page, so that people can leave long work and find it again. */
 export function WorkIndicator() {
   const t = useTranslations('frame')
   const { data } = useAsked(

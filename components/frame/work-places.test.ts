@@ -10,6 +10,6 @@ it.each([
   [{ ...item, project_id: 'a:b' }, '/projects/a%3Ab/erasures/run_1'],
   [{ ...item, request_id: 'prq_1', is_own: false }, '/admin/erasures/run_1'],
   [{ ...item, project_id: 'prj_1', is_own: false }, '/admin/erasures/run_1'],
-])('what runs has its page: %o', (work, place) => {
+])('workPlace returns the page of the work item %o', (work, place) => {
   expect(workPlace(work)).toBe(place)
 })

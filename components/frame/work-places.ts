@@ -1,6 +1,8 @@
 import type { WorkItem } from '#lib/domains/console/contract.ts'
 
-/** The page that shows more of what runs. An erasure of one's own is on the page of its request, or of its project; any other on the admins’. */
+/**
+ * The page with details of a running item. The reader's own erasure is on the page of its request or project, any other on the admin page.
+ */
 export function workPlace({
   kind,
   id,

@@ -3,7 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useEffect } from 'react'
 
-/** Tells the server the browser's time zone, once, where it differs from the one that the page was written in. */
+/** Sends the time zone of the browser to the server if the page was rendered in another one. */
 export function ZoneKeeper({ zone, keep }: { zone: string; keep: (zone: string) => Promise<void> }) {
   const router = useRouter()
   useEffect(() => {

@@ -10,7 +10,7 @@ import type { OpenVault } from './use-vault.ts'
 
 const form = () => import('./entry-form.tsx')
 
-/** An entry that is changed. While nobody typed, `draft` is `first` itself. */
+/** An edit of an existing entry. `draft` is the same object as `first` until the user types. */
 export interface Change extends Standing {
   first: Draft
   draft: Draft
@@ -22,7 +22,7 @@ interface ChangingProps {
   change: Change | undefined
   set: (change: Change | undefined) => void
 }
-/** The change of an entry. As with a new one, what is typed stays while the page is there; what nobody touched goes with the lock. */
+/** The edit dialog of an entry. Typed text survives while the page is open; an untouched draft is discarded when the grimoire locks. */
 export function Changing({ agentId, vault, change, set }: ChangingProps) {
   const t = useTranslations('agentGrimoire')
   const [isDone, setDone] = useState(false)

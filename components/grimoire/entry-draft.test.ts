@@ -20,11 +20,11 @@ const standing: Standing = { entry, said }
 const first = draftOf(standing, zone)
 const changed = (changes: Partial<typeof first>) => readDraft({ ...first, ...changes }, standing, zone, now)
 
-test('what nobody touched stays to the letter', () => {
+test('readDraft returns every field unchanged when nothing was edited', () => {
   expect(first).toMatchObject({ from: '2026-02-01', until: '2026-04-02', confidence: '0.25' })
   expect(changed({}).entry).toEqual({ ...said, valid_until: entry.valid_until })
 })
-test('what was typed over takes its place, and nothing else moves', () => {
+test('readDraft changes only the edited fields', () => {
   const { entry: read } = changed({ content: ' another line ', tags: 'fees', parents: '', until: '', provenance: '' })
   expect(read).toEqual({
     ...said,
@@ -34,7 +34,7 @@ test('what was typed over takes its place, and nothing else moves', () => {
     ...{ valid_until: '2026-04-03T15:59:59.999Z', valid_from: '2026-02-01T16:00:00.000Z' },
   })
 })
-test('what was JSON stays JSON, or is a slip', () => {
+test('readDraft keeps a JSON value as JSON and reports invalid JSON', () => {
   expect(changed({ provenance: '{"run": 8}' }).entry?.provenance).toEqual({ run: 8 })
   expect([...changed({ provenance: '{"run": 8' }).wrong]).toEqual(['provenance'])
 })
@@ -47,11 +47,11 @@ test.each([
   ['parents', { parents: Array.from({ length: 101 }, (_, n) => `ent_${n}`).join(' ') }],
   ['from', { from: '1999-01-01' }],
   ['until', { until: '2026-02-28' }],
-] as const)('refused for its %s: %j', (where, changes) => {
+] as const)('readDraft rejects the field %s for %j', (where, changes) => {
   const { entry: read, wrong } = changed(changes)
   expect([read, [...wrong]]).toEqual([undefined, [where]])
 })
-test('a new entry says what was typed, and null where nothing was', () => {
+test('readDraft returns the typed values of a new entry and null for empty fields', () => {
   const draft = { ...emptyDraft, content: 'Thin books punish haste.', parents: 'ent_a, ent_b ent_a' }
   expect(readDraft(draft, undefined, zone, now).entry).toEqual({
     ...{ content: 'Thin books punish haste.', confidence: null, tags: [], provenance: null },

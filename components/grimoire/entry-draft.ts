@@ -4,7 +4,7 @@ import type { EntryContent } from '#lib/client/sealing/entry.ts'
 import type { Entry, Kind, Said, Scope } from './places.ts'
 import { confidenceIn, parentsIn, tagsIn, typedOf, valueIn } from './vault-rules.ts'
 
-/** What is typed into the form. It is kept in the page's memory alone. */
+/** The typed contents of the form. They exist only in the memory of the page. */
 export interface Draft {
   scope: Scope
   kind: Kind
@@ -13,7 +13,7 @@ export interface Draft {
   tags: string
   provenance: string
   parents: string
-  /** Days of the reader's. */
+  /** Days (`2026-01-31`) in the reader's time zone. */
   from: string
   until: string
 }
@@ -21,7 +21,7 @@ export const emptyDraft: Draft = {
   ...{ scope: 'private', kind: 'insight', content: '', confidence: '', tags: '' },
   ...{ provenance: '', parents: '', from: '', until: '' },
 }
-/** An entry that is changed, and what it said when that began. */
+/** The entry that is edited, with its content when the edit began. */
 export interface Standing {
   entry: Entry
   said: Said
@@ -42,10 +42,10 @@ export const draftOf = ({ entry, said }: Standing, zone: string): Draft => ({
 })
 
 export type Wrong = 'content' | 'json' | 'confidence' | 'tags' | 'provenance' | 'parents' | 'from' | 'until'
-/** What the draft says, and where it cannot be taken so. What nobody touched stays to the letter, a time to the millisecond. */
+/** Parses the draft and lists the invalid fields. Unedited fields keep their exact stored value, times to the millisecond. */
 export function readDraft(draft: Draft, standing: Standing | undefined, zone: string, now: number) {
   const before = standing?.said ?? none
-  // They came as JSON.
+  // Both values were parsed from JSON.
   const content = valueIn(draft.content, before.content as Json)
   const provenance = valueIn(draft.provenance, before.provenance as Json)
   const confidence = confidenceIn(draft.confidence)

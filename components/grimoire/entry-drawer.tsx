@@ -24,16 +24,18 @@ const asSaid = ({ tags, parents, ...rest }: EntryContent): Said => ({ ...rest, t
 interface EntryDrawerProps {
   agentId: string
   entryId: string
-  /** The row, where the list has it. */
+  /** The row, if the list has loaded it. */
   known: Entry | undefined
   vault: OpenVault
   onClose: () => void
-  /** Undefined: nothing can be written now. It can be asked for once the entry is read. */
+  /** Undefined when nothing can be written now. Editing is offered once the content of the entry is readable. */
   onEdit?: (entry: Entry, said: Said) => void
-  /** Undefined: the reader may not. */
+  /** Undefined when the reader may not delete. */
   onDelete?: (entry: Entry) => void
 }
-/** One entry, whole. A private one is opened here, or stays what the server sees of it. */
+/**
+ * Shows one entry in full. A private entry is decrypted here; while the grimoire is locked only the metadata that the server has is shown.
+ */
 export function EntryDrawer({ agentId, entryId, known, vault, onClose, onEdit, onDelete }: EntryDrawerProps) {
   const t = useTranslations('agentGrimoire')
   const asked = useAsked(entryAt, { params: { id: agentId, entryId } }, { enabled: known === undefined })

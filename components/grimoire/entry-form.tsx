@@ -21,17 +21,17 @@ type Sent = { add: RequestParts<typeof addEntry> } | { edit: RequestParts<typeof
 interface EntryFormProps {
   agentId: string
   vault: OpenVault
-  /** The entry that is changed; undefined: a new one is written. */
+  /** The entry that is edited; undefined for a new entry. */
   standing?: Standing
   draft: Draft
   change: (changes: Partial<Draft>) => void
   onClose: () => void
   onStored: (draft: Pick<Draft, 'kind' | 'scope'>) => void
-  /** Of an entry that somebody else changed meanwhile: goes on from that revision, or leaves the entry as it is by now. */
+  /** For an entry that somebody else changed meanwhile: saves over that revision, or discards the edit. */
   onMoved?: { goOn: (revision: number) => void; drop: () => void }
 }
 
-/** Writes an entry, or other content into one: a private one is sealed in the browser, and what is sent cannot be read. */
+/** Creates or edits an entry. A private entry is sealed in the browser, so the server never receives readable content. */
 export function EntryForm({ agentId, vault, standing, draft, change, onClose, onStored, onMoved }: EntryFormProps) {
   const t = useTranslations('agentGrimoire')
   const common = useTranslations('common')
@@ -39,7 +39,7 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
   const [isChecked, setChecked] = useState(false)
   const [isSealing, setSealing] = useState(false)
   const [fault, setFault] = useState<VaultCode>()
-  // Sealed once: when no answer came, the very same is sent again, and stands there once.
+  // Sealed once: a retry after a lost response sends the identical body, so the entry is stored only once.
   const sealed = useRef<{ of: string; sent: Sent }>(undefined)
   const add = useChange(addEntryAt, { touches: touched })
   const edit = useChange(editEntryAt, { touches: touched })

@@ -15,7 +15,7 @@ interface EntryListProps {
   readingOf: (entry: Entry) => Read | undefined
   onOpen: (id: string) => void
 }
-/** Entries as far as they can be read here: those for the clade at once, private ones while the grimoire is open. */
+/** Lists entries. Clade entries are always readable; private entries are readable only while the grimoire is open. */
 export function EntryList({ rows, cursor, isOpen, readingOf, onOpen }: EntryListProps) {
   const t = useTranslations('agentGrimoire')
   const format = useFormatter()

@@ -45,19 +45,19 @@ const form = () => import('./entry-form.tsx')
 
 interface GrimoireDeskProps {
   agentId: string
-  /** Why nothing can be written for the agent now; what is there is read and deleted all the same. */
+  /** Why nothing can be written for the agent now. Reading and deleting still work. */
   hindrance: ReturnType<typeof hindranceOf>
-  /** The agent remembers where it runs: nothing is written here. */
+  /** The agent stores its memory on its own host, so nothing is written here. */
   isElsewhere: boolean
-  /** A role that only reads deletes nothing either. */
+  /** False for read-only roles, which may not delete either. */
   mayWrite: boolean
   keyring: Keyring | null
   initial: EntryPage
-  /** What the server rendered `initial` for. */
+  /** The filters for which the server rendered `initial`. */
   asked: Filters
 }
 
-/** An agent's grimoire: its keys, which are opened in this browser alone, and its entries. */
+/** The grimoire of an agent: its keys, which are opened only in this browser, and its entries. */
 export function GrimoireDesk({
   agentId,
   hindrance,
@@ -102,7 +102,7 @@ function Keys({ agentId, isWritable, keyring, vault }: KeysProps) {
   const [madeId, setMadeId] = useState<string>()
   const { isOpen, opened, lock } = vault
   const keyId = keyring?.keyring.key_id
-  // The worker that made a keyring has its key: it is open as soon as that very one is known to be stored.
+  // The worker that made a keyring already holds its key: the grimoire opens once that same keyring is known to be stored.
   useEffect(() => {
     if (madeId === undefined || keyId === undefined) return
     if (madeId === keyId) {
@@ -229,7 +229,7 @@ function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelet
             onEdit: (entry: Entry, said: Said) => {
               const first = draftOf({ entry, said }, zone)
               void setShown(null)
-              // What was typed for this very entry is gone on with.
+              // Continue an earlier draft of the same entry.
               const isKept = change?.entry.id === entry.id
               setChange(isKept ? { ...change, isShown: true } : { entry, said, first, draft: first, isShown: true })
             },
@@ -266,7 +266,7 @@ function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelet
   )
 }
 
-/** The way to a new entry. What is typed stays while the page is there, also when the grimoire locks itself meanwhile. */
+/** The button and form for a new entry. Typed text survives while the page is open, even when the grimoire locks meanwhile. */
 function Writing({ agentId, vault, isWritable }: Pick<EntriesProps, 'agentId' | 'vault' | 'isWritable'>) {
   const t = useTranslations('agentGrimoire')
   const [isWriting, setWriting] = useState(false)
@@ -275,7 +275,7 @@ function Writing({ agentId, vault, isWritable }: Pick<EntriesProps, 'agentId' | 
   const loaded = useLoaded(form, isWriting)
   const { isOpen } = vault
   const isPrivate = draft?.scope === 'private'
-  // What is private is not left on the screen of who has gone.
+  // Hide private text once the grimoire locks, because the user may have left the screen.
   useEffect(() => {
     if (!isOpen && isPrivate) setWriting(false)
   }, [isOpen, isPrivate])
@@ -294,7 +294,7 @@ function Writing({ agentId, vault, isWritable }: Pick<EntriesProps, 'agentId' | 
         tone={isOpen ? 'main' : 'plain'}
         onClick={() => {
           setAdded(undefined)
-          // A private draft waits for the key.
+          // A private draft needs the key first.
           if (isPrivate && !isOpen) document.querySelector<HTMLElement>('[data-unlock]')?.focus()
           else setWriting(true)
         }}

@@ -17,10 +17,10 @@ import type { Questions, VaultCode } from './vault-protocol.ts'
 interface KeyringStartProps {
   agentId: string
   vault: OpenVault
-  /** The id of the keyring that was made here, before it is stored. */
+  /** Receives the id of the new keyring before it is stored. */
   onMade: (keyId: string) => void
 }
-/** An agent's first keyring: made in the browser, and stored once its recovery code is kept. */
+/** Creates the first keyring of an agent in the browser and stores it after the user confirms that the recovery code is saved. */
 export function KeyringStart({ agentId, vault, onMade }: KeyringStartProps) {
   const t = useTranslations('agentGrimoire.start')
   const { fields, checked, clear } = useNewPassphrase()

@@ -23,7 +23,7 @@ interface KeysDialogProps {
   onClose: () => void
 }
 
-/** Wraps the same keys anew and stores them: what goes wrong on the way, and whether it goes on. */
+/** Rewraps the same keys and stores the result. Reports faults and whether a request is pending. */
 function useWrapping({ keyring }: KeysDialogProps) {
   const [isWrapping, setWrapping] = useState(false)
   const [fault, setFault] = useState<VaultCode>()
@@ -82,7 +82,7 @@ function Steps({ problem, fault, isPending, isIncomplete = false, action, onSubm
   )
 }
 
-/** What opens the keyring now: asked again, since an open page may have been left alone. */
+/** Asks for the current passphrase or recovery code again, because an open page may be unattended. */
 function Present({ by, typed, set }: { by: Opening['by']; typed: string; set: (typed: string) => void }) {
   const t = useTranslations('agentGrimoire.unlock')
   return (
@@ -99,7 +99,7 @@ function Present({ by, typed, set }: { by: Opening['by']; typed: string; set: (t
   )
 }
 
-/** Another passphrase for the same keys: no entry is touched. Who came in by the recovery code has shown it already. */
+/** Sets another passphrase for the same keys without changing entries. A user who opened with the recovery code need not enter it again. */
 export function PassphraseDialog(props: KeysDialogProps) {
   const { keyring, vault, onClose } = props
   const t = useTranslations('agentGrimoire.keys.passphrase')
@@ -149,7 +149,7 @@ export function PassphraseDialog(props: KeysDialogProps) {
   )
 }
 
-/** Another recovery code: the one before is good until this one is kept and stored. */
+/** Makes another recovery code. The previous one stays valid until the new one is saved and stored. */
 export function CodeDialog(props: KeysDialogProps) {
   const { keyring, vault, onClose } = props
   const t = useTranslations('agentGrimoire.keys.code')

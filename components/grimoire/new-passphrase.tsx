@@ -5,7 +5,10 @@ import { type ReactNode, useState } from 'react'
 import { Field } from '#components/ui/field.tsx'
 import { fewestSigns, isWeak } from './vault-rules.ts'
 
-/** A new passphrase, typed twice: its two fields, nameless so that no form sends them, and what is wrong with them once somebody asked. */
+/**
+ * The two fields for a new passphrase and their validation. The inputs have no `name`, so no form submission sends them. Faults appear once
+ * `checked` was called.
+ */
 export function useNewPassphrase(): { fields: ReactNode; checked: () => string | undefined; clear: () => void } {
   const t = useTranslations('agentGrimoire.passphrase')
   const [typed, setTyped] = useState({ next: '', again: '' })

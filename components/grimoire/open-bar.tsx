@@ -13,10 +13,10 @@ const dialogs = () => import('./keys-dialogs.tsx')
 interface OpenBarProps {
   keyring: Keyring
   vault: OpenVault
-  /** Whether its keys may be wrapped anew: not while nothing is written for the agent. */
+  /** Whether the keys may be rewrapped: not while writing is blocked for the agent. */
   isWritable: boolean
 }
-/** The grimoire is open: until when, and what can be done with its keys. */
+/** Shows that the grimoire is open, when it locks, and the actions for its keys. */
 export function OpenBar({ keyring, vault, isWritable }: OpenBarProps) {
   const t = useTranslations('agentGrimoire.open')
   const [dialog, setDialog] = useState<'passphrase' | 'code'>()

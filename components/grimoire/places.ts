@@ -20,13 +20,13 @@ export const addEntryAt: Endpoint<typeof addEntry> = { method: 'post', path: ent
 export const entryAt: Endpoint<typeof readEntry> = { method: 'get', path: `${entries}/{entryId}` }
 export const editEntryAt: Endpoint<typeof editEntry> = { method: 'put', path: `${entries}/{entryId}` }
 export const deleteEntryAt: Endpoint<typeof deleteEntry> = { method: 'delete', path: `${entries}/{entryId}` }
-/** Everything that tells of entries begins so. */
+/** Path prefix of every cached answer that contains entries. */
 export const touched = [entries]
 
 export type Keyring = Output<typeof readKeyring>['data']
 export type EntryPage = Output<typeof listEntries>
 export type Entry = EntryPage['data'][number]
-/** What an entry says, opened where it was sealed. */
+/** The content of an entry, decrypted if it was sealed. */
 export type Said = NonNullable<Entry['entry']>
 export type Kind = Entry['kind']
 export type Scope = Entry['scope']
@@ -34,7 +34,7 @@ export type Scope = Entry['scope']
 export const kinds = ['insight', 'heuristic', 'warning', 'causal_link', 'episode'] as const satisfies readonly Kind[]
 export const scopes = ['private', 'clade'] as const satisfies readonly Scope[]
 
-/** What stands in the address of the list. */
+/** The filters in the address of the list. */
 export const filterParsers = { kind: parseAsStringLiteral(kinds), scope: parseAsStringLiteral(scopes) }
 export type Filters = inferParserType<typeof filterParsers>
 export const loadFilters = createLoader(filterParsers)

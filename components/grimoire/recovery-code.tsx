@@ -12,7 +12,7 @@ interface RecoveryCodeProps {
   isKept: boolean
   onKept: (isKept: boolean) => void
 }
-/** A recovery code, the one time that it is shown: to copy, to save, and to say that it is kept. */
+/** Shows a recovery code, once: to copy, to download, and to confirm that it is saved. */
 export function RecoveryCode({ code, agentId, isKept, onKept }: RecoveryCodeProps) {
   const t = useTranslations('agentGrimoire.code')
   const [file, setFile] = useState<string>()

@@ -20,7 +20,7 @@ const rendered = (fields: ReactNode): string => {
 test.each([
   ['what opens a keyring', () => createElement(UnlockForm, { keyring: {}, vault }), 1],
   ['a new passphrase', () => createElement(NewPassphrase), 2],
-])('a form that is sent before the page is alive sends nothing of %s', (_what, fields, count) => {
+])('a form submitted before hydration sends no field of %s', (_what, fields, count) => {
   const inputs = rendered(fields()).match(/<input[^>]*>/g) ?? []
   expect(inputs).toHaveLength(count)
   for (const input of inputs) expect(input).not.toContain(' name=')

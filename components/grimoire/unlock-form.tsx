@@ -11,11 +11,11 @@ import { vaultCode } from './vault.ts'
 import { VaultFault } from './vault-fault.tsx'
 import type { Opening, VaultCode } from './vault-protocol.ts'
 
-/** What is said at the field itself; the rest is no matter of what was typed. */
+/** Faults that are shown at the field. All others do not concern the typed text. */
 const ofField = ['wrong_passphrase', 'wrong_recovery_code', 'mistyped_recovery_code'] as const
 const isOfField = (code: VaultCode | undefined): code is (typeof ofField)[number] => ofField.some((one) => one === code)
 
-/** Opens the keyring in the browser: by the passphrase, or by the recovery code. */
+/** Opens the keyring in the browser with the passphrase or the recovery code. */
 export function UnlockForm({ keyring, vault }: { keyring: unknown; vault: OpenVault }) {
   const t = useTranslations('agentGrimoire.unlock')
   const faults = useTranslations('agentGrimoire.faults')
@@ -48,7 +48,7 @@ export function UnlockForm({ keyring, vault }: { keyring: unknown; vault: OpenVa
     <FormBox name="unlock" submit={t(isOpening ? 'opening' : 'open')} isPending={isOpening} onSubmit={open}>
       {vault.wasIdle && <Alert tone="info" title={t('wasIdle')} isLive />}
       {fault && !isOfField(fault) && <VaultFault code={fault} />}
-      {/* Without a name: before the page is alive a browser may send the form, and sends nothing of what has none. */}
+      {/* No `name`: a browser may submit the form before hydration, and it sends only named fields. */}
       <Field
         key={by}
         label={t(`${by}.label`)}

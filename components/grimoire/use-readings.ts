@@ -10,10 +10,10 @@ import type { Read, VaultCode } from './vault-protocol.ts'
 const none: ReadonlyMap<string, Read> = new Map()
 
 const headOf = ({ id, agent_id, kind }: Entry): EntryHead => ({ id, agent: agent_id, kind, scope: 'private' })
-/** An envelope's nonce is its own: written anew, an entry has another. */
+/** Each envelope has its own nonce; an edited entry has a new one. */
 const nonceOf = ({ envelope }: Entry): string | undefined => envelope?.nonce
 
-/** Private entries, opened in the vault as they come; nothing of them is left here once it is locked. */
+/** Decrypts private entries in the vault as their rows load. Nothing decrypted remains here after the vault locks. */
 export function useReadings({ isOpen, ask }: Pick<OpenVault, 'isOpen' | 'ask'>, rows: readonly Entry[]) {
   const [readings, setReadings] = useState(none)
   const [fault, setFault] = useState<VaultCode>()
@@ -37,7 +37,7 @@ export function useReadings({ isOpen, ask }: Pick<OpenVault, 'isOpen' | 'ask'>, 
     for (const { nonce } of entries) known.add(nonce)
     ask('read', { entries: entries.map(({ head, envelope }) => ({ head, envelope })) }).then(
       (read) => {
-        // Locked meanwhile, and perhaps opened again: then it is asked again, too.
+        // The vault locked meanwhile and may have opened again: these entries are then read again.
         if (known !== asked.current) return
         setReadings((before) => {
           const after = new Map(before)

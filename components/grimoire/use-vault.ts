@@ -10,10 +10,10 @@ const lookEvery = 15_000
 
 export type OpenVault = ReturnType<typeof useVault>
 
-/** The grimoire's lock: open from when a key was made or found until somebody locks it, leaves, or is not at it for 15 minutes. */
+/** The lock of the grimoire: it opens with a new or unlocked key and locks on request, on leaving the page, or after 15 idle minutes. */
 export function useVault() {
   const vault = useRef<Vault>(undefined)
-  /** By what it is open; undefined: it is locked. */
+  /** How it was opened; undefined while it is locked. */
   const [openBy, setOpenBy] = useState<Opening['by']>()
   const [wasIdle, setWasIdle] = useState(false)
   const isOpen = openBy !== undefined
@@ -34,7 +34,7 @@ export function useVault() {
 
   useEffect(() => {
     const leave = () => lock()
-    // Also into the memory of pages that Back brings back.
+    // Also lock pages that enter the back/forward cache.
     window.addEventListener('pagehide', leave)
     return () => {
       window.removeEventListener('pagehide', leave)
@@ -52,7 +52,7 @@ export function useVault() {
       last = Date.now()
     }
     const timer = setInterval(look, Math.min(lookEvery, idleFor))
-    // A machine that slept has no timers: it is looked at when somebody is back, and before that counts as being there.
+    // Timers do not run while the machine sleeps: check when the page becomes visible, and before an event counts as activity.
     document.addEventListener('visibilitychange', look)
     for (const sign of signs) window.addEventListener(sign, note, { passive: true, capture: true })
     return () => {

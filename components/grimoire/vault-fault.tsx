@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { Alert } from '#components/ui/alert.tsx'
 import type { VaultCode } from './vault-protocol.ts'
 
-/** Why the vault did not do it: what happened, what was not lost, what to do. */
+/** Explains why a vault operation failed: what happened, what is still safe, and what to do. */
 export function VaultFault({ code }: { code: VaultCode }) {
   const t = useTranslations('agentGrimoire.faults')
   return (

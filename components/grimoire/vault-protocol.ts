@@ -2,28 +2,28 @@ import type { EntryContent, EntryHead, Envelope } from '#lib/client/sealing/entr
 import type { Keyring } from '#lib/client/sealing/keyring.ts'
 import type { SealingCode } from '#lib/client/sealing/sealing-refusal.ts'
 
-/** What opens a keyring. */
+/** The secret that opens a keyring. */
 export interface Opening {
   by: 'passphrase' | 'code'
   secret: string
 }
 interface Recovered {
   keyring: Keyring
-  /** Shown once, and kept nowhere. */
+  /** Shown once and stored nowhere. */
   recoveryCode: string
 }
 
-/** What the page may ask of the worker that holds the master key, and what comes back. The key itself never does. */
+/** The requests that the page may send to the worker with the master key, and their results. The key itself never leaves the worker. */
 export interface Questions {
   make: { asks: { passphrase: string }; gives: Recovered }
   open: { asks: { keyring: unknown } & Opening; gives: null }
-  /** The same keys under another passphrase; with `present`, only who knows what opens them now. */
+  /** Wraps the same keys with another passphrase. `present` proves knowledge of the current secret. */
   changePassphrase: { asks: { keyring: unknown; present: Opening | null; next: string }; gives: Keyring }
   changeCode: { asks: { keyring: unknown; present: Opening }; gives: Recovered }
-  /** In the order that was asked; a refusal stands in the place of what does not open. */
+  /** One result for each entry, in the same order; an entry that cannot be opened yields a refusal. */
   read: { asks: { entries: readonly { head: EntryHead; envelope: unknown }[] }; gives: Read[] }
   write: {
-    /** With `id`, other content for an entry that is there. */
+    /** With `id`: new content for an existing entry. */
     asks: Pick<EntryHead, 'agent' | 'kind'> & { id?: string; entry: EntryContent }
     gives: { id: string; envelope: Envelope }
   }
@@ -33,8 +33,8 @@ export type QuestionName = keyof Questions
 export type Question = { [N in QuestionName]: { name: N; asks: Questions[N]['asks'] } }[QuestionName]
 
 /**
- * Why something was not done. `unsupported`: this browser lacks X25519. `insecure`: it gives no cryptography to a page that came without
- * TLS. `locked`: the key went while it was asked. `failed`: the worker did not come.
+ * Why an operation failed. `unsupported`: this browser lacks X25519. `insecure`: the page was loaded without TLS, so the browser offers no
+ * cryptography. `locked`: the vault locked during the operation. `failed`: the worker did not start.
  */
 export type VaultCode = SealingCode | 'unsupported' | 'insecure' | 'locked' | 'failed'
 export interface Asked {

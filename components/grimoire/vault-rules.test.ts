@@ -2,18 +2,18 @@ import { expect, test } from 'vitest'
 import { newKeyring, fewestSigns as ofSealing } from '#lib/client/sealing/keyring.ts'
 import { confidenceIn, fewestSigns, firstWords, idleFor, isIdle, isWeak, tagsIn, wholeText } from './vault-rules.ts'
 
-test('a passphrase is as weak here as where its key is made', async () => {
+test('isWeak agrees with newKeyring about the shortest accepted passphrase', async () => {
   expect(fewestSigns).toBe(ofSealing)
-  // One sign each, though each takes two units of UTF-16.
+  // Each fox is one character but two UTF-16 units.
   const short = '🦊'.repeat(fewestSigns - 1)
   expect(isWeak(short)).toBe(true)
   await expect(newKeyring(short)).rejects.toMatchObject({ code: 'weak_passphrase' })
   expect(isWeak('🦊'.repeat(fewestSigns))).toBe(false)
-  // A ligature that NFKC takes apart is as many signs as it becomes.
+  // NFKC expands this ligature to three characters, and each of them counts.
   expect(isWeak('ﬃ'.repeat(4))).toBe(false)
 })
 
-test('an open grimoire is idle after fifteen minutes, and not before', () => {
+test('isIdle returns true after fifteen minutes and false before', () => {
   expect(isIdle(1_000, 1_000 + idleFor - 1)).toBe(false)
   expect(isIdle(1_000, 1_000 + idleFor)).toBe(true)
   expect(idleFor).toBe(900_000)
@@ -24,11 +24,11 @@ test.each([
   [{ a: [1, 'b'] }, '{"a":[1,"b"]}'],
   [null, 'null'],
   ['', ''],
-])('the first words of %j', (content, words) => {
+])('firstWords returns one line of text for %j', (content, words) => {
   expect(firstWords(content)).toBe(words)
 })
 
-test('long content is cut between signs, and whole where it is read', () => {
+test('firstWords cuts long content between characters and wholeText keeps it whole', () => {
   const long = '🦊'.repeat(200)
   expect(firstWords(long)).toBe(`${'🦊'.repeat(140)}…`)
   expect(wholeText(long)).toBe(long)
@@ -43,11 +43,11 @@ test.each([
   ['1.01', undefined],
   ['-0.1', undefined],
   ['sure', undefined],
-])('confidence typed as %j', (typed, value) => {
+])('confidenceIn parses %j', (typed, value) => {
   expect(confidenceIn(typed)).toBe(value)
 })
 
-test('tags by commas of either script, each once, within what the API takes', () => {
+test('tagsIn splits at Latin and Chinese commas, removes duplicates and enforces the limits of the API', () => {
   expect(tagsIn(' gas, 夜间，gas、 fees ,')).toEqual(['gas', '夜间', 'fees'])
   expect(tagsIn('')).toEqual([])
   expect(tagsIn('x'.repeat(65))).toBeUndefined()

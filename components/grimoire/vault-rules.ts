@@ -1,27 +1,27 @@
 import type { Json } from '#lib/client/sealing/encoding.ts'
 
-/** Milliseconds without anybody at the page after which an open grimoire locks itself. */
+/** Milliseconds without activity after which an open grimoire locks. */
 export const idleFor = 15 * 60_000
 export const isIdle = (last: number, now: number): boolean => now - last >= idleFor
 
-/** Signs that a passphrase has at least, counted as its key is made of it. */
+/** The fewest characters of a passphrase, counted in NFKC, which key derivation uses. */
 export const fewestSigns = 12
 export const isWeak = (passphrase: string): boolean => [...passphrase.normalize('NFKC')].length < fewestSigns
 
 const snippetLength = 140
-/** What an entry says, whatever its form, on one line. */
+/** The content of an entry as one shortened line. */
 export function firstWords(content: unknown): string {
   const text = (typeof content === 'string' ? content : (JSON.stringify(content) ?? '')).replace(/\s+/g, ' ').trim()
   const signs = [...text]
   return signs.length > snippetLength ? `${signs.slice(0, snippetLength).join('')}…` : text
 }
-/** As it is read: text as it was written, anything else as indented JSON. */
+/** The full content: text unchanged, any other value as indented JSON. */
 export const wholeText = (content: unknown): string =>
   typeof content === 'string' ? content : (JSON.stringify(content, null, 2) ?? '')
 
 const longestTag = 64
 const mostTags = 32
-/** Tags as they are typed: by commas, each once; undefined where they are too long or too many. */
+/** Parses tags separated by commas and removes duplicates; undefined if a tag is too long or there are too many. */
 export function tagsIn(typed: string): string[] | undefined {
   const tags = [...new Set(typed.split(/[,，、]/).map((tag) => tag.trim()))].filter((tag) => tag !== '')
   return tags.length <= mostTags && tags.every((tag) => tag.length <= longestTag) ? tags : undefined
@@ -29,15 +29,18 @@ export function tagsIn(typed: string): string[] | undefined {
 
 const longestParent = 200
 const mostParents = 100
-/** Ids as they are typed: by commas or spaces, each once; undefined where they are too long or too many. */
+/** Parses ids separated by commas or spaces and removes duplicates; undefined if an id is too long or there are too many. */
 export function parentsIn(typed: string): string[] | undefined {
   const ids = [...new Set(typed.split(/[,，、\s]+/))].filter((id) => id !== '')
   return ids.length <= mostParents && ids.every((id) => id.length <= longestParent) ? ids : undefined
 }
 
-/** As it is typed over: nothing where nothing was said. */
+/** The text that a form field shows for a value; empty for null. */
 export const typedOf = (value: unknown): string => (value === null ? '' : wholeText(value))
-/** What was typed in the place of `before`: that itself where nobody touched it, JSON where it was JSON, null for nothing; undefined: a slip in JSON. */
+/**
+ * The value that was typed in place of `before`: `before` itself if unedited, parsed JSON if `before` was JSON, null for an empty field;
+ * undefined for invalid JSON.
+ */
 export function valueIn(typed: string, before: Json): Json | undefined {
   if (typed === typedOf(before)) return before
   const text = typed.trim()
@@ -50,7 +53,7 @@ export function valueIn(typed: string, before: Json): Json | undefined {
   }
 }
 
-/** A number from 0 to 1; null where nothing was typed, undefined for what is none. */
+/** Parses a number from 0 to 1; null for an empty field, undefined for anything else. */
 export function confidenceIn(typed: string): number | null | undefined {
   const text = typed.trim().replace(',', '.')
   if (text === '') return null

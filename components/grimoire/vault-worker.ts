@@ -11,7 +11,7 @@ import {
 import { SealingRefusal } from '#lib/client/sealing/sealing-refusal.ts'
 import type { Answered, Asked, Opening, Question, Read, VaultCode } from './vault-protocol.ts'
 
-// The one place where the open key is. Whoever locks ends this worker, and its memory goes with it.
+// The only place that holds the open master key. Locking terminates this worker and frees its memory.
 let master: MasterKey | undefined
 
 class NoKey extends Error {}
@@ -70,7 +70,7 @@ async function answerTo({ name, asks }: Question): Promise<unknown> {
   }
 }
 
-/** Why it went wrong, in a word: nothing of what was asked goes into it. */
+/** The code for an error. It contains nothing of the request. */
 async function codeOf(error: unknown): Promise<VaultCode> {
   if (error instanceof SealingRefusal) return error.code
   if (error instanceof NoKey) return 'locked'

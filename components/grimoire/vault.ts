@@ -16,8 +16,8 @@ interface Waiting {
 }
 
 /**
- * The worker that makes keys of passphrases, so that the page stays alive meanwhile, and that alone has the master key. It begins with the
- * first question; {@link Vault.lock} ends it, and whatever it was asked is refused as `locked`.
+ * A worker that derives keys without blocking the page and is the only holder of the master key. It starts with the first request. {@link
+ * Vault.lock} ends it and rejects pending requests with `locked`.
  */
 export class Vault {
   #worker: Worker | undefined
@@ -47,13 +47,13 @@ export class Vault {
     return worker
   }
 
-  /** Throws {@link VaultRefusal}. */
+  /** @throws {@link VaultRefusal} */
   async ask<N extends QuestionName>(name: N, asks: Questions[N]['asks']): Promise<Questions[N]['gives']> {
     if (!isSecureContext || crypto.subtle === undefined) throw new VaultRefusal('insecure')
     const number = ++this.#asked
     const asked: Asked = { number, question: { name, asks } as Question }
     return new Promise((give, refuse) => {
-      // The worker answers each question with what belongs to its name.
+      // The worker answers each request with the result type of its name.
       this.#waiting.set(number, { give: (answer) => give(answer as Questions[N]['gives']), refuse })
       this.#begun().postMessage(asked)
     })

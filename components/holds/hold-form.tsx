@@ -13,7 +13,7 @@ import { createAt, touched } from './places.ts'
 type HoldDraft = { kind: HoldKind; target: string; reason: string; expires: string }
 const empty: HoldDraft = { kind: 'agent', target: '', reason: '', expires: '' }
 
-/** Sets a hold: what stays meanwhile, and who is told what. Words survive until it is set. */
+/** Creates a legal hold and explains its effects. Typed text survives until the hold is created. */
 export function HoldForm({ close, done }: { close: () => void; done: () => void }) {
   const t = useTranslations('holds.new')
   const kinds = useTranslations('holds.kinds')

@@ -1,6 +1,6 @@
 import type { View } from './places.ts'
 
-/** As the API takes it; what cannot be the beginning of an id is left out. */
+/** The query for the API. Omits search text that cannot be the beginning of an id. */
 export const holdQuery = (active: View, q: string | null) => ({
   active,
   ...(q !== null && /^[\w.:-]{1,200}$/.test(q) && { q }),

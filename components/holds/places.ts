@@ -5,11 +5,11 @@ import type { Output } from '#lib/kernel/operation.ts'
 export const holdsAt: Endpoint<typeof listHolds> = { method: 'get', path: '/v1/holds' }
 export const createAt: Endpoint<typeof createHold> = { method: 'post', path: '/v1/holds' }
 export const releaseAt: Endpoint<typeof releaseHold> = { method: 'post', path: '/v1/holds/{id}/release' }
-/** What changes with a hold: held requests and erasures go on, or stop. */
+/** Cached answers that a hold changes: requests and erasures that it blocks. */
 export const touched = ['/v1/holds', '/api/admin/privacy', '/api/erasures']
 
 export type HoldPage = Output<typeof listHolds>
 export type Hold = HoldPage['data'][number]
-/** In force, or ended. */
+/** Active holds, or ended ones. */
 export const views = ['true', 'false'] as const
 export type View = (typeof views)[number]

@@ -14,7 +14,7 @@ interface ReleaseDialogProps {
   close: () => void
   done: () => void
 }
-/** Before a hold is released: which requests then go on, and what cannot be brought back. */
+/** Confirms the release of a hold. Lists the requests that then resume and what cannot be undone. */
 export function ReleaseDialog({ hold, close, done }: ReleaseDialogProps) {
   const t = useTranslations('holds.releasing')
   const common = useTranslations('common')

@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 
 const rights = ['see', 'export', 'correct', 'erase'] as const
 
-/** What people can do with what is held about them. */
+/** The rights that people have concerning their data. */
 export function Rights() {
   const t = useTranslations('home.rights')
   return (

@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 
-/** The three commands that take a newcomer from nothing to a receipt that was checked. */
+/** Three commands that lead a new user to a verified receipt. */
 export function Steps({ url, isDefault }: { url: string; isDefault: boolean }) {
   const t = useTranslations('home.steps')
   const kp = 'npm run --silent kp --'

@@ -32,7 +32,7 @@ async function erased({ id, title }: RecordRow): Promise<Outcome> {
   }
 }
 
-/** Erases what was chosen, one after the other, and says of each what became of it. */
+/** Erases the selected units one after the other, and shows the outcome of each. */
 export function BulkErasure({
   records,
   onClose,

@@ -16,7 +16,7 @@ import type { readLetter } from '#lib/domains/outbox/contract.ts'
 
 const readAt: Endpoint<typeof readLetter> = { method: 'get', path: '/api/admin/outbox/{id}' }
 
-/** What a letter says. Its links are asked for only when somebody says so: with each, its reader could act in another's place. */
+/** The text of an email. Its links load only on demand, because anybody who reads one could act as the recipient. */
 export function LetterDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
   const t = useTranslations('outbox')
   return (

@@ -16,7 +16,7 @@ import { LetterDrawer } from './letter-drawer.tsx'
 const listAt: Endpoint<typeof listLetters> = { method: 'get', path: '/api/admin/outbox' }
 const listQuery = { limit: '50' } as const
 
-/** Letters that lie in the folder; which one is open stands in the address. */
+/** Emails in the outbox folder. The address holds the open one. */
 export function OutboxView({ initial }: { initial: Output<typeof listLetters> }) {
   const t = useTranslations('outbox')
   const pages = usePages(listAt, { query: listQuery }, { initial })

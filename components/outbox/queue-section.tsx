@@ -12,7 +12,7 @@ import type { Output } from '#lib/kernel/operation.ts'
 type Queue = Output<typeof listLetters>['queue']
 const tones = { waiting: 'plain', retrying: 'amber', failed: 'red' } as const
 
-/** Letters that are not written or sent yet: how many, and the jobs' ids. */
+/** Emails that are not written or sent yet: counts and job ids. */
 export function QueueSection({ queue }: { queue: Queue }) {
   const t = useTranslations('outbox.queue')
   const all = queue.waiting + queue.retrying + queue.failed

@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 
-/** What is held on one agent, fetched at once: it is streamed, and nothing of it is kept as a file. */
+/** Downloads all data about one agent. The server streams it and stores no file. */
 export function AgentExport({ agent }: { agent: { id: string; name: string } }) {
   const t = useTranslations('exports.agent')
   const at = (scope: 'all' | 'provided') => `/v1/export/${encodeURIComponent(agent.id)}?format=zip&scope=${scope}`

@@ -5,7 +5,7 @@ import { parseAsString, useQueryState } from 'nuqs'
 import { useTransition } from 'react'
 import { Select } from '#components/ui/field.tsx'
 
-/** Whose data the page is about: the person's with all their agents, or one agent's. The address says which. */
+/** Selects whose data the page shows: the person with all their agents, or one agent. The address holds the choice. */
 export function AgentFilter({ agents }: { agents: readonly { id: string; name: string }[] }) {
   const t = useTranslations('inventory')
   const label = useTranslations('myPrivacy.filter')('label')

@@ -8,8 +8,8 @@ import { askedIn, askedStanding, standingOut } from './asked-rules.ts'
 const request = `preq_${'a'.repeat(22)}`
 const receipt = `rcpt_${'b'.repeat(22)}`
 
-describe('an address', () => {
-  it('names what was asked for', () =>
+describe('askedIn', () => {
+  it('returns the filed request that the address names', () =>
     expect(
       askedIn({ step: 'done', request, receipt, begin: 'now', until: '2026-11-22T12:00:00.000Z', joined: '1' }),
     ).toEqual({
@@ -23,9 +23,9 @@ describe('an address', () => {
     { step: 'done', request: 'preq_<script>' },
     { step: 'done', request: [request, request] },
     {},
-  ])('%j names nothing', (query) => expect(askedIn(query)).toBeUndefined())
+  ])('returns undefined for %j', (query) => expect(askedIn(query)).toBeUndefined())
 
-  it('has nothing in it that is none of ours', () =>
+  it('drops values that are not valid ids or dates', () =>
     expect(askedIn({ step: 'done', request, receipt: '../../x', until: 'soon', agent: '<b>' })).toMatchObject({
       ...{ receiptId: undefined, until: undefined, agent: undefined, isAtOnce: false },
     }))
@@ -52,9 +52,9 @@ test.each([
   ['failed', 'failed'],
   ['cancelled', 'cancelled'],
   ['rejected', 'rejected'],
-] as const)('%s is shown as %s', (state, shown) => expect(standing(state)).toBe(shown))
+] as const)('askedStanding maps the state %s to %s', (state, shown) => expect(standing(state)).toBe(shown))
 
-test('what waits, waits for its grace, and then for the copy alone; else the request’s own words are taken', () => {
+test('askedStanding returns waiting during the grace period, afterCopy until the copy is fetched, and undefined otherwise', () => {
   const part = { kind: 'access' as const, state: 'running' as const, started_at: null, finished_at: null }
   const copy = { export_id: 'exp_1' }
   const ended = { waiting_until: now.toISOString() }
@@ -74,11 +74,11 @@ test.each([
   [undefined, later, 'aheadOut'],
   [undefined, now.toISOString(), 'begunOut'],
   [undefined, undefined, 'begunOut'],
-] as const)('whose session has ended, with %s and %s, is told that it is %s', (receipt, until, shown) =>
+] as const)('standingOut with receipt state %s and start %s returns %s', (receipt, until, shown) =>
   expect(standingOut(receipt, until, now)).toBe(shown),
 )
 
-test('where nothing began, nothing is told as if it were known', () => {
+test('the titles for an erasure that has not begun leave open whether it was called off', () => {
   for (const whom of ['person', 'agent'] as const) {
     for (const standing of ['aheadOut', 'begunOut'] as const) {
       expect(en.deletion.done[whom][standing].title).toMatch(/^(Unless|If) it (is|was not) called off/)

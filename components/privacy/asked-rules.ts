@@ -1,12 +1,12 @@
 import type { Saying } from '#components/requests/request-rules.ts'
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
 
-/** What an address names that is shown after an erasure was asked for. */
+/** The parameters of the page that is shown after an erasure request. */
 export interface Asked {
   requestId: string
   receiptId: string | undefined
   agent: string | undefined
-  /** When it begins, as it was told then: for whom nothing more can be asked, because their session has ended. */
+  /** The announced start of the erasure, for people whose session has ended: they can query nothing else. */
   until: string | undefined
   isJoined: boolean
   isAtOnce: boolean
@@ -17,7 +17,7 @@ const textIn = (query: Query, name: string, form: RegExp): string | undefined =>
   const value = query[name]
   return typeof value === 'string' && form.test(value) ? value : undefined
 }
-/** Undefined where the address names none. */
+/** Undefined if the address names no request. */
 export function askedIn(query: Query): Asked | undefined {
   const requestId = textIn(query, 'request', /^preq_[0-9A-Za-z]{22}$/)
   if (query.step !== 'done' || requestId === undefined) return undefined
@@ -31,7 +31,7 @@ export function askedIn(query: Query): Asked | undefined {
   }
 }
 
-/** The same as an address's query, of what the API answered. */
+/** The query string of that page, from the answer of the API. */
 export function askedQuery(
   { id, receipt_id: receipt, waiting_until: until, grace }: RequestView,
   { agent, isJoined }: { agent: string | undefined; isJoined: boolean },
@@ -45,12 +45,12 @@ export function askedQuery(
   return query.toString()
 }
 
-/** What the page after asking says in words of its own; anything else it says as the request's own page does. */
+/** The states that this page words itself. For all others it uses the words of the request page. */
 export type AskedStanding = keyof typeof standings
 const standings = {
   link: ['received'],
   waiting: ['waitingPerson', 'waitingAgent'],
-  /** Nothing but a copy is waited for. */
+  /** Only the requested copy delays the erasure. */
   afterCopy: ['copyFirst'],
   running: ['erasingPerson', 'erasingAgent', 'verifyingPerson', 'verifyingAgent'],
   failed: ['failedErasure'],
@@ -59,12 +59,12 @@ const standings = {
   heldWhole: ['keptWhole'],
   cancelled: ['cancelledErasure'],
   rejected: ['rejected'],
-  /** Of these two nothing is known but what was told once: whose session has ended may have called it off by a letter since. */
+  /** Signed out, only the announced start is known: the person may have called the erasure off by email since. */
   aheadOut: [],
   begunOut: [],
 } as const satisfies Record<string, readonly Saying[]>
 
-/** Undefined where the request's own words are to be taken. */
+/** Undefined if the words of the request page apply. */
 export function askedStanding(saying: Saying): AskedStanding | undefined {
   for (const [standing, sayings] of Object.entries(standings))
     if (sayings.some((one) => one === saying) && isStanding(standing)) return standing
@@ -72,12 +72,12 @@ export function askedStanding(saying: Saying): AskedStanding | undefined {
 }
 const isStanding = (name: string): name is AskedStanding => Object.hasOwn(standings, name)
 
-/** How far an erasure is, by what is under its receipt's id; undefined where no erasure began under it. */
+/** The state of the erasure according to its receipt id; undefined if no erasure began under it. */
 export type UnderReceipt = 'signed' | 'signed_held' | 'under_way' | 'held' | undefined
 
 /**
- * How an erasure stands for whom nothing more can be asked, because their session has ended, or the request names nobody any more: by
- * its receipt alone. Where nothing began it may have been called off, and never have been.
+ * The state of an erasure for people who cannot query it, because their session has ended or the request no longer names anybody. Only the
+ * receipt id is known. If no erasure began under it, the erasure may have been called off.
  */
 export function standingOut(receipt: UnderReceipt, until: string | undefined, now: Date): AskedStanding {
   switch (receipt) {

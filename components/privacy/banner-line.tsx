@@ -5,16 +5,16 @@ import type { ReactNode } from 'react'
 interface BannerLineProps {
   Icon: LucideIcon
   isUrgent?: boolean
-  /** Read out when it appears: it follows something that the reader did. */
+  /** Announced by screen readers when it appears, because it follows something that the reader did. */
   isLive?: boolean
   title: ReactNode
   notes: readonly string[]
   action?: ReactNode
-  /** Below, over the whole width. */
+  /** Shown below, across the full width. */
   children?: ReactNode
 }
 
-/** One matter under the header: what it is, what it means meanwhile, and what can be done. */
+/** One item under the page header: what it is, what it means for now, and what can be done. */
 export const BannerLine = ({
   Icon,
   isUrgent = false,

@@ -20,13 +20,13 @@ interface ConsentPanelProps {
   agent: { id: string; name: string } | undefined
   agents: number
   withdrawn: number
-  /** Of the notice in force. */
+  /** Version of the privacy notice in force. */
   noticeVersion: string
-  /** On what agents are registered here, where it is not consent. */
+  /** The lawful basis of agents that are registered here without consent. */
   otherBasis: string | undefined
 }
 
-/** Withdrawing consent for all agents or for one, and giving it again for one (GDPR art. 7(3)). */
+/** Withdraws consent for all agents or one agent, and gives it again for one (GDPR art. 7(3)). */
 export function ConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBasis }: ConsentPanelProps) {
   const t = useTranslations('myPrivacy.consent')
   const touches = ['/api/privacy/restriction']

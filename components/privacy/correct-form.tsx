@@ -13,7 +13,7 @@ import { type AccountFields, correctionsOf, isWrongAddress, toldAfter } from './
 import { type Identity, IdentityField } from './identity-field.tsx'
 import { Refusal } from './refusal.tsx'
 
-/** Corrects name, address and language of the account; the address once its own mailbox confirms it. */
+/** Corrects name, email address and language of the account. A new address takes effect after its mailbox confirms it. */
 export function CorrectForm({ account, identity }: { account: AccountFields; identity: Identity }) {
   const t = useTranslations('myPrivacy.correct')
   const busy = useTranslations('myPrivacy.filed')('busy')

@@ -16,14 +16,14 @@ import { Refusal } from './refusal.tsx'
 interface DeletionConfirmProps {
   grace: Grace
   copy: CopyChoice
-  /** Their name is taken out of what others wrote in graphs. */
+  /** The person's name is removed from records that other people wrote in graphs. */
   redacts: boolean
   agentId: string | undefined
   identity: Identity
   isAdmin: boolean
 }
 
-/** The word and the password; then the request, once. What follows is shown under an address of its own, which needs no session. */
+/** Asks for the confirmation word and the password, then files the request once. The result has its own address that needs no session. */
 export function DeletionConfirm({ grace, copy, redacts, agentId, identity, isAdmin }: DeletionConfirmProps) {
   const t = useTranslations('deletion.confirm')
   const now = useNow({ updateInterval: 60_000 })

@@ -9,8 +9,8 @@ const line = (holder: string, count: number, ...held: number[]) => ({
   held: held.map((kept, index) => ({ hold_id: `hold_${index}`, count: kept })),
 })
 
-describe('what an erasure does, in numbers', () => {
-  it('names units, skills, agents and tokens; the rest is the rest, without the account itself', () => {
+describe('consequencesOf', () => {
+  it('counts units, skills, agents and tokens by name and everything else as others, without the account', () => {
     const plan = [
       line('knowledge.units', 214),
       line('knowledge.skills', 2),
@@ -26,27 +26,27 @@ describe('what an erasure does, in numbers', () => {
     })
   })
 
-  it('counts what only loses a name apart from what goes', () => {
+  it('counts records that only lose a name separately from erased records', () => {
     const plan = [line('knowledge.references', 7), line('privacy.requests', 2), line('accounts', 1)]
     expect(consequencesOf(plan)).toMatchObject({ mentions: 7, requests: 2, gone: 1, others: 0 })
   })
 
-  it('adds up what holds keep, of every holder and hold', () => {
+  it('sums the records under legal hold across data sources and holds', () => {
     const plan = [line('knowledge.units', 0, 3, 4), line('agents', 0, 1)]
     expect(consequencesOf(plan)).toMatchObject({ gone: 0, held: 8, units: 0 })
   })
 
-  it('of nothing is nothing', () => expect(consequencesOf([])).toMatchObject({ gone: 0, held: 0, others: 0 }))
+  it('returns zeros for an empty plan', () => expect(consequencesOf([])).toMatchObject({ gone: 0, held: 0, others: 0 }))
 })
 
 test.each([
   ['2026-01-31T10:00:00.000Z', 'now', '2026-01-31T10:00:00.000Z'],
   ['2026-01-31T10:00:00.000Z', '24h', '2026-02-01T10:00:00.000Z'],
   ['2026-01-31T10:00:00.000Z', '14d', '2026-02-14T10:00:00.000Z'],
-] as const)('confirmed at %s with the grace %s it begins at %s', (now, grace, at) =>
+] as const)('an erasure confirmed at %s with the grace period %s begins at %s', (now, grace, at) =>
   expect(beginsAt(grace, new Date(now)).toISOString()).toBe(at),
 )
-test('no grace that is offered is ever cut short by the law’s month', () => {
+test('beginsAt never shortens an offered grace period to meet the one-month limit', () => {
   for (let day = 0; day < 366; day++) {
     const now = new Date(Date.UTC(2027, 0, 1 + day, 12))
     const ends = graces.map((grace) => (beginsAt(grace, now).getTime() - now.getTime()) / 3_600_000)
@@ -63,7 +63,7 @@ test.each([
   ['DELETED', false],
   ['', false],
   ['<b>DELETE</b>', false],
-])('%j confirms: %s', (typed, is) => expect(isDeleteWord(typed)).toBe(is))
-test('the word that each language asks for confirms', () => {
+])('isDeleteWord(%j) returns %s', (typed, is) => expect(isDeleteWord(typed)).toBe(is))
+test('isDeleteWord accepts the word that each language asks for', () => {
   for (const { deletion } of [en, zh]) expect(isDeleteWord(deletion.confirm.word)).toBe(true)
 })

@@ -4,25 +4,25 @@ import type { Output } from '#lib/kernel/operation.ts'
 
 type Holdings = Output<typeof planErasure>['data']['holdings']
 
-/** An erasure in numbers, for the sentence that says what goes. */
+/** The counts of an erasure, for the sentence about its consequences. */
 export interface Consequences {
   units: number
   skills: number
   agents: number
   tokens: number
-  /** Everything else that goes, but for the account and the agent themselves. */
+  /** All other erased records, except the account and the agent itself. */
   others: number
-  /** In records of others: a pseudonym takes the name's place. */
+  /** Records of others in which a pseudonym replaces the name. */
   mentions: number
-  /** Of these names and words go, and the rest stays. */
+  /** Requests that lose names and texts but are retained otherwise. */
   requests: number
-  /** What is gone afterwards. */
+  /** Records that are erased. */
   gone: number
-  /** What legal holds keep for now. */
+  /** Records that a legal hold retains for now. */
   held: number
 }
 
-/** What becomes of the records of a plan. Mentions and requests are changed and not erased, so they are no part of what goes. */
+/** Sums up a plan. Mentions and requests are changed, not erased, so `gone` excludes them. */
 export function consequencesOf(holdings: Holdings): Consequences {
   const count = (name: string): number => holdings.find(({ holder }) => holder === name)?.count ?? 0
   const all = holdings.reduce((sum, one) => sum + one.count, 0)
@@ -43,15 +43,15 @@ export function consequencesOf(holdings: Holdings): Consequences {
   }
 }
 
-/** When an erasure begins that is confirmed now: never so late that the law's limit for the answer would be near. */
+/** When an erasure that is confirmed now begins: always well before the legal time limit of the answer. */
 export const beginsAt = (grace: Grace, now: Date): Date => graceEnd(grace, legalDueAt(now), now).at
 
 const words = ['DELETE', '删除']
-/** Whether it is the word that confirms, in either language: full-width letters and any case included. */
+/** Whether the text is the confirmation word in either language, in any case and also in full-width letters. */
 export const isDeleteWord = (typed: string): boolean => words.includes(typed.normalize('NFKC').trim().toUpperCase())
 
 export const deletionSteps = ['what', 'copy', 'when', 'confirm'] as const
-/** What becomes of one's name in what others wrote in graphs. */
+/** What happens to the person's name in records that other people wrote in graphs. */
 export const nameChoices = ['listed', 'taken'] as const
 export const copyChoices = ['none', 'with'] as const
 export type CopyChoice = (typeof copyChoices)[number]

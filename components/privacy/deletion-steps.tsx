@@ -21,12 +21,12 @@ interface DeletionStepsProps {
   agent: { id: string; name: string } | undefined
   identity: Identity
   isAdmin: boolean
-  /** What goes on while the grace runs, as this installation has it. */
+  /** Whether tokens and sign-in keep working during the grace period, as configured for this installation. */
   tokens: 'stop' | 'keep'
   signIn: 'stop' | 'keep'
 }
 
-/** From the consequences to the button, a step at a time. The address holds the step and what was chosen, and nothing else does. */
+/** A wizard from the consequences to the final button. Only the address holds the step and the choices. */
 export function DeletionSteps({ what, exported, agent, identity, isAdmin, tokens, signIn }: DeletionStepsProps) {
   const t = useTranslations('deletion')
   const now = useNow({ updateInterval: 60_000 })

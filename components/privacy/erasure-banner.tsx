@@ -10,18 +10,18 @@ import { ErasureNotice } from './erasure-notice.tsx'
 
 interface Kept {
   erasure: ErasureAhead
-  /** The page on which it was done: on the next it is no news any more. */
+  /** The page on which the erasure was called off; the confirmation disappears on the next page. */
   path: string
 }
 
-/** On every page of whom an erasure is about: what happens, when, and the way back. */
+/** Shown on every page to the person concerned: what is erased, when, and how to call it off. */
 export function ErasureBanner({ ahead }: { ahead: ErasuresAhead }) {
   const t = useTranslations('erasure')
   const path = usePathname()
   const [kept, setKept] = useState<Kept>()
   const shown = ahead.shown.filter(({ requestId }) => requestId !== kept?.erasure.requestId)
   const more = ahead.total - ahead.shown.length
-  // Asked anew meanwhile, it is true no more.
+  // A new request for the same subject makes the confirmation wrong.
   const isNews = kept?.path === path && !shown.some(({ agent }) => agent === kept.erasure.agent)
   if (shown.length === 0 && !isNews) return null
   return (

@@ -15,28 +15,28 @@ import { BannerLine } from './banner-line.tsx'
 
 const cancelAt: Endpoint<typeof cancelRequest> = { method: 'post', path: '/api/privacy/requests/{id}/cancel' }
 
-/** How it stands at this moment: the server says what began, the clock whether the grace is over. */
+/** The current state: the server reports what has begun, the clock whether the grace period is over. */
 function standingOf({ state, grace, waitsForCopy }: ErasureAhead, now: Date) {
   if (state !== 'waiting') return state
   if (grace && Date.parse(grace.until) > now.getTime()) return 'waiting'
   return waitsForCopy ? 'afterCopy' : 'due'
 }
-/** Less than a quarter of the grace is left. */
+/** Less than a quarter of the grace period remains. */
 const isNear = ({ from, until }: { from: string; until: string }, now: Date): boolean =>
   Date.parse(until) - now.getTime() < (Date.parse(until) - Date.parse(from)) / 4
 
-/** One erasure and, as long as it has not begun, the button that calls it off. */
+/** One erasure, with a button to call it off until it begins. */
 export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKept: () => void }) {
   const t = useTranslations('erasure')
   const format = useFormatter()
   const now = useNow({ updateInterval: 60_000 })
   const router = useRouter()
-  // The state of the mutation is told a moment later: the second press of a double click must not ask again.
+  // The mutation state updates only with the next render: ignore the second press of a double click.
   const isAsked = useRef(false)
   const cancelling = useMutation({
     mutationFn: () => request(cancelAt, { params: { id: erasure.requestId } }),
     onSuccess: onKept,
-    // Done or too late: the server knows how it stands.
+    // Whether it succeeded or was too late, the server knows the state.
     onSettled: () => {
       isAsked.current = false
       router.refresh()

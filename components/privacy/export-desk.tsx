@@ -20,11 +20,11 @@ export type Exports = Output<typeof listExports>
 
 interface ExportDeskProps {
   initial: Exports
-  /** Beside a decision: everything alone is offered, in fewer words. */
+  /** For use beside a decision: offers only the full export, with shorter text. */
   isBrief?: boolean
 }
 
-/** Begins exports and shows those of the last day. They are the server's: whoever comes back finds them as far as they are. */
+/** Starts exports and lists those of the last day. They run on the server, so they continue while the page is closed. */
 export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
   const t = useTranslations('exports')
   const copy = useTranslations('deletion.copy')

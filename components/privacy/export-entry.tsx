@@ -12,7 +12,7 @@ import { exportStanding, sizeOf } from './export-rules.ts'
 
 const tones = { queued: 'plain', running: 'plain', ready: 'accent', expired: 'plain', failed: 'red' } as const
 
-/** One prepared export: how far it is, its file while it is there, and what became of it. */
+/** One export: its progress, its file while that exists, and its final state. */
 export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: () => void }) {
   const t = useTranslations('exports')
   const format = useFormatter()

@@ -7,7 +7,7 @@ test.each([
   [1_000, 1, 'kilobyte'],
   [1_500_000, 1.5, 'megabyte'],
   [5_000_000_000_000, 5_000, 'gigabyte'],
-] as const)('%d bytes are %d of %s', (bytes, value, unit) => expect(sizeOf(bytes)).toEqual({ value, unit }))
+] as const)('sizeOf(%d) returns %d %s', (bytes, value, unit) => expect(sizeOf(bytes)).toEqual({ value, unit }))
 
 const now = new Date('2026-11-21T12:00:00.000Z')
 test.each([
@@ -17,9 +17,9 @@ test.each([
   [{ state: 'expired', fault: null, expires_at: '2026-11-21T11:00:00.000Z' }, 'expired'],
   [{ state: 'expired', fault: 'erased', expires_at: null }, 'erased'],
   [{ state: 'failed', fault: 'internal', expires_at: null }, 'failed'],
-] as const)('%j is %s', (one, standing) => expect(exportStanding(one, now)).toBe(standing))
+] as const)('exportStanding maps %j to %s', (one, standing) => expect(exportStanding(one, now)).toBe(standing))
 
-test('is asked for often while it is prepared, seldom until it is fetched, then no more', () => {
+test('askAgain returns a short delay during preparation, a long one until the download, then false', () => {
   const ready = { state: 'ready', downloaded_at: null } as const
   expect(askAgain([ready, { state: 'running', downloaded_at: null }])).toBe(1_500)
   expect(askAgain([ready])).toBe(10_000)

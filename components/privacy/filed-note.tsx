@@ -5,7 +5,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { Filed } from './filing.ts'
 
-/** After a request was filed: what became of it, and where it can be followed. */
+/** Confirms a filed request and links to it. */
 export function FiledNote({ filed, title, text }: { filed: Filed; title: string; text?: string | undefined }) {
   const t = useTranslations('myPrivacy.filed')
   return (

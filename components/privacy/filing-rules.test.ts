@@ -11,7 +11,7 @@ test.each([
   [{ email: 'new@example.org' }, { email: 'new@example.org' }, undefined],
   [{ email: 'new' }, { email: 'new' }, 'email'],
   [{ name: '   ' }, { name: '' }, 'name'],
-] as const)('%j corrects %j; at fault: %s', (typed, changes, fault) =>
+] as const)('correctionsOf turns %j into the changes %j with the fault %s', (typed, changes, fault) =>
   expect(correctionsOf(before, { ...before, ...typed })).toEqual({ changes, fault }),
 )
 
@@ -19,7 +19,7 @@ const problem = (code: 'invalid' | 'conflict', ...path: string[]) => ({
   ...{ title: '', status: 422, code },
   issues: [{ path, message: '' }],
 })
-test('a wrong password is told by its field, and by nothing else', () => {
+test('isWrongPassword and isWrongAddress accept only a validation problem of their own field', () => {
   expect(isWrongPassword(problem('invalid', 'password'))).toBe(true)
   expect(isWrongPassword(problem('invalid', 'changes', 'email'))).toBe(false)
   expect(isWrongPassword(problem('conflict', 'password'))).toBe(false)

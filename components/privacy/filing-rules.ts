@@ -2,7 +2,7 @@ import type { ProblemDocument } from '#lib/client/request.ts'
 import type { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
-/** In UTF-16 units, as the API counts what is said in a request. */
+/** Longest text in a request, in UTF-16 units, as the API counts it. */
 export const mostWords = 4_000
 
 const namesField = (problem: ProblemDocument | undefined, field: string): boolean =>
@@ -12,7 +12,7 @@ export const isWrongAddress = (problem: ProblemDocument | undefined): boolean =>
   problem?.code === 'invalid' && (problem.issues ?? []).some(({ path }) => path[0] === 'changes' && path[1] === 'email')
 
 type Filed = Output<typeof fileRequest>
-/** What is to be said after a request was filed: link, its subject has to show who they are; address, the new one has to be confirmed. */
+/** What to say after filing: `link` if the subject must confirm their identity, `address` if the new address must be confirmed. */
 export function toldAfter({ data }: Pick<Filed, 'data'>): 'link' | 'address' | 'done' {
   if (data.state === 'received') return 'link'
   return data.parts.some(({ outcome }) => outcome.waits_for === 'address') ? 'address' : 'done'
@@ -24,7 +24,7 @@ export interface AccountFields {
   email: string
   locale: 'en' | 'zh'
 }
-/** What differs from what we have; and which field cannot be taken as it is. */
+/** The fields that differ from the stored account, and the first invalid field. */
 export function correctionsOf(
   before: AccountFields,
   after: AccountFields,

@@ -11,10 +11,7 @@ const fileAt: Endpoint<typeof fileRequest> = { method: 'post', path: '/api/priva
 export type Filed = Output<typeof fileRequest>
 type Body = NonNullable<RequestParts<typeof fileRequest>['body']>
 
-/**
- * Files a request under the password that stands in `input`, which is emptied when it was right. `isQuiet`: the page decides itself what
- * is shown next.
- */
+/** Files a request with the password in `input`, and clears the input after success. `isQuiet`: the caller decides what is shown next. */
 export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boolean; isQuiet?: boolean }) {
   const input = useRef<HTMLInputElement>(null)
   const [isMissing, setMissing] = useState(false)
@@ -29,7 +26,7 @@ export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boole
     fault: isMissing ? ('missing' as const) : isWrong ? ('wrong' as const) : undefined,
     isPending: change.isPending,
     answer: change.data,
-    /** What was refused, but for the password, which is said at its field. */
+    /** The refusal, except for a wrong password, which is shown at its field. */
     refusal: error instanceof RequestRefused && !isWrong ? error : undefined,
     file(body: Omit<Body, 'password'>, done: (filed: Filed) => void) {
       const password = hasPassword ? (input.current?.value ?? '') : undefined

@@ -6,7 +6,7 @@ import { Field } from '#components/ui/field.tsx'
 import { longestPassword } from '#lib/domains/accounts/rules.ts'
 
 export interface Identity {
-  /** Of the account, for password managers. */
+  /** The address of the account, for password managers. */
   email: string
   hasPassword: boolean
 }
@@ -15,7 +15,7 @@ interface IdentityFieldProps extends Identity {
   fault: 'wrong' | 'missing' | undefined
 }
 
-/** Shows who asks: by the password again, which no draft keeps; or says that a link goes out. */
+/** Asks for the password, which no draft stores; without a password, explains that a link is sent by email. */
 export function IdentityField({ email, hasPassword, input, fault }: IdentityFieldProps) {
   const t = useTranslations('myPrivacy.identity')
   if (!hasPassword) return <p className="text-sm text-quiet">{t('link')}</p>

@@ -8,14 +8,14 @@ test.each([
   ['consent (GDPR art. 6(1)(a)), consent (GDPR art. 6(1)(a))', ['a']],
   ['art. 16(1)(c), 6(1)(g), 6(2)(a)', []],
   ['', []],
-])('the grounds in %j are %j', (basis, grounds) => expect(groundsIn(basis)).toEqual(grounds))
+])('groundsIn(%j) returns %j', (basis, grounds) => expect(groundsIn(basis)).toEqual(grounds))
 
-describe('what is held', () => {
+describe('sortedHoldings', () => {
   const line = (holder: string, store: string, count: number) => ({
     ...{ holder, store, count, what: '', since: null, until: null, purpose: '', basis: '', kept: '', where: '' },
   })
 
-  it('comes with the fullest store first, the most within it first, and apart what holds nothing', () => {
+  it('sorts by the size of the store, then of the data source, and lists empty data sources separately', () => {
     const { held, empty, stores } = sortedHoldings([
       line('letters', 'files', 40),
       line('sessions', 'postgresql', 2),
@@ -28,6 +28,6 @@ describe('what is held', () => {
     expect(stores).toBe(2)
   })
 
-  it('is nothing in no store where nothing is', () =>
+  it('returns no data sources and no stores when every count is zero', () =>
     expect(sortedHoldings([line('units', 'postgresql', 0)])).toMatchObject({ held: [], stores: 0 }))
 })

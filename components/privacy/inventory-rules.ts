@@ -3,14 +3,14 @@ import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
 export const grounds = ['a', 'b', 'c', 'd', 'e', 'f'] as const
 export type Ground = (typeof grounds)[number]
 
-/** The grounds of GDPR art. 6(1) that a lawful basis names, each once, in its order: the letters are the same in every language. */
+/** The grounds of GDPR art. 6(1) in a lawful basis, in the order of the article, without duplicates. */
 export function groundsIn(basis: string): Ground[] {
   const named = [...basis.matchAll(/\b6\(1\)\(([a-f])\)/g)].map(([, letter]) => letter)
   return grounds.filter((ground) => named.includes(ground))
 }
 
 type Held = Inventory['data'][number]
-/** What holds something of the subject, the most first within a store, and the places that hold nothing. */
+/** Data sources that hold records of the subject, sorted by store size and then by count; those without records are listed separately. */
 export function sortedHoldings(data: readonly Held[]): { held: Held[]; empty: Held[]; stores: number } {
   const held = data.filter(({ count }) => count > 0)
   const ofStore = new Map<string, number>()
@@ -26,7 +26,7 @@ export function sortedHoldings(data: readonly Held[]): { held: Held[]; empty: He
   }
 }
 
-/** What stays whatever is erased: what every erasure leaves, and of the rest what there is. */
+/** Records that remain after any erasure: those that every erasure creates, and others if there are any. */
 export const staying = (beside: Inventory['kept_beside']): Inventory['kept_beside'] =>
   beside.filter(
     ({ name, count }) => name === 'audit.entries' || name.startsWith('erasure.') || count === null || count > 0,

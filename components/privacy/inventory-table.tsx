@@ -16,7 +16,7 @@ export interface InventoryRow {
   ground: string
 }
 
-/** What is held, line by line, in words that the server chose. */
+/** The inventory of personal data. The server chose the words. */
 export function InventoryTable({ label, rows }: { label: string; rows: readonly InventoryRow[] }) {
   const t = useTranslations('inventory')
   return (

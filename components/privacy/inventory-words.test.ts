@@ -14,10 +14,10 @@ const named = [...app.holders, ...app.kept]
 it.each([
   ['English', en],
   ['Chinese', zh],
-])('the inventory says in %s why each is held, and none is left over', (_, { inventory }) => {
+])('the inventory in %s gives a reason for every data source and for nothing else', (_, { inventory }) => {
   expect(Object.keys(inventory.why).sort()).toEqual(named.map(({ name }) => lineKeyOf(name)).sort())
 })
 
-it('every ground that a holder names itself has words', () => {
+it('every lawful basis of a data source names a ground that has a translation', () => {
   for (const { name, basis } of named) if (basis !== undefined) expect([name, groundsIn(basis)]).not.toEqual([name, []])
 })

@@ -24,7 +24,7 @@ function givenIn(fragment: string): Given | undefined {
   return purpose && token ? { purpose, token } : undefined
 }
 
-/** Says what the link of a letter does, and does it when the person presses the button, and not before. */
+/** Explains what the link in an email does, and does it only when the person presses the button. */
 export function LinkConfirmation() {
   const t = useTranslations('confirm')
   const router = useRouter()
@@ -32,14 +32,14 @@ export function LinkConfirmation() {
   const using = useMutation({
     mutationFn: (body: Given) => request(place, { body }),
     onSuccess: () => {
-      // What is used up need not stay in the history.
+      // Remove the used link from the history.
       window.history.replaceState(null, '', window.location.pathname)
-      // For whoever is signed in the banner follows.
+      // If the person is signed in, this updates the banner.
       router.refresh()
     },
   })
   const { reset } = using
-  // The fragment is the browser's alone: the page is first drawn without it.
+  // The server never receives the fragment, so the first render does not have it.
   useEffect(() => {
     const read = () => {
       setGiven(givenIn(window.location.hash) ?? 'none')
@@ -65,7 +65,7 @@ export function LinkConfirmation() {
       </Alert>
     )
   const isLate = given.purpose === 'cancel' && problem?.code === 'wrong_state'
-  // Another press would do no more than this one.
+  // Pressing again would have no effect.
   if (problem && (isLate || problem.code === 'link_spent'))
     return (
       <div className="grid gap-5">

@@ -5,7 +5,7 @@ import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
 import { groups, isStore, lineKeyOf, noticeLines } from './notice-lines.ts'
 
-// The production application; nothing here asks its database.
+// The production application; no test here queries its database.
 const app = createApp({ env: readEnv({}) })
 afterAll(() => app.close())
 const named = [...app.holders, ...app.kept]
@@ -15,19 +15,19 @@ describe.each([
   ['English', en],
   ['Chinese', zh],
 ])('the privacy notice in %s', (_, { privacy }) => {
-  it('has words for every holder and for everything kept beside, and none left over', () => {
+  it('describes every data source and retained record and nothing else', () => {
     expect(Object.keys(privacy.held.lines).sort()).toEqual([...keys].sort())
     for (const line of Object.values(privacy.held.lines)) expect(Object.keys(line)).toEqual(['what', 'text', 'term'])
   })
 
-  it('says where each store is, and of no other', () => {
+  it('gives the location of every store and of no other', () => {
     const stores = [...new Set(named.map(({ store }) => store))].sort()
     expect(Object.keys(privacy.where.stores).sort()).toEqual(stores)
     expect(stores.every(isStore)).toBe(true)
   })
 })
 
-it('shows each once, and has a heading for each group', () => {
+it('noticeLines returns each data source once and at least one per group', () => {
   const shown = noticeLines(app.holders, app.kept)
   expect(
     groups
@@ -38,6 +38,6 @@ it('shows each once, and has a heading for each group', () => {
   for (const group of groups) expect(shown[group].length).toBeGreaterThan(0)
 })
 
-it('a name that there are no words for is not taken for another', () => {
+it('lineKeyOf returns undefined for an unknown name', () => {
   for (const name of ['knowledge', 'knowledge.unit', 'toString', '']) expect(lineKeyOf(name)).toBeUndefined()
 })

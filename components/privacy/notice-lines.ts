@@ -6,7 +6,10 @@ const { stores } = en.privacy.where
 export type LineKey = keyof typeof lines
 export type StoreKey = keyof typeof stores
 
-/** Where the notice's words on a holder, or on what is kept beside, stand; a dot would nest them. Undefined: there are none. */
+/**
+ * Message key for a data source or retained record: next-intl nests keys at dots, so dots become underscores. Undefined if there is no
+ * translation.
+ */
 export function lineKeyOf(name: string): LineKey | undefined {
   const key = name.replaceAll('.', '_')
   return isLine(key) ? key : undefined
@@ -22,7 +25,7 @@ const groupOfStage = { derived: 'passing', content: 'content', agent: 'identity'
 const order: string[] = Object.keys(lines)
 const placeOf = ({ name }: Named): number => order.indexOf(lineKeyOf(name) ?? '')
 
-/** Everything that is held, by what a reader wants to know, in the order of the words on it. */
+/** All data sources and retained records by group, in the order of the messages. */
 export function noticeLines(holders: readonly DataHolder[], kept: readonly Kept[]): Record<Group, Named[]> {
   const made: Record<Group, Named[]> = { identity: [], content: [], passing: [], proof: [...kept] }
   for (const holder of holders) made[groupOfStage[holder.stage]].push(holder)

@@ -7,7 +7,7 @@ export interface NoticeEntry {
   term: string
 }
 
-/** What is held, and how long: beside each other, on a phone one below the other. */
+/** What is stored and for how long, side by side; stacked on a phone. */
 export const NoticeList = ({
   id,
   title,
@@ -16,7 +16,7 @@ export const NoticeList = ({
 }: {
   id: string
   title: string
-  /** For who hears the page. */
+  /** Label for screen readers. */
   howLong: string
   entries: readonly NoticeEntry[]
 }) => (

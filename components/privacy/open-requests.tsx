@@ -7,7 +7,7 @@ import type { DueTag } from '#lib/domains/privacy-requests/rules.ts'
 
 const tones: Record<DueTag, TagTone> = { ok: 'plain', near: 'amber', overdue: 'red', paused: 'plain', stopped: 'plain' }
 
-/** What was asked for and is not done: what it is, how it stands, and until when. */
+/** Open requests: what each is, its state and its due date. */
 export function OpenRequests({ requests, more }: { requests: readonly RequestView[]; more: number }) {
   const t = useTranslations('myPrivacy')
   const now = useNow()

@@ -18,7 +18,7 @@ const claimAt: Endpoint<typeof claimParticipation> = {
 }
 type List = Output<typeof listParticipations>
 
-/** Participations in projects that name the person's verified address, and those that they claimed. */
+/** Project participations with the person's verified address, and those that the person has claimed. */
 export function Participations({ initial }: { initial: List }) {
   const t = useTranslations('myPrivacy.participations')
   const { data: list = initial } = useAsked(listAt, {}, { initial })

@@ -7,11 +7,11 @@ export interface PlanRow {
   key: string
   what: string
   count: string
-  /** Empty where no hold keeps anything. */
+  /** Empty if no legal hold retains anything. */
   held: string
 }
 
-/** What goes, kind by kind; what holds keep beside it, where there is any. */
+/** Records to erase by kind, with a column for legal holds if there are any. */
 export function PlanTable({ rows }: { rows: readonly PlanRow[] }) {
   const t = useTranslations('deletion.what')
   const isHeld = rows.some(({ held }) => held !== '')

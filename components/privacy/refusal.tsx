@@ -5,7 +5,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { RequestRefused } from '#lib/client/request.ts'
 
-/** Refusals that mean something of their own here, beside the words that they have everywhere. */
+/** Problem codes with a specific meaning on these pages. All others use the general words. */
 const own = {
   myPrivacy: ['fenced', 'conflict', 'rate_limited', 'unavailable', 'expired'],
   deletion: ['conflict', 'fenced', 'rate_limited', 'unavailable', 'not_found'],
@@ -27,14 +27,14 @@ function OwnWords({ title, text, requestId }: { title: string; text: string; req
 }
 
 interface RefusalProps {
-  /** What a change threw. */
+  /** The error that a mutation threw. */
   error: unknown
   words: keyof typeof own
-  /** A conflict that has one meaning alone where it comes from. */
+  /** The only meaning that a conflict can have for this operation. */
   conflict?: 'ofAll' | 'lastAdmin'
 }
 
-/** Why something was not done: what was not lost, and when to try again. Nothing where nothing was refused. */
+/** Explains a refusal: what is unaffected, and when to try again. Renders nothing without a refusal. */
 export function Refusal({ error, words, conflict }: RefusalProps) {
   const mine = useTranslations('myPrivacy.refused')
   const deletion = useTranslations('deletion.refused')

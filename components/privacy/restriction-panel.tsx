@@ -19,11 +19,11 @@ export type RestrictionState = Output<typeof readRestriction>
 interface RestrictionPanelProps {
   initial: RestrictionState
   agent: { id: string; name: string } | undefined
-  /** The person restricted all their agents together, so one alone is not lifted. */
+  /** The person restricted all their agents together, so it cannot be lifted for one agent. */
   isOfAll: boolean
 }
 
-/** Whether use is restricted, since when and why; and the button for the other. */
+/** Shows whether processing is restricted, since when and why, with a button to change it. */
 export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelProps) {
   const t = useTranslations('myPrivacy.restrict')
   const state = useAsked(readAt, agent ? { query: { agent_id: agent.id } } : {}, { initial })

@@ -12,14 +12,14 @@ import { type Identity, IdentityField } from './identity-field.tsx'
 import { Refusal } from './refusal.tsx'
 
 interface StatementFormProps {
-  /** correct: something is wrong; object: GDPR art. 21. Also where its words stand. */
+  /** `correct`: a statement about wrong data; `object`: an objection (GDPR art. 21). Also the message namespace. */
   about: 'correct' | 'object'
-  /** Of one agent alone. */
+  /** Set if it concerns only this agent. */
   agentId: string | undefined
   identity: Identity
 }
 
-/** Says something in words that a person reads, and files it. */
+/** Files a free-text statement that a person reviews. */
 export function StatementForm({ about, agentId, identity }: StatementFormProps) {
   const t = useTranslations(`myPrivacy.${about}`)
   const correct = useTranslations('myPrivacy.correct')

@@ -12,7 +12,7 @@ import { beginAt, conversationPage, touched } from './places.ts'
 
 const empty = { title: '' }
 
-/** A conversation of the reader's own beginning. */
+/** Starts a conversation as the reader. */
 export function BeginForm({ projectId }: { projectId: string }) {
   const t = useTranslations('projects.conversations')
   const common = useTranslations('common')

@@ -13,7 +13,10 @@ import { closeAt, type Project, reopenAt, touched } from './places.ts'
 const reasons = ['deal_closure', 'user_request', 'gdpr_erasure'] as const
 const shape = { day: 'numeric', month: 'long', year: 'numeric' } as const
 
-/** Ends a project with its window: what goes when, what is offered until then, and how it is called off. */
+/**
+ * Closes a project after a waiting period. The dialog explains what is deleted when, what remains possible until then, and how to reopen
+ * it.
+ */
 export function CloseButton({ project, days }: { project: Project; days: number }) {
   const t = useTranslations('projects.settings.close')
   const format = useFormatter()
@@ -56,7 +59,7 @@ export function CloseButton({ project, days }: { project: Project; days: number 
   )
 }
 
-/** Calls a closing off. */
+/** Reopens a closing project. */
 export function ReopenButton({ project, tone = 'plain' }: { project: Project; tone?: 'plain' | 'main' }) {
   const t = useTranslations('projects.settings.reopen')
   const [isOpen, setOpen] = useState(false)
@@ -80,7 +83,7 @@ export function ReopenButton({ project, tone = 'plain' }: { project: Project; to
   )
 }
 
-/** What a project that closes says on each of its pages: when, and the two ways out. */
+/** Shown on each page of a closing project: the date, and links to reopen or export it. */
 export function ClosingAlert({ project, exportHref }: { project: Project; exportHref: string | undefined }) {
   const t = useTranslations('projects.one.closing')
   const format = useFormatter()

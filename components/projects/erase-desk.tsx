@@ -20,7 +20,7 @@ import { usePlanWords } from './plan-words.ts'
 import { StorePlans } from './store-plans.tsx'
 import { VerdictList, VerdictTable } from './verdict-list.tsx'
 
-/** What goes, what stays and why: of a dry run, in words and numbers, then every single thing. */
+/** The result of a dry run: what is erased, what stays and why, first in words and numbers, then item by item. */
 function PlanView({ plan }: { plan: Plan }) {
   const t = useTranslations('projects.plan')
   const format = useFormatter()
@@ -84,10 +84,10 @@ function PlanView({ plan }: { plan: Plan }) {
 interface EraseDeskProps {
   projectId: string
   target: Target
-  /** Whether names may be taken out of what others wrote: the project's owners alone decide on others' words. */
+  /** Whether the reader may remove names from records of others. Only project owners may. */
   mayRedact: boolean
 }
-/** Plans the erasure of a part, asks once more, and begins it: the plan comes first, whatever it finds. */
+/** Plans the erasure of a message, conversation or document, asks for confirmation and starts it. The dry run always comes first. */
 export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
   const t = useTranslations('projects.plan')
   const common = useTranslations('common')
@@ -102,7 +102,7 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
   const goes = plan ? goingIn(plansByStore(plan)) : 0
   const begin = () =>
     erasing.begin(reason, redacts, (auditId) => {
-      // Nobody comes back to a list that still shows it.
+      // No cached list may still show the erased item.
       client.removeQueries({
         type: 'inactive',
         predicate: ({ queryKey: [path] }) => typeof path === 'string' && path.startsWith(touched[0] ?? ''),

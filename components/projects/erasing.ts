@@ -13,8 +13,8 @@ const planIn = (answer: Answer | undefined): Plan | undefined =>
   answer !== undefined && 'data' in answer ? answer.data : undefined
 
 /**
- * What erasing a part would do, asked by a dry run, and the erasure itself. One of the three operations is asked, whichever the part's kind
- * has; while it goes on nothing is planned anew.
+ * The dry run and the erasure of one item, with the operation that matches its kind. The plan is not refreshed while the erasure request is
+ * pending.
  */
 export function useErasing(projectId: string, { kind, id, conversation = '' }: Target) {
   const params = {
@@ -22,7 +22,7 @@ export function useErasing(projectId: string, { kind, id, conversation = '' }: T
     conversation: { projectId, conversationId: id },
     document: { projectId, documentId: id },
   }
-  // What it was about is gone afterwards: lists are asked for anew by who opens them, see `begin`.
+  // Quiet: the item on this page no longer exists afterwards. The caller refreshes lists, see `begin`.
   const options = { isQuiet: true }
   const changes = {
     message: useChange(eraseMessageAt, options),
@@ -46,7 +46,7 @@ export function useErasing(projectId: string, { kind, id, conversation = '' }: T
     isPending: change.isPending,
     problem: change.problem,
     reset: change.reset,
-    /** Erases it; `done` is told under which id its progress is found. */
+    /** Starts the erasure. `done` receives the id of its progress page. */
     begin: (reason: Reason, redacts: boolean, done: (auditId: string) => void) => {
       const query = redacts ? ({ redact: 'true' } as const) : {}
       const tell = (answer: Answer) => {

@@ -18,7 +18,7 @@ interface Line {
 const choices = ['person', 'business'] as const
 const labelForm = /^\w{1,64}$/
 
-/** Which labels of the project's graph are people: whatever is not named, and not known, counts as one. */
+/** Sets which labels of the project graph are people. An unknown label counts as a person. */
 export function KindsForm({ project: { id, entity_kinds: kinds }, isOwner }: { project: Project; isOwner: boolean }) {
   const t = useTranslations('projects.settings.kinds')
   const [lines, setLines] = useState<Line[]>(() =>

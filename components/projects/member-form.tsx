@@ -15,7 +15,7 @@ const empty: Draft = { kind: 'account', email: '', agent: '', role: 'member' }
 const kinds = ['account', 'agent'] as const
 const memberRoles = ['member', 'owner'] as const
 
-/** For owners: a person by their address, or an agent by its id. */
+/** For owners: adds a person by email address, or an agent by id. */
 export function MemberForm({ projectId }: { projectId: string }) {
   const t = useTranslations('projects.members')
   const roles = useTranslations('projects.roles')

@@ -19,10 +19,10 @@ interface MemberListProps {
   projectId: string
   initial: MemberPage
   isOwner: boolean
-  /** The reader's account. */
+  /** The account id of the reader. */
   me: string
 }
-/** Who takes part; owners change roles and remove, everybody may leave. The last owner stays one. */
+/** The members. Owners change roles and remove members; everybody may leave, except the last owner. */
 export function MemberList({ projectId, initial, isOwner, me }: MemberListProps) {
   const t = useTranslations('projects.members')
   const roles = useTranslations('projects.roles')

@@ -10,7 +10,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { MessageView } from './message-view.tsx'
 import { type Message, type MessagePage, messagesAt } from './places.ts'
 
-/** Where the reader stands in a conversation: at its end, at its beginning, or at one message. */
+/** The position in a conversation: at its end, its beginning, or one message. */
 export type Standing =
   | { at: 'last'; newest: MessagePage }
   | { at: 'first'; oldest: MessagePage }
@@ -24,7 +24,7 @@ interface MessageListProps {
 }
 const atOnce = 50
 
-/** Messages in the order in which they were said, from where the reader stands on in both directions. */
+/** Messages in chronological order. More load in both directions from the start position. */
 export function MessageList({ projectId, conversationId, standing, isOwner }: MessageListProps) {
   const t = useTranslations('projects.conversation')
   const common = useTranslations('common')
@@ -46,7 +46,7 @@ export function MessageList({ projectId, conversationId, standing, isOwner }: Me
   const messages = [...before, ...(named ? [named] : []), ...after]
   const keys = useRowKeys({ count: messages.length, onOpen: null })
 
-  // What comes above pushes the rest down: the message at the top of the view stays where it was.
+  // Messages that load above push the rest down: scroll so that the visible message stays in place.
   const height = useRef<{ first: string | undefined; height: number }>({ first: undefined, height: 0 })
   const first = messages[0]?.id
   useLayoutEffect(() => {

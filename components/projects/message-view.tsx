@@ -15,7 +15,7 @@ import { attachmentFile, conversationPage, erasePage, type Message, messageAt } 
 import { useSizes } from './sizes.ts'
 import { WriterName } from './writer-name.tsx'
 
-/** What a message said before; asked for when it is opened. */
+/** Earlier versions of a message; they load when opened. */
 function Former({ projectId, message }: { projectId: string; message: Message }) {
   const t = useTranslations('projects.conversation')
   const [isOpen, setOpen] = useState(false)
@@ -46,13 +46,13 @@ interface MessageViewProps {
   projectId: string
   message: Message
   mayErase: boolean
-  /** The one that the address leads to. */
+  /** The message that the address names. */
   isNamed?: boolean
-  /** Its place among those that are shown, for the keys; `isAtHand`: it is at the cursor. */
+  /** Index among the shown messages, for keyboard navigation. `isAtHand`: it is the current row. */
   row?: number
   isAtHand?: boolean
 }
-/** As it was said, its files, what it said before, and the way to erase it. */
+/** A message with its files, its earlier versions and a link to erase it. */
 export function MessageView({ projectId, message, mayErase, isNamed, row, isAtHand }: MessageViewProps) {
   const t = useTranslations('projects.conversation')
   const format = useFormatter()

@@ -8,19 +8,19 @@ it.each([
   ['not_found', { audit_id: 'a' }, { is: 'erasing', auditId: 'a' }, /is being erased/],
   ['not_found', {}, { is: 'absent' }, /is not here/],
   ['invalid', {}, { is: 'absent' }, /is not here/],
-] as const)('a message that is refused with %s and %j is told as it is', (code, extensions, missing, title) => {
+] as const)('missingFor maps the problem %s with %j to its explanation', (code, extensions, missing, title) => {
   const said = missingFor({ code, extensions })
   expect(said).toEqual(missing)
   if (!said) throw new Error('nothing is said')
   expect(en.projects.conversation.missing[said.is].title).toMatch(title)
 })
 
-it('what is no answer about the message is not told as one', () => {
+it('missingFor returns undefined for a refusal that does not concern the message', () => {
   for (const code of ['unavailable', 'forbidden', 'rate_limited', 'erased'])
     expect(missingFor({ code, extensions: {} })).toBeUndefined()
 })
 
-it('the words claim no more than is known', () => {
+it('the explanations do not claim that a message was erased or existed', () => {
   const { erasing, absent } = en.projects.conversation.missing
   expect(Object.values(erasing).join(' ')).not.toMatch(/was erased|is erased|is gone/)
   expect(absent.text).toContain('or it never was here')

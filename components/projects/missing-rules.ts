@@ -1,11 +1,11 @@
-/** Why the message that an address names is not shown. */
+/** Why the message in the address cannot be shown. */
 export type Missing =
   | { is: 'erased'; receiptId: string }
-  /** Under way, or standing still: it is not said to be gone. */
+  /** In progress or stuck, so the words must not claim that it is deleted. */
   | { is: 'erasing'; auditId: string }
   | { is: 'absent' }
 
-/** What a refusal to show a message means; undefined where it means something else. */
+/** Interprets a refusal to show a message; undefined if it has another meaning. */
 export function missingFor(problem: { code: string; extensions: Record<string, unknown> }): Missing | undefined {
   const { code, extensions } = problem
   if (code === 'erased' && typeof extensions.receipt_id === 'string')

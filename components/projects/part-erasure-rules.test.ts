@@ -27,11 +27,14 @@ it.each([
   ['failed', ['stuck'], 0, 'failed'],
   ['done', ['done'], 0, 'done'],
   ['done', ['done'], 2, 'doneLate'],
-] as const)('an erasure that is %s with steps %j and %d found later says %s', (state, states, late, saying) => {
-  const said: Saying = sayingOf({ state, steps: states.map((one) => step(one)), waits_for: [], late_found: late })
-  expect(said).toBe(saying)
-  expect(en.projects.erasure.title).toHaveProperty(said)
-})
+] as const)(
+  'sayingOf an erasure in state %s with steps %j and %d late writes returns %s',
+  (state, states, late, saying) => {
+    const said: Saying = sayingOf({ state, steps: states.map((one) => step(one)), waits_for: [], late_found: late })
+    expect(said).toBe(saying)
+    expect(en.projects.erasure.title).toHaveProperty(said)
+  },
+)
 
 const waits_for = [{ store: 'graph', since: '2026-01-31T12:00:00.000Z' }]
 const undecided = step('stuck', 'conflict:thread/17')
@@ -41,12 +44,12 @@ it.each([
   ['undecided', 'erasing', [step('done'), undecided]],
   ['stuck', 'erasing', [undecided, step('stuck', 'internal')]],
   ['done', 'done', [step('done')]],
-] as const)('says %s of an erasure that is %s and waits for a store', (saying, state, steps) => {
+] as const)('sayingOf returns %s for an erasure in state %s that waits for a store', (saying, state, steps) => {
   expect(sayingOf({ state, steps: [...steps], waits_for, late_found: 0 })).toBe(saying)
   expect(en.projects.erasure.title).toHaveProperty(saying)
 })
 
-it('every store that is searched once more is named', () => {
+it('the explanation of the second search names every store', () => {
   for (const store of ['graph', 'threads', 'cache', 'files'])
     expect(en.projects.erasure.recheck.ahead.toLowerCase()).toContain(store)
 })
@@ -58,7 +61,7 @@ it.each([
   ['done', 'done', null, 2_000],
   ['done', 'done', 'rcpt_1', false],
 ] as const)(
-  'one that is %s with a step that is %s and the receipt %j is asked about again after %s ms',
+  'paceOf an erasure in state %s with a step in state %s and the receipt %j returns %s',
   (state, own, receipt, pace) => {
     expect(paceOf({ state, steps: [step(own)], waits_for: [], late_found: 0, receipt_id: receipt })).toBe(pace)
   },

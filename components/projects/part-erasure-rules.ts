@@ -2,7 +2,7 @@ import { isStuck, isUndecided } from '#components/erasures/fault-rules.ts'
 import { pace, type Run } from '#components/erasures/places.ts'
 
 export type Saying = Run['state'] | 'stuck' | 'undecided' | 'waiting' | 'doneLate'
-/** What is said first of an erasure. A step that stands still comes before what the others do: it is not done, and does not become so by itself. */
+/** The headline of an erasure. A stuck step has precedence, because it needs a person to continue. */
 export function sayingOf({
   state,
   steps,
@@ -16,7 +16,7 @@ export function sayingOf({
   return waits.length > 0 ? 'waiting' : state
 }
 
-/** Milliseconds until it is worth asking again; false: nothing changes any more. What waits for a person or a hold is asked about seldom. */
+/** Milliseconds until the next poll; false if nothing changes any more. Longer if a person or a legal hold has to act first. */
 export function paceOf(run: Pick<Run, 'state' | 'steps' | 'waits_for' | 'late_found' | 'receipt_id'>): number | false {
   if (run.state === 'done') return run.receipt_id === null ? pace : false
   return ['stuck', 'undecided', 'held', 'failed'].includes(sayingOf(run)) ? pace * 10 : pace

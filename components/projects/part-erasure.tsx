@@ -26,12 +26,12 @@ interface PartErasureProps {
   projectId: string
   initial: { data: Run }
   isAdmin: boolean
-  /** May delete a thread that cannot be rewritten, with what others said in it. */
+  /** May delete a thread that cannot be rewritten, including messages of others. */
   mayDelete: boolean
-  /** Everybody who reads it may, but for auditors. */
+  /** Everybody who can read the erasure may retry it, except auditors. */
   mayRetry: boolean
 }
-/** How far the erasure of a part is, store by store, until every store was searched again and the receipt is signed. */
+/** Progress of the erasure of a message, conversation or document, store by store, until the receipt is signed. */
 export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }: PartErasureProps) {
   const t = useTranslations('projects.erasure')
   const format = useFormatter()

@@ -3,18 +3,18 @@ import { actsForParticipants, erasePage, isMember, mayClose, targetIn, viewNamed
 
 const queryOf = (address: string) => Object.fromEntries(new URL(address, 'http://x').searchParams)
 
-describe('the address of a plan', () => {
+describe('the address of an erasure plan', () => {
   it.each([
     { kind: 'message', id: 'a/b?c', conversation: 'conv:1' },
     { kind: 'conversation', id: 'conv 1' },
     { kind: 'document', id: 'doc_1' },
-  ] as const)('names $kind, whatever its id is', (target) => {
+  ] as const)('targetIn reads back a $kind with any id', (target) => {
     expect(targetIn(queryOf(erasePage('prj/1', target)))).toEqual(target)
     expect(erasePage('prj/1', target)).toMatch(/^\/projects\/prj%2F1\/erase\?/)
   })
 
   it.each([[{}], [{ message: 'm' }], [{ conversation: '' }], [{ document: ['a', 'b'] }]])(
-    'that names nothing, as %j, is none',
+    'targetIn returns undefined for %j',
     (query) => expect(targetIn(query)).toBeUndefined(),
   )
 })
@@ -24,7 +24,7 @@ it.each([
   ['member', true, false],
   ['manager', false, true],
   ['admin', false, true],
-] as const)('as %s somebody reads what is in a project: %s; closes it: %s', (role, reads, closes) => {
+] as const)('the role %s may read project contents: %s; may close the project: %s', (role, reads, closes) => {
   expect([isMember({ role }), mayClose({ role })]).toEqual([reads, closes])
 })
 
@@ -45,4 +45,4 @@ it.each([
   ['all', { all: 'true' }],
   ['mine', {}],
   ['', {}],
-])('the view %j asks for %j', (text, query) => expect(viewQuery(viewNamed(text))).toEqual(query))
+])('the view %j requests %j', (text, query) => expect(viewQuery(viewNamed(text))).toEqual(query))

@@ -56,9 +56,9 @@ export const eraseDocumentAt: Endpoint<typeof eraseDocument> = {
   path: `${one}/documents/{documentId}`,
 }
 
-/** Everything that tells of projects begins so. */
+/** Path prefix of every cached answer about projects. */
 export const touched = [at]
-/** Rows that a list asks for at once. */
+/** Rows per page of a list. */
 export const rowsAtOnce = 50
 
 export type ProjectPage = Output<typeof listProjects>
@@ -78,11 +78,11 @@ export const tabs = ['conversations', 'documents', 'participants', 'members', 's
 export type Tab = (typeof tabs)[number]
 export const tabNamed = (text: string | undefined): Tab | undefined => tabs.find((tab) => tab === text)
 
-/** Which projects a list shows; `all`: by an office, of the whole organisation or of everybody. */
+/** The project lists. `all`: every project of the organization, or of the installation for admins. */
 export const views = ['mine', 'closing', 'closed', 'all'] as const
 export type View = (typeof views)[number]
 export const viewNamed = (text: string | undefined): View => views.find((view) => view === text) ?? 'mine'
-/** What the list of a view asks for. */
+/** The query of a view. */
 export const viewQuery = (view: View): { status?: 'closing' | 'closed'; all?: 'true' } => {
   if (view === 'all') return { all: 'true' }
   return view === 'mine' ? {} : { status: view }
@@ -101,19 +101,19 @@ export const attachmentFile = (projectId: string, { conversation_id, id }: Messa
   `/api/projects/${coded(projectId)}/conversations/${coded(conversation_id)}/messages/${coded(id)}/attachments/${coded(attachmentId)}`
 export const exportFile = (projectId: string): string => `/api/projects/${coded(projectId)}/export?format=zip`
 
-/** What one plan is about. */
+/** What a plan erases. */
 export interface Target {
   kind: 'message' | 'conversation' | 'document'
   id: string
-  /** Of a message. */
+  /** Of a message only. */
   conversation?: string
 }
-/** Where an erasure is planned, before anything is erased. */
+/** The page that plans an erasure before anything is erased. */
 export function erasePage(projectId: string, { kind, id, conversation: within }: Target): string {
   const query = new URLSearchParams({ ...(within !== undefined && { conversation: within }), [kind]: id })
   return `/projects/${coded(projectId)}/erase?${query}`
 }
-/** What an address of {@link erasePage} names; undefined where it names nothing. */
+/** Parses an address of {@link erasePage}; undefined if it names nothing. */
 export function targetIn(query: Record<string, string | string[] | undefined>): Target | undefined {
   const text = (name: string) => {
     const value = query[name]
@@ -127,9 +127,9 @@ export function targetIn(query: Record<string, string | string[] | undefined>): 
     : { kind: 'message', id: message, conversation: within }
 }
 
-/** By membership: whoever sees it by an office reads nothing of what is in it. */
+/** Whether the reader is a member. Managers and admins see the project but cannot read its contents. */
 export const isMember = ({ role }: Pick<Project, 'role'>): boolean => role === 'owner' || role === 'member'
-/** Who may close and reopen it. */
+/** Who may close and reopen the project. */
 export const mayClose = ({ role }: Pick<Project, 'role'>): boolean => role !== 'member'
 /** Whether the reader files requests for participants. A member of a project belongs to its organization, so a manager manages it. */
 export const actsForParticipants = ({ role }: Pick<Project, 'role'>, reader: Pick<AccountView, 'role'>): boolean =>

@@ -23,7 +23,7 @@ const verdict = (kind: string, outcome: Verdict['verdict'], reason: string, more
   found: 'pointer',
   ...more,
 })
-/** As the policy judges companies that another episode mentions, too. */
+/** Verdicts of the real policy for companies that another episode also mentions. */
 const companies = (count: number): Verdict[] => {
   const entities = Array.from({ length: count }, (_, n) =>
     graphEntity(`n${n}`, `Sample ${n}`, ['Company'], { summary: n === 0 ? 'Told of it.' : '', attributes: {} }),
@@ -46,7 +46,7 @@ function Entities({ plans }: { plans: readonly StorePlan[] }) {
   return plans.map(words.entities).join('')
 }
 
-describe('a plan in words', () => {
+describe('plansByStore', () => {
   const verdicts = [
     ...Array.from({ length: 4 }, () => verdict('entity', 'deleted', 'pii', { evidence: ['label:Person'] })),
     ...Array.from({ length: 12 }, () => verdict('entity', 'deleted', 'unreferenced')),
@@ -66,7 +66,7 @@ describe('a plan in words', () => {
   ]
   const plans = plansByStore({ planned, totals: totalsOf(verdicts), unanswered: [] })
 
-  it('counts the entities by what people ask about them', () => {
+  it('counts graph entities by group', () => {
     expect(plans.find(({ store }) => store === 'graph')).toMatchObject({
       goes: 17,
       held: 3,
@@ -88,31 +88,34 @@ describe('a plan in words', () => {
       '31 graph entities: 4 people go, 12 have no other source and go, 15 company records stay because others mention them.',
     ],
     ['zh', zh, '31 个图谱实体：删除 4 名个人、12 个因没有其他来源而删除、15 条公司记录因其他内容提及而保留。'],
-  ] as const)('says in %s in one sentence how many go, and how many stay and why', (locale, messages, sentence) => {
-    const page = { locale, timeZone: 'UTC', messages, children: createElement(Entities, { plans }) }
-    expect(renderToStaticMarkup(createElement(NextIntlClientProvider, page))).toBe(sentence)
-  })
-  it('has the stores in their order, the empty ones last, and one kind for what is alike', () => {
+  ] as const)(
+    'the summary in %s states how many entities are deleted, how many stay, and why',
+    (locale, messages, sentence) => {
+      const page = { locale, timeZone: 'UTC', messages, children: createElement(Entities, { plans }) }
+      expect(renderToStaticMarkup(createElement(NextIntlClientProvider, page))).toBe(sentence)
+    },
+  )
+  it('returns stores in order with empty ones last and merges similar kinds', () => {
     expect(plans.map(({ store }) => store)).toEqual(['graph', 'postgresql', 'checkpoints', 'cache'])
     expect(plans[1]?.parts).toEqual([{ kind: 'row', verdict: 'deleted', count: 1 }])
-    // 17 things of the graph, whatever is planned there; three rows, as planned; a cache that is only searched has nothing.
+    // 17 graph items regardless of the planned count; three rows as planned; a cache that is only searched counts as none.
     expect(goingIn(plans)).toBe(17 + 3)
     expect(plans[1]?.holders).toEqual([{ holder: 'projects.messages', items: 3 }])
     expect(plans[2]?.parts.map(({ kind }) => kind)).toEqual(['checkpoint', 'other'])
   })
-  it('names what stays only where all of it is of one kind', () => {
+  it('labels retained entities only if all have the same label', () => {
     const stays = [...companies(4), verdict('entity', 'kept', 'orphaned', { evidence: ['label:Deal'] })]
     const [plan] = plansByStore({ planned: [], totals: totalsOf(stays), unanswered: [] })
     expect(plan?.entities).toEqual([{ group: 'kept', count: 5 }])
   })
-  it('never says that nothing is in a store that could not be asked', () => {
+  it('marks a store that did not answer and never reports it as empty', () => {
     const asked = plansByStore({ planned, totals: totalsOf(verdicts), unanswered: ['cache', 'objects'] })
     expect(asked.filter(isEmpty)).toEqual([])
     expect(asked.flatMap(({ store, isUnanswered }) => (isUnanswered ? [store] : []))).toEqual(['cache', 'objects'])
   })
 })
 
-describe('the list of verdicts', () => {
+describe('filtered', () => {
   const list = [
     verdict('entity', 'deleted', 'pii', { id: 'a1', name: 'Sample Person', evidence: ['label:Person'] }),
     verdict('fact', 'kept', 'superseded', { id: 'b2' }),
@@ -123,12 +126,12 @@ describe('the list of verdicts', () => {
     ['all', ' LABEL:person ', ['a1']],
     ['kept', 'sample', []],
     ['all', 'supersed', ['b2']],
-  ] as const)('of %s with %j', (view, typed, ids) =>
+  ] as const)('of the view %s with %j returns the matching verdicts', (view, typed, ids) =>
     expect(filtered(list, view, typed).map(({ id }) => id)).toEqual(ids),
   )
 })
 
-it('has words for every code that it knows, and knows every code that there are words for', () => {
+it('every code that has a translation is recognized, and unknown codes are not', () => {
   const { kinds, reasons, found } = en.projects.plan
   expect(Object.keys(kinds).map(kindKey)).toEqual(Object.keys(kinds))
   expect(Object.keys(reasons).map(reasonKey)).toEqual(Object.keys(reasons))

@@ -22,7 +22,7 @@ const sameAs: Record<string, PartKind> = {
   conversation: 'row',
 }
 const partKindOf = ({ kind, store }: Pick<Verdict, 'kind' | 'store'>): PartKind => {
-  // A message is a row of ours, and part of a thread in checkpoints.
+  // A message is a row in PostgreSQL, but part of a thread in the checkpoint store.
   if (kind === 'message' && store !== 'checkpoints') return 'row'
   return partKinds.find((one) => one === kind) ?? (Object.hasOwn(sameAs, kind) ? sameAs[kind] : undefined) ?? 'other'
 }
@@ -37,19 +37,19 @@ type EntityGroup = NonNullable<Total['group']>
 type Label = NonNullable<Total['label']>
 export interface StorePlan {
   store: string
-  /** How much goes: things that are judged, or the records that are planned. */
+  /** Number of deletions: judged items, or planned records. */
   goes: number
-  /** Records that a hold keeps. */
+  /** Records that a legal hold retains. */
   held: number
-  /** Of a graph: its entities by group, in the order of {@link entityGroups}. `label`: what all of the group are. */
+  /** Graph entities by group, in the order of {@link entityGroups}. `label` is set if all of a group have the same label. */
   entities: { group: EntityGroup; count: number; label?: Label }[]
   parts: Part[]
-  /** Of each holder that has some: for a store whose every single thing is not judged. */
+  /** Data sources with records, for a store whose items are not judged one by one. */
   holders: { holder: string; items: number }[]
-  /** It does not answer, or one that kept data is switched off: there may be more. */
+  /** The store does not answer, or a store with data is switched off: it may contain more. */
   isUnanswered: boolean
 }
-/** What becomes of a graph's entities, in the order in which it is told. */
+/** Groups of graph entities, in display order. */
 const entityGroups = [
   'person',
   'personal',
@@ -59,7 +59,7 @@ const entityGroups = [
   'kept',
   'untouched',
 ] as const satisfies EntityGroup[]
-/** Every single thing there is judged: what is planned has places in it that are only searched. */
+/** Every item in these stores is judged. Their planned counts include places that are only searched. */
 const judgedStores = new Set(['graph', 'cache', 'objects'])
 const outcomes = ['deleted', 'changed', 'kept', 'untouched'] as const
 
@@ -84,7 +84,7 @@ function partsOf(totals: readonly Total[]): Part[] {
   return [...parts.values()].toSorted((one, other) => outcomes.indexOf(one.verdict) - outcomes.indexOf(other.verdict))
 }
 
-/** A plan store by store, in the order in which the stores have their turn; those with nothing in them last. */
+/** The plan by store, in processing order, with empty stores last. */
 export function plansByStore({
   planned,
   totals,
@@ -117,7 +117,7 @@ export const isEmpty = ({ goes, held, entities, parts, isUnanswered }: StorePlan
 
 export const verdictViews = ['all', ...outcomes] as const
 export type VerdictView = (typeof verdictViews)[number]
-/** Those of a view that have what was typed in their name, id, reason or evidence. */
+/** The verdicts of a view that contain the text in name, id, kind, reason or evidence. */
 export function filtered(verdicts: readonly Verdict[], view: VerdictView, typed: string): Verdict[] {
   const wanted = typed.trim().toLowerCase()
   return verdicts.filter(
@@ -170,7 +170,7 @@ const reasons = [
   'outside',
 ] as const
 const ways = ['pointer', 'thread', 'group', 'text', 'tools', 'row', 'prefix', 'index'] as const
-/** Where the words on a code of a verdict stand; undefined: there are none, and it is shown as it is. */
+/** Message keys for the codes of a verdict; undefined for an unknown code, which is shown as it is. */
 export const kindKey = (kind: string) => kinds.find((one) => one === kind)
 export const reasonKey = (reason: string) => reasons.find((one) => one === reason)
 export const foundKey = (found: string) => ways.find((one) => one === found)

@@ -2,7 +2,7 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { useHoldingNames } from '#components/erasures/store-progress.tsx'
 import { foundKey, kindKey, reasonKey, type StorePlan } from './plan-rules.ts'
 
-/** A plan's codes in words. A store may give a reason that this page has no words for yet: it is shown as it is. */
+/** Translates the codes of a plan. A reason without a translation is shown as it is. */
 export function usePlanWords() {
   const t = useTranslations('projects.plan')
   const format = useFormatter()
@@ -20,7 +20,7 @@ export function usePlanWords() {
       const key = reasonKey(reason)
       return key ? t(`reasons.${key}`) : reason
     },
-    /** Ways beside one another stand with commas between them. */
+    /** Several ways are separated by commas. */
     found: (found: string) =>
       format.list(
         found.split(', ').map((way) => {
@@ -28,14 +28,14 @@ export function usePlanWords() {
           return key ? t(`found.${key}`) : way
         }),
       ),
-    /** "31 graph entities: 4 people go, 12 have no other source and go, …"; undefined where there are none. */
+    /** "31 graph entities: 4 people go, 12 have no other source and go, …"; undefined if there are none. */
     entities: (plan: StorePlan): string | undefined => {
       const count = plan.entities.reduce((sum, one) => sum + one.count, 0)
       return count === 0
         ? undefined
         : t('entities', { count, parts: format.list(entityParts(plan), { style: 'narrow' }) })
     },
-    /** What becomes of the rest of it: kinds by verdict, or holders where nothing was judged one by one. */
+    /** The other items: kinds by verdict, or data sources if the items were not judged one by one. */
     rest: ({ parts, holders }: StorePlan): string | undefined => {
       const said =
         parts.length > 0

@@ -12,7 +12,7 @@ import { sayAt, touched } from './places.ts'
 
 const empty = { content: '' }
 
-/** What the reader says themself. */
+/** Writes a message as the reader. */
 export function SayForm({ projectId, conversationId }: { projectId: string; conversationId: string }) {
   const t = useTranslations('projects.conversation.write')
   const common = useTranslations('common')

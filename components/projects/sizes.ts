@@ -1,7 +1,7 @@
 import { useFormatter } from 'next-intl'
 import { sizeOf } from '#components/privacy/export-rules.ts'
 
-/** Writes a number of bytes as people read it. */
+/** Formats a number of bytes with a suitable unit. */
 export function useSizes(): (bytes: number) => string {
   const format = useFormatter()
   return (bytes) => {

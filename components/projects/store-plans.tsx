@@ -6,7 +6,7 @@ import { type Column, DataTable } from '#components/ui/table.tsx'
 import { isEmpty, type StorePlan } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 
-/** A plan store by store, each in a sentence with its numbers. */
+/** The plan by store, each as a sentence with its numbers. */
 export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
   const t = useTranslations('projects.plan')
   const format = useFormatter()

@@ -23,12 +23,12 @@ interface Going {
 }
 interface UploadFormProps {
   projectId: string
-  /** Bytes. */
+  /** Largest upload, in bytes. */
   most: number
   types: readonly string[]
 }
 
-/** A file on its way: how much of it is sent, and the button that stops it. What is stopped or refused leaves nothing behind. */
+/** Uploads a file with progress and a stop button. A stopped or refused upload stores nothing. */
 export function UploadForm({ projectId, most, types }: UploadFormProps) {
   const t = useTranslations('projects.documents.upload')
   const names = useTranslations('projects.documents.kinds')
@@ -41,7 +41,7 @@ export function UploadForm({ projectId, most, types }: UploadFormProps) {
   const [going, setGoing] = useState<Going>()
   const [problem, setProblem] = useState<ProblemDocument>()
   const [told, setTold] = useState<{ tone: 'done' | 'info'; title: string }>()
-  // One intent, one key: what got no answer is sent again as the same.
+  // One intent, one idempotency key: a retry after a lost response uses the same key.
   const intent = useRef<{ of: string; key: string }>(undefined)
   const isGoing = going !== undefined
   useEffect(() => {

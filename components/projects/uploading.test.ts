@@ -11,6 +11,6 @@ it.each([
   ['json', 'application/x-nothing', 'application/json'],
   ['__proto__', '', 'application/octet-stream'],
   ['x.constructor', '', 'application/octet-stream'],
-])('a file %s that the browser calls %j is sent as %s', (name, type, expected) =>
+])('mediaTypeOf the file %s with the browser type %j returns %s', (name, type, expected) =>
   expect(mediaTypeOf({ name, type }, fileTypes)).toBe(expected),
 )

@@ -1,7 +1,7 @@
 import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
 
 export interface UploadWatch {
-  /** So many bytes have left this browser. */
+  /** Reports the number of bytes sent so far. */
   sent: (bytes: number) => void
   signal: AbortSignal
 }
@@ -13,14 +13,14 @@ function problemIn({ responseText, status }: XMLHttpRequest): ProblemDocument {
     const parsed: unknown = JSON.parse(responseText)
     if (isProblem(parsed)) return parsed
   } catch {
-    // a proxy's page, or nothing
+    // A page of a proxy, or an empty body.
   }
   return { title: `HTTP ${status}`, status, code: 'unknown' }
 }
 
 /**
- * Sends a file as the body of a POST and tells how much of it is sent, which `fetch` cannot. Throws {@link RequestRefused} for what is
- * refused and when no answer comes, and the signal's reason when it is stopped.
+ * Sends a file as the body of a POST and reports upload progress, which `fetch` cannot do.
+ * @throws {@link RequestRefused} when the server refuses or does not answer, or the reason of the signal when it is aborted.
  */
 export function upload(address: string, file: Blob, mediaType: string, key: string, watch: UploadWatch): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ const byEnding: Record<string, string> = {
   txt: 'text/plain',
 }
 const anything = 'application/octet-stream'
-/** What a file is sent as: what the browser says, or its ending, where the server takes that; else bytes. */
+/** The media type of an upload: the type from the browser or from the file extension if the server accepts it, otherwise bytes. */
 export function mediaTypeOf({ name, type }: { name: string; type: string }, taken: readonly string[]): string {
   const said = type.split(';')[0]?.trim().toLowerCase() ?? ''
   if (taken.includes(said)) return said

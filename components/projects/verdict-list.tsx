@@ -16,7 +16,7 @@ import { filtered, verdictViews } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 
 const tones = { deleted: 'red', changed: 'amber', kept: 'plain', untouched: 'plain' } as const
-/** Rows that are drawn at once; the rest is a click away, and never more than that many are added at a time. */
+/** Rows per step: each click adds this many. */
 const atOnce = 100
 
 export function VerdictTable({ label, verdicts }: { label: string; verdicts: readonly Verdict[] }) {
@@ -94,7 +94,7 @@ export function VerdictTable({ label, verdicts }: { label: string; verdicts: rea
   )
 }
 
-/** Every verdict of a plan; the filter stands in the address. */
+/** All verdicts of a plan. The address holds the filter. */
 export function VerdictList({ verdicts }: { verdicts: readonly Verdict[] }) {
   const t = useTranslations('projects.plan.verdicts')
   const [{ verdict: view, q }, setFilters] = useQueryStates({

@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import type { Message } from './places.ts'
 
-/** Who wrote it; an id where nobody is called so any more. */
+/** The author of a message. The id is in the tooltip, because an erased author has no name. */
 export function WriterName({ writer: { kind, id, name } }: { writer: Message['author'] }) {
   const t = useTranslations('projects')
   return (

@@ -112,7 +112,7 @@ function RetryDialog(props: ActProps) {
 function AssignDialog(props: ActProps & { minders: readonly Minder[]; me: string }) {
   const t = useTranslations('adminRequest.dialogs.assign')
   const { request, minders, me } = props
-  // Nobody minds it yet: most likely whoever looks at it will.
+  // An unassigned request: suggest the reader.
   const [who, setWho] = useState(request.assigned_to ?? me)
   const change = useChange(assignAt, touching)
   const send = () =>
@@ -135,7 +135,7 @@ function AssignDialog(props: ActProps & { minders: readonly Minder[]; me: string
   )
 }
 
-/** Consequences, words and the button of one thing that is done to a request. */
+/** The dialog for one action on a request. */
 export function ActDialog({
   act,
   minders,

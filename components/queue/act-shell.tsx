@@ -12,7 +12,7 @@ export type DialogAct = Exclude<Act, 'comment'>
 export interface ActProps {
   request: AdminRequestDetail
   close: () => void
-  /** It is done. */
+  /** Called after success. */
   done: () => void
 }
 export const touching = { touches: touched }
@@ -26,7 +26,7 @@ interface ShellProps extends Pick<ActProps, 'request' | 'close'> {
   isIncomplete?: boolean
   children?: ReactNode
 }
-/** What every such dialog has: its words by its name, the refusal told beside what stands, the button. */
+/** The common frame of the dialogs: texts of the action, a refusal with the current state, and the button. */
 export function Shell({ act, request, close, text, tone = 'main', change, children, ...rest }: ShellProps) {
   const t = useTranslations('adminRequest.dialogs')
   return (
@@ -46,7 +46,7 @@ export function Shell({ act, request, close, text, tone = 'main', change, childr
   )
 }
 
-/** Words that survive a reload and an ended session, until they are sent. */
+/** A text draft that survives a reload and an ended session until it is sent. */
 export function useWords({ request, done }: ActProps, act: DialogAct) {
   const { draft, change, clear } = useDraft(`request:${request.id}:${act}`, { text: '' })
   return {

@@ -7,10 +7,10 @@ import {
 } from '#lib/domains/privacy-requests/rules.ts'
 import type { AdminRequest, AdminRequestDetail } from './places.ts'
 
-/** What an admin can do to many requests at once, with the key that does it. */
+/** The actions that an admin can apply to many requests, with their keys. */
 export const bulkActs = { assign: 'a', expedite: 'e', pause: 'p', resume: 'u', retry: 't', comment: 'c' } as const
 export type BulkAct = keyof typeof bulkActs
-/** They ask for words first. */
+/** Actions that ask for a text first. */
 export const wordedActs = ['expedite', 'pause', 'comment'] as const satisfies readonly BulkAct[]
 export type WordedAct = (typeof wordedActs)[number]
 export const isWorded = (act: BulkAct): act is WordedAct => wordedActs.some((worded) => worded === act)
@@ -33,13 +33,13 @@ type Known = Pick<AdminRequest, 'state' | 'parts' | 'paused' | 'extended' | 'acc
 const handKinds = ['rectification', 'objection'] as const
 export type HandKind = (typeof handKinds)[number]
 
-/** The parts that wait for an admin's judgement, or their hands. */
+/** Running parts that need a decision or manual work by an admin. */
 export const partsByHand = ({ parts }: Pick<Known, 'parts'>): HandKind[] =>
   handKinds.filter((kind) => parts.some((part) => part.kind === kind && part.state === 'running'))
 
 /**
- * What applies to a request as it stands, in the order in which it is offered. The server has the last word: it may have gone on since, and
- * then it answers `wrong_state`.
+ * The actions that apply to a request in its current state, in display order. The state may have changed since: the server then answers
+ * `wrong_state`.
  */
 export function actsOf(request: Known, erasure?: AdminRequestDetail['erasure']): Act[] {
   const { state, parts, paused, account_id, agent_id } = request
@@ -66,21 +66,21 @@ export function actsOf(request: Known, erasure?: AdminRequestDetail['erasure']):
   return acts.filter((act) => applies[act])
 }
 
-/** The clocks as the rules take them. What a pause has moved them by so far is counted in already. */
+/** The clocks for the extension rules. The due dates already include past pauses. */
 const clocksOf = (request: AdminRequest): Clocks => ({
   state: request.state,
   receivedAt: new Date(request.received_at),
   legalDueAt: new Date(request.legal_due_at),
   dueAt: request.due_at === null ? null : new Date(request.due_at),
   pausedAt: null,
-  // Whether it was, and not when, is what the rules ask.
+  // The rules only check whether it was extended, not when.
   extendedAt: request.extended ? new Date(request.received_at) : null,
 })
-/** The law's limit after so many days more, or why there is none. */
+/** The legal due date after an extension by `days`, or why it is not allowed. */
 export const extendedBy = (request: AdminRequest, days: number, now: Date): Date | ExtensionFault =>
   extended(clocksOf(request), days, now)
 
-/** The longest extension that the law leaves; 0: none. GDPR art. 12(3) knows two months. */
+/** The longest extension in days that the law allows; 0 if none. GDPR art. 12(3) allows two months. */
 export function longestExtension(request: AdminRequest, now: Date): number {
   for (let days = 62; days > 0; days--) if (extendedBy(request, days, now) instanceof Date) return days
   return 0

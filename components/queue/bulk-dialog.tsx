@@ -17,7 +17,7 @@ interface BulkDialogProps {
   close: () => void
 }
 
-/** The words that go with it, and what follows from it. They survive until it is done. */
+/** The text and the consequences of a bulk action. The text survives until the action is done. */
 export function BulkDialog({ act, count, change, begin, close }: BulkDialogProps) {
   const t = useTranslations('queue')
   const { draft, change: type, clear } = useDraft(`queue:${act}`, { text: '' })

@@ -12,7 +12,7 @@ import { useRequestWords } from './request-words.tsx'
 
 type Code = ProblemDocument['code']
 
-/** What became of each request: who it was not done for comes first, with the reason in words. */
+/** The outcome for each request. Failures come first, each with its reason. */
 export function BulkResultView({ result, close }: { result: BulkResult; close: () => void }) {
   const t = useTranslations('queue')
   const problems = useTranslations('problems')

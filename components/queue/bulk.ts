@@ -5,7 +5,7 @@ import { useChange } from '#components/frame/asking.ts'
 import type { BulkAct } from './acts.ts'
 import { type AdminRequest, type BulkOutcome, bulkAt, touched } from './places.ts'
 
-/** The API takes so many at once. */
+/** The most requests per call of the API. */
 export const mostAtOnce = 100
 
 export interface BulkWords {
@@ -33,21 +33,21 @@ function bodyOf(act: BulkAct, ids: string[], me: string, { text, dropCopies }: B
   }
 }
 
-/** Does the same with many requests, and keeps what became of each until the next. */
+/** Applies an action to many requests and keeps the outcomes until the next action. */
 export function useBulk(me: string) {
   const change = useChange(bulkAt, { touches: touched })
   const [result, setResult] = useState<BulkResult>()
   const [current, setCurrent] = useState<BulkAct>()
   return {
     isPending: change.isPending,
-    /** What is being done. */
+    /** The action in progress. */
     current: change.isPending ? current : undefined,
     problem: change.problem,
     reset: change.reset,
     result,
     close: () => setResult(undefined),
     begin(act: BulkAct, requests: readonly AdminRequest[], words: BulkWords, done: (result: BulkResult) => void) {
-      // What became of the last is no answer to this.
+      // Old outcomes must not appear as the result of this action.
       setResult(undefined)
       setCurrent(act)
       const ids = requests.map(({ id }) => id)

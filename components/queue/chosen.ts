@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from 'react'
 
-/** Which rows are chosen, of those that are shown; `range` reaches from the last one that was touched. */
+/** The selected rows among those shown. `range` selects from the last toggled row. */
 export function useChosen(ids: readonly string[]) {
   const [all, setAll] = useState<ReadonlySet<string>>(new Set())
   const [anchor, setAnchor] = useState<string>()

@@ -5,21 +5,21 @@ import { countByStretch } from './due.ts'
 import type { AdminRequest } from './places.ts'
 
 const [width, height, left, right] = [720, 84, 40, 20]
-/** Days that the picture shows on either side of now; what lies further stands at its edge. */
+/** Days shown before and after now; requests beyond are drawn at the edge. */
 const [before, after] = [7, 35]
 const base = height - 22
 const marks = [1, 3, 7, 14, 28]
 const tones = { overdue: 'fill-red', near: 'fill-amber', ok: 'fill-accent' } as const
 
 const clamped = (days: number) => Math.max(-before, Math.min(after, days))
-/** Near days have more room than far ones: that is where something has to be done. */
+/** Near days get more room than far ones, because they need action first. */
 const scaled = (days: number) => Math.sign(days) * Math.sqrt(Math.abs(days))
 const xOf = (days: number): number => {
   const [low, high] = [scaled(-before), scaled(after)]
   return left + ((scaled(clamped(days)) - low) / (high - low)) * (width - left - right)
 }
 
-/** Requests against their due dates: one dot each, those of about the same time above one another. The numbers stand below in words. */
+/** Requests by due date: one dot each, stacked if due at about the same time. The text below gives the numbers. */
 export function DuePicture({ requests }: { requests: readonly AdminRequest[] }) {
   const t = useTranslations('queue.picture')
   const counts = countByStretch(requests)

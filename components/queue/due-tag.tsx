@@ -13,13 +13,13 @@ const shape = {
   hourCycle: 'h23',
 } as const
 
-/** A length of time in words: "3 days". */
+/** A duration in words: "3 days". */
 function useSpanWords() {
   const t = useTranslations('queue.duration')
   return ({ unit, n }: Span): string => t(unit, { n })
 }
 
-/** How much time is left, in words; the exact time, here and in UTC, on hover and for who listens. */
+/** The remaining time in words. The exact time, local and UTC, is in the tooltip and available to screen readers. */
 export function DueTag({ request }: { request: AdminRequest }) {
   const t = useTranslations('queue.due')
   const format = useFormatter()

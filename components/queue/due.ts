@@ -4,19 +4,21 @@ import type { AdminRequest } from './places.ts'
 type Clocks = Pick<AdminRequest, 'due' | 'seconds_left' | 'due_at' | 'legal_due_at'>
 export type Due = ReturnType<typeof leftOf> & {
   span: Span
-  /** The limit that comes first, and whose it is; null where nothing is owed. */
+  /** The earlier of the two limits, and whose limit it is; null if the request is closed. */
   at: string | null
   clock: 'ours' | 'legal'
 }
 
-/** What the tag of a request says: amber when less than a quarter of the time is left, red when none is; never by colour alone. */
+/**
+ * The due tag of a request: amber when less than a quarter of the time remains, red when overdue. The words repeat what the colour shows.
+ */
 export function dueOf({ due, seconds_left, due_at, legal_due_at }: Clocks): Due {
   const isOurs = due_at !== null && due_at < legal_due_at
   const [clock, at] = isOurs ? (['ours', due_at] as const) : (['legal', legal_due_at] as const)
   return { ...leftOf(due, seconds_left), span: spanOf(seconds_left ?? 0), at: due === 'stopped' ? null : at, clock }
 }
 
-/** The end of the first, the second … stretch that the picture tells apart; days. */
+/** The ends of the ranges in the picture, in days. */
 const stretches = [
   ['day', 1],
   ['three', 3],
@@ -25,7 +27,7 @@ const stretches = [
 ] as const
 export type Stretch = 'overdue' | (typeof stretches)[number][0] | 'later' | 'still'
 
-/** How many are due when, in words' order. What stands still, or is owed to nobody, is due at no time. */
+/** The number of requests per range. Paused and closed requests count as `still`. */
 export function countByStretch(requests: readonly Clocks[]): Record<Stretch, number> {
   const counts = { overdue: 0, day: 0, three: 0, week: 0, month: 0, later: 0, still: 0 }
   for (const { due, seconds_left } of requests) {

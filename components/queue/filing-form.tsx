@@ -18,12 +18,12 @@ import { WordsField } from './words-field.tsx'
 
 type Filed = Output<typeof fileForSubject>
 
-/** What became of it: filed anew, or part of what is open already. */
+/** The result: a new request, or parts added to an open one. */
 function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
   const t = useTranslations('filing.done')
   const queue = useTranslations('queue.kinds')
   const { data, joined } = filed
-  // What joined nothing made a request of its own.
+  // A kind that joined no open request made this a new request.
   const isNew = data.kinds.some((kind) => !joined.some((one) => one.kind === kind))
   const elsewhere = [...new Set(joined.map(({ request_id }) => request_id))].filter((id) => id !== data.id)
   return (
@@ -58,8 +58,8 @@ const empty: FilingDraft = {
 }
 
 /**
- * A request that came by mail, put down by an admin. What is typed stays until it is filed; a form about one account (`about`) has a draft
- * of its own, so that none is filed for whom an earlier one named.
+ * Records a request that came by post. Typed text survives until it is filed. A form about one account (`about`) has its own draft, so that
+ * it cannot contain another person's data.
  */
 export function FilingForm({ about }: { about: string | undefined }) {
   const t = useTranslations('filing')

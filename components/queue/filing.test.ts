@@ -14,7 +14,7 @@ const draft = (more: Partial<FilingDraft> = {}): FilingDraft => ({
   ...more,
 })
 
-describe('a mailed request', () => {
+describe('filing a request that came by post', () => {
   it.each([
     [{}, []],
     [{ subject: '  ' }, ['subject']],
@@ -26,11 +26,11 @@ describe('a mailed request', () => {
     [{ kinds: ['rectification'], statement: 'My name.' }, []],
     [{ by: 'agent_id', kinds: ['access', 'erasure'] }, ['copyOfAgent']],
     [{ by: 'email', kinds: ['access', 'erasure'] }, []],
-  ] satisfies [Partial<FilingDraft>, string[]][])('with %j lacks %j', (more, faults) => {
+  ] satisfies [Partial<FilingDraft>, string[]][])('faultsOf a draft with %j returns %j', (more, faults) => {
     expect([...faultsOf(draft(more), now, receivedAtMost)]).toEqual(faults)
   })
 
-  it('names its subject once, and a grace with an erasure alone', () => {
+  it('filingBody names the subject once and includes a grace period only for an erasure', () => {
     const at = localTime('2026-03-01T09:00')?.toISOString()
     expect(filingBody(draft())).toEqual({ kinds: ['access'], received_at: at, email: 'somebody@example.org' })
     expect(filingBody(draft({ by: 'agent_id', subject: 'a-1', kinds: ['erasure'], statement: ' Please. ' }))).toEqual({
@@ -53,6 +53,6 @@ it.each([
   ['agt_0123456789abcdefghijAB', undefined],
   [['usr_0123456789abcdefghijAB'], undefined],
   [undefined, undefined],
-])('an address that says %j names %j', (text, named) => {
+])('accountNamed(%j) returns %j', (text, named) => {
   expect(accountNamed(text)).toBe(named)
 })

@@ -3,7 +3,7 @@ import type { Grace, Kind } from '#lib/domains/privacy-requests/rules.ts'
 export const subjectsBy = ['email', 'account_id', 'agent_id'] as const
 export type SubjectBy = (typeof subjectsBy)[number]
 
-/** The form as it is typed; `received` is a time of the reader's zone, without one. */
+/** The form as typed. `received` is a local time without a time zone. */
 export type FilingDraft = {
   by: SubjectBy
   subject: string
@@ -15,17 +15,17 @@ export type FilingDraft = {
 }
 export type FilingFault = 'subject' | 'kinds' | 'copyOfAgent' | 'received' | 'statement'
 
-/** The account that an address names; undefined where what it says is no account's id. */
+/** The account id in an address; undefined if the text is not one. */
 export const accountNamed = (text: string | string[] | undefined): string | undefined =>
   typeof text === 'string' && /^usr_[0-9A-Za-z]{22}$/.test(text) ? text : undefined
 
-/** What a field for a date and a time holds, as a moment; undefined while it is none. */
+/** The moment in a date and time field; undefined if empty or invalid. */
 export function localTime(text: string): Date | undefined {
   const at = new Date(text)
   return text === '' || Number.isNaN(at.getTime()) ? undefined : at
 }
 
-/** What is missing or does not fit together, before anything is sent. `most` is how far back a mail may have come; milliseconds. */
+/** Missing or inconsistent fields, checked before sending. `most` is the greatest age of a request in milliseconds. */
 export function faultsOf(draft: FilingDraft, now: Date, most: number): Set<FilingFault> {
   const { by, subject, kinds, received, statement } = draft
   const at = localTime(received)
@@ -39,7 +39,7 @@ export function faultsOf(draft: FilingDraft, now: Date, most: number): Set<Filin
   return faults
 }
 
-/** As the API takes it; undefined while it has no time. */
+/** The request body; undefined without a valid time of receipt. */
 export function filingBody({ by, subject, kinds, received, statement, grace, redact }: FilingDraft) {
   const at = localTime(received)
   const named = subject.trim()

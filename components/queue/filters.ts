@@ -5,7 +5,7 @@ export const views = ['true', 'false', 'all'] as const
 export const dues = ['near', 'overdue'] as const
 export const sorts = ['due', 'received'] as const
 
-/** What stands in the address of the queue; what is as it is at first stands there not. `assignee` is `me`, `none`, or an admin's id. */
+/** The filters in the address; defaults are omitted. `assignee` is `me`, `none`, or the id of an admin. */
 export const filterParsers = {
   open: parseAsStringLiteral(views).withDefault('true'),
   state: parseAsStringLiteral(states),
@@ -21,7 +21,7 @@ export type Filters = inferParserType<typeof filterParsers>
 export const loadFilters = createLoader(filterParsers)
 export const addressOf = createSerializer(filterParsers)
 
-/** Rows that come at once. */
+/** Rows per page. */
 const pageSize = 50
 const isId = (text: string, kind: 'usr' | 'hold') => new RegExp(`^${kind}_[0-9A-Za-z]{22}$`).test(text)
 
@@ -38,7 +38,7 @@ export type RequestQuery = {
   limit: string
 }
 
-/** As the API takes them. What an address cannot mean is left out, so that a mistyped one shows more and not an error. */
+/** The query for the API. Invalid values are omitted, so that a mistyped address shows more rows instead of an error. */
 export function queryOf(filters: Filters, me: string): RequestQuery {
   const { open, state, kind, channel, due, assignee, q, hold, sort } = filters
   const who = assignee === 'me' ? me : assignee
@@ -55,6 +55,6 @@ export function queryOf(filters: Filters, me: string): RequestQuery {
     limit: String(pageSize),
   }
 }
-/** Whether anything but the view and the order is chosen. */
+/** Whether a filter other than the view and the order is set. */
 export const isFiltered = ({ open: _open, sort: _sort, ...rest }: Filters): boolean =>
   Object.values(rest).some((value) => value !== null && value !== '')

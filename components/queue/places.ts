@@ -19,7 +19,7 @@ import type {
 import type { Output } from '#lib/kernel/operation.ts'
 
 const at = '/api/admin/privacy/requests'
-/** Everything that tells of requests begins so. */
+/** Path prefixes of all cached answers about requests. */
 export const touched = ['/api/admin/privacy', '/api/erasures', '/api/privacy']
 
 export const listAt: Endpoint<typeof listAllRequests> = { method: 'get', path: at }

@@ -40,7 +40,7 @@ const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
   ...more,
 })
 
-describe('the tag of a due request', () => {
+describe('due dates', () => {
   it.each([
     ['ok', 4 * day, 'left', 'plain'],
     ['near', 3_600, 'left', 'amber'],
@@ -48,17 +48,17 @@ describe('the tag of a due request', () => {
     ['paused', 3_600, 'paused', 'plain'],
     ['paused', -3_600, 'pausedOver', 'plain'],
     ['stopped', null, 'stopped', 'plain'],
-  ] as const)('%s with %s seconds says %s, %s', (due, seconds_left, says, tone) => {
+  ] as const)('dueOf with clocks %s and %s seconds left returns %s in tone %s', (due, seconds_left, says, tone) => {
     expect(dueOf(request({ due, seconds_left }))).toMatchObject({ says, tone })
   })
 
-  it('names the limit that comes first; nothing is due where nothing is owed', () => {
+  it('dueOf returns the earlier limit, and no date for a closed request', () => {
     expect(dueOf(request())).toMatchObject({ at: '2026-02-04T12:00:00.000Z', clock: 'ours' })
     expect(dueOf(request({ due_at: null }))).toMatchObject({ at: '2026-02-28T12:00:00.000Z', clock: 'legal' })
     expect(dueOf(request({ due: 'stopped', seconds_left: null })).at).toBeNull()
   })
 
-  it('counts every request once', () => {
+  it('countByStretch counts every request once', () => {
     const seconds = [-1, 0, day, day + 1, 3 * day, 7 * day, 8 * day, 32 * day]
     const all = [
       ...seconds.map((seconds_left) => request({ seconds_left, due: seconds_left < 0 ? 'overdue' : 'ok' })),
@@ -69,7 +69,7 @@ describe('the tag of a due request', () => {
   })
 })
 
-describe('what can be done', () => {
+describe('actsOf', () => {
   it.each([
     ['received', ['verify', 'pause', 'extend', 'refuse', 'assign', 'comment']],
     ['waiting', ['expedite', 'pause', 'extend', 'refuse', 'assign', 'comment']],
@@ -78,23 +78,23 @@ describe('what can be done', () => {
     ['partly_completed', ['assign', 'comment']],
     ['completed', ['assign', 'comment']],
     ['rejected', ['assign', 'comment']],
-  ] as const)('with one that is %s', (state, expected) => {
+  ] as const)('returns the applicable actions in state %s', (state, expected) => {
     expect(actsOf(request({ state }))).toEqual(expected)
   })
 
-  it('with one whose clocks stand still is to let them go on', () => {
+  it('returns resume and not pause for a paused request', () => {
     const paused = { since: '2026-02-01T00:00:00.000Z', reason: 'They look for their passport.' }
     expect(actsOf(request({ paused }))).toEqual(['resume', 'extend', 'refuse', 'assign', 'comment'])
   })
 
-  it('by hand is what waits for a judgement', () => {
+  it('returns complete for a part that needs a decision', () => {
     const parts: AdminRequest['parts'] = [
       { kind: 'objection', state: 'running', started_at: null, finished_at: null, outcome: {} },
     ]
     expect(actsOf(request({ state: 'running', parts }))).toEqual(['complete', 'extend', 'refuse', 'assign', 'comment'])
   })
 
-  it('again is what failed or stands still, and nothing else', () => {
+  it('returns retry only for a request with a failed part', () => {
     const failed: AdminRequest['parts'] = [
       { kind: 'access', state: 'failed', started_at: null, finished_at: null, outcome: {} },
     ]
@@ -102,33 +102,33 @@ describe('what can be done', () => {
     for (const state of states) expect([state, actsOf(request({ state })).includes('retry')]).toEqual([state, false])
   })
 
-  it('with one whose subject is erased, and which is closed, is nothing', () => {
+  it('returns nothing for a closed request whose subject was erased', () => {
     expect(actsOf(request({ state: 'completed', account_id: null }))).toEqual([])
   })
 })
 
-describe('an extension', () => {
+describe('extendedBy and longestExtension', () => {
   const now = new Date('2026-02-10T00:00:00Z')
-  it('is counted from the limit as it stands, and ends two months after the first', () => {
+  it('count from the current limit and allow two months after the first one', () => {
     expect(extendedBy(request(), 10, now)).toEqual(new Date('2026-03-10T12:00:00Z'))
     expect(longestExtension(request(), now)).toBe(61)
     expect(extendedBy(request(), 62, now)).toBe('beyond_law')
   })
-  it('is there once, and within the first month', () => {
+  it('allow one extension, and only within the first month', () => {
     expect(longestExtension(request({ extended: true }), now)).toBe(0)
     expect(longestExtension(request(), new Date('2026-03-01T00:00:00Z'))).toBe(0)
   })
 })
 
-describe('the address of the queue', () => {
+describe('queryOf', () => {
   const me = `usr_${'1'.repeat(22)}`
   const read = async (query: string): Promise<Filters> => loadFilters(new URLSearchParams(query))
 
-  it('shows what is open, due first, unless it says something else', async () => {
+  it('defaults to open requests sorted by due date', async () => {
     expect(queryOf(await read(''), me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
     expect(queryOf(await read('open=all&sort=received'), me)).toEqual({ sort: 'received', limit: '50' })
   })
-  it('means what the API means', async () => {
+  it('passes every filter to the API', async () => {
     const query = `state=waiting&kind=${kinds[5]}&channel=mail&due=near&assignee=me&q=preq_1&open=false`
     expect(queryOf(await read(query), me)).toEqual({
       open: 'false',
@@ -144,7 +144,7 @@ describe('the address of the queue', () => {
     expect(isFiltered(await read(query))).toBe(true)
     expect(isFiltered(await read('open=all'))).toBe(false)
   })
-  it('that cannot be meant is passed over', async () => {
+  it('ignores invalid values', async () => {
     const wrong = await read('state=nowhere&q=%25%3B&assignee=somebody&hold=1&open=perhaps')
     expect(queryOf(wrong, me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
   })

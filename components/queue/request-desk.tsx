@@ -23,7 +23,7 @@ import { RequestClocks, RequestFacts, RequestParts } from './request-facts.tsx'
 import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
 
-/** As in the queue where it is there too. */
+/** The same keys as in the queue for actions that exist there. */
 const keys: Record<Act, string> = {
   verify: 'v',
   complete: 'h',
@@ -36,11 +36,11 @@ const keys: Record<Act, string> = {
   assign: 'a',
   comment: 'c',
 }
-/** They apply to nearly all, and press for nothing. */
+/** These apply to almost every request and are never urgent. */
 const always: readonly Act[] = ['assign', 'comment']
 const dangers: readonly Act[] = ['expedite', 'refuse']
 
-/** While an erasure goes on it is asked again; else what it waits for comes in days. */
+/** Polls while an erasure runs; otherwise changes take days. */
 const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
   if (erasure && ['planning', 'erasing', 'verifying'].includes(erasure.state)) return 2_000
   return state === 'running' || state === 'verifying' ? 10_000 : false
@@ -74,7 +74,7 @@ interface RequestDeskProps {
   minders: readonly Minder[]
 }
 
-/** One request, with everything that an admin does about it. */
+/** One request with all actions of an admin. */
 export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
   const t = useTranslations('adminRequest')
   const words = useRequestWords()

@@ -61,7 +61,7 @@ export function RequestFacts({ request }: { request: AdminRequestDetail }) {
   return <Facts facts={facts} />
 }
 
-/** Ours and the law's, as they stand: dates, and what is left until the first of them. */
+/** Our limit and the legal limit: dates, and the time until the earlier one. */
 export function RequestClocks({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.clocks')
   const { due_at, legal_due_at, due, extended, paused } = request

@@ -35,13 +35,13 @@ const Key = (text: React.ReactNode) => <kbd className="font-mono text-ink">{text
 
 interface RequestQueueProps {
   initial: RequestPage
-  /** What the first page answers. */
+  /** The query that `initial` answers. */
   asked: RequestQuery
   me: string
   minders: readonly Minder[]
 }
 
-/** The queue of requests: what is due first, and what can be done with many at once, by keyboard alone. */
+/** The request queue: sorted by due date, with bulk actions, usable by keyboard only. */
 export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps) {
   const t = useTranslations('queue')
   const router = useRouter()
@@ -64,12 +64,12 @@ export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps)
   }
   const { cursor } = useRowKeys({ count: rows.length, onOpen: open })
   const atHand = rows[cursor]
-  // What is chosen; nothing chosen, the row at hand.
+  // The selected rows, otherwise the current row.
   const meant = chosen.size > 0 ? rows.filter(({ id }) => chosen.has(id)) : atHand ? [atHand] : []
 
   const carryOut = (act: BulkAct, words: BulkWords, done = () => {}) =>
     bulk.begin(act, meant, words, ({ outcomes }) => {
-      // Those that it was not done for stay chosen: they want another look.
+      // Failed requests stay selected, because they need another look.
       only(outcomes.flatMap(({ request, outcome }) => (outcome.ok ? [] : [request.id])))
       done()
     })

@@ -66,7 +66,7 @@ function CommentForm({ request }: { request: AdminRequestDetail }) {
   )
 }
 
-/** Events have no ids: of those of one moment and kind, which it is. */
+/** Events have no id: number those with the same time and kind. */
 function keyed(events: readonly TimelineEvent[]) {
   const seen = new Map<string, number>()
   return events.map((event) => {
@@ -77,7 +77,7 @@ function keyed(events: readonly TimelineEvent[]) {
   })
 }
 
-/** Everything that happened, oldest first; what admins alone read is marked. */
+/** All events, oldest first. Events that only admins can read are marked. */
 export function RequestTimeline({ request, canComment }: { request: AdminRequestDetail; canComment: boolean }) {
   const t = useTranslations('adminRequest')
   return (

@@ -1,12 +1,12 @@
 import { useTranslations } from 'next-intl'
 import type { AdminRequest } from './places.ts'
 
-/** What requests are called in words. Needs the words `queue`. */
+/** Names for requests. Needs the messages `queue`. */
 export function useRequestWords() {
   const t = useTranslations('queue')
   const kinds = ({ kinds: asked }: Pick<AdminRequest, 'kinds'>): string =>
     asked.map((kind) => t(`kinds.${kind}`)).join(', ')
-  /** By name; else by the id that there is; nobody is named once it is erased. */
+  /** The name, otherwise an available id. An erased subject has neither. */
   const subject = ({
     subject_name,
     agent_id,
@@ -18,7 +18,7 @@ export function useRequestWords() {
     kinds,
     subject,
     state: ({ state }: Pick<AdminRequest, 'state'>): string => t(`states.${state}`),
-    /** For a checkbox, or a list of results. */
+    /** For a checkbox or a list of results. */
     whole: (request: AdminRequest): string => `${subject(request)}: ${kinds(request)}`,
   }
 }

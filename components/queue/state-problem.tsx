@@ -11,10 +11,10 @@ import { useRequestWords } from './request-words.tsx'
 interface StateProblemProps {
   problem: ProblemDocument | undefined
   act: Act
-  /** As it stands now: asked for again after the refusal. */
+  /** The current state, refetched after the refusal. */
   request: Pick<AdminRequestDetail, 'state'>
 }
-/** Why it was not done. Where somebody was faster: how the request stands now, and why that does not go with it. */
+/** Explains a failed action. If the state has changed meanwhile: the current state, and why the action does not apply to it. */
 export function StateProblem({ problem, act, request }: StateProblemProps) {
   const t = useTranslations('adminRequest.wrongState')
   const queue = useTranslations('queue.whyNot')

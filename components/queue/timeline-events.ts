@@ -1,4 +1,4 @@
-/** Every event of a request's timeline that there are words for. */
+/** Timeline events that have a translation. */
 const events = [
   'received',
   'link_sent',
@@ -44,6 +44,6 @@ interface Told {
   event: string
   details: Readonly<Record<string, string | number | boolean | null>>
 }
-/** The words' key of an event; undefined for one that there are none for. */
+/** The message key of an event; undefined if it has no translation. */
 export const eventName = ({ event, details }: Told): EventName | undefined =>
   event === 'assigned' && details.assigned === false ? 'unassigned' : events.find((name) => name === event)

@@ -3,7 +3,7 @@
 import type { ComponentProps, KeyboardEvent, ReactNode } from 'react'
 import { TextArea } from '#components/ui/field.tsx'
 
-/** The API takes so many characters of words. */
+/** Longest text that the API accepts, in characters. */
 const longestWords = 4_000
 
 function sendByKeys(event: KeyboardEvent<HTMLTextAreaElement>): void {
@@ -17,7 +17,7 @@ interface WordsFieldProps extends Omit<ComponentProps<typeof TextArea>, 'onChang
   change: (text: string) => void
   hint?: ReactNode
 }
-/** Words that somebody else reads, with the direction of their own script. Ctrl and Enter sends them. */
+/** A text for another reader, in its own writing direction. Ctrl or Command with Enter sends it. */
 export const WordsField = ({ value, change, ...rest }: WordsFieldProps) => (
   <TextArea
     dir="auto"

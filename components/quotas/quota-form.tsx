@@ -15,7 +15,7 @@ const quotaAt: Endpoint<typeof setStorageQuota> = { method: 'put', path: '/api/a
 const mebibyte = 1024 ** 2
 const form = /^\d{1,9}$/
 
-/** Sets the storage quota of an organization; empty: that of its tier. */
+/** Sets the storage quota of an organization; an empty field restores the quota of its tier. */
 export function QuotaForm({ storage }: { storage: StorageFacts }) {
   const t = useTranslations('storage')
   const common = useTranslations('common')

@@ -7,7 +7,7 @@ import type { Output } from '#lib/kernel/operation.ts'
 
 export type StorageFacts = Output<typeof readStorage>['data']
 
-/** How much an organization stores, and how much it may; a warning from 80 % on. */
+/** Storage use and limit of an organization, with a warning from 80 %. */
 export function StorageUse({ storage }: { storage: StorageFacts }) {
   const t = useTranslations('storage')
   const size = useSizes()

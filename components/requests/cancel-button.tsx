@@ -33,7 +33,7 @@ export function CancelButton({ id, label, cancelling }: CancelProps) {
   )
 }
 
-/** What became of taking it back: done, refused, or too late, and then what is erased already. */
+/** The outcome of a cancellation: done, rejected, or too late, with the data that is already erased. */
 export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
   const t = useTranslations('requests.request.actions')
   const names = useHoldingNames()

@@ -14,7 +14,7 @@ interface ClockRowProps {
   /** It runs: nothing has stopped it, and it is owed. */
   runs: boolean
 }
-/** One limit: when it is, what is left until then, and how far its time is gone. */
+/** One time limit: its date, the remaining time, and the elapsed share. */
 export function ClockRow({ name, text, from, until, now, runs }: ClockRowProps) {
   const t = useTranslations('requests')
   const words = useSpanWords()

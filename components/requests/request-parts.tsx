@@ -3,7 +3,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import type { Part } from './request-rules.ts'
 import type { RequestDetail } from './requests.ts'
 
-/** What of a copy is to be done: where it lies, or what became of it. */
+/** The state of a requested copy: its location, or its outcome. */
 function copyOf({ outcome: { copy, export_id }, state }: Part) {
   if (copy === 'ready' || copy === 'fetched' || copy === 'gone' || copy === 'failed') return copy
   return export_id !== undefined && state === 'running' ? 'preparing' : undefined

@@ -39,7 +39,7 @@ function SweepProgress({ begun, expected }: { begun: Sweep; expected: number }) 
   )
 }
 
-/** Begins a sweep, after a dry run; `running` is one that is under way already, whoever began it. */
+/** Starts a sweep after a dry run. `running`: a sweep that already runs, started by anyone. */
 export function SweepNow({ running }: { running: Sweep | undefined }) {
   const t = useTranslations('retention.sweep')
   const [run, setRun] = useState<DryRun>()

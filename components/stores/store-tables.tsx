@@ -7,7 +7,7 @@ import { anotherFolder } from '#lib/domains/stores/rules.ts'
 import { JurisdictionTag, listed, PlaceCell, RegionCell, StateTag } from './place-words.tsx'
 import type { Processor, Store } from './places.ts'
 
-/** The stores that are connected: how each is, where it is, and what lies there. */
+/** The connected stores: state, location and contents. */
 export function StoreTable({ stores }: { stores: readonly Store[] }) {
   const t = useTranslations('stores')
   const { cursor } = useRowKeys({ count: stores.length, onOpen: null })

@@ -25,7 +25,7 @@ function Values({ property: { type, values, most } }: { property: Property }) {
   )
 }
 
-/** Every event that can be sent, with all that it says. */
+/** Every telemetry event that can be sent, with all its properties. */
 export function EventList({ events }: { events: readonly Event[] }) {
   const t = useTranslations('telemetry.events')
   return (

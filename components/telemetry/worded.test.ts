@@ -3,7 +3,7 @@ import { events } from '#lib/domains/telemetry/events.ts'
 import en from '#messages/en.ts'
 import { worded } from './worded.ts'
 
-test('every event that can be sent has words, and they say what its declaration says', () => {
+test('every telemetry event has a translation that matches its declaration', () => {
   expect(worded.toSorted()).toEqual(Object.keys(events).toSorted())
   const declared = Object.entries(events).map(([name, { what }]) => [name, what])
   expect(en.telemetry.events.what).toEqual(Object.fromEntries(declared))

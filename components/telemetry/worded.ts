@@ -1,4 +1,4 @@
-/** Events that have words here; any other is told in its own. */
+/** Events with a translation; any other event is shown with its own description. */
 export const worded = [
   'contribution',
   'search',

@@ -22,7 +22,7 @@ interface KeyDialogProps {
   onClose: () => void
 }
 
-/** A key, shown this once. It is left only by whoever says that it is stored, or that it may be lost. */
+/** Shows a key once. The dialog closes only after the reader confirms that the key is stored, or may be lost. */
 export function KeyDialog({ apiKey, title, children, after, replayed, onClose }: KeyDialogProps) {
   const t = useTranslations('tokens.key')
   const [isStored, setStored] = useState(false)

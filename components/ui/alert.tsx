@@ -13,9 +13,9 @@ interface AlertProps {
   tone?: keyof typeof tones
   title: string
   children?: ReactNode
-  /** Read out at once when it appears: for what follows something that the reader did. */
+  /** Announced by screen readers when it appears: for the result of something that the reader did. */
   isLive?: boolean
-  /** It can take the focus by this, where what had it is gone. */
+  /** Lets the alert take the focus after the focused element was removed. */
   ref?: Ref<HTMLDivElement>
 }
 

@@ -4,7 +4,7 @@ import { useRouter } from 'next/navigation'
 import { useTransition } from 'react'
 import { Button } from './button.tsx'
 
-/** Asks anew for everything that the page says; `asking` is what it is called meanwhile. */
+/** Refreshes the page; `asking` is the label while it loads. */
 export function AskAgain({ label, asking }: { label: string; asking: string }) {
   const router = useRouter()
   const [isAsking, begin] = useTransition()

@@ -30,7 +30,7 @@ export const ButtonLink = ({ tone, size, className, ...rest }: ComponentProps<ty
   <Link className={clsx(look({ tone, size }), className)} {...rest} />
 )
 
-/** To what is no page of ours: a file of the API. */
+/** For addresses that are not console pages, such as files of the API. */
 export const PlainButtonLink = ({ tone, size, className, ...rest }: ComponentProps<'a'> & Look) => (
   <a className={clsx(look({ tone, size }), className)} {...rest} />
 )

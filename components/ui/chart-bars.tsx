@@ -3,19 +3,19 @@
 import { Bar, BarChart, CartesianGrid, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
 
 export interface BarsProps {
-  /** One bar, or one group of them, each; `label` stands below it. */
+  /** One bar or group of bars for each item, with `label` below it. */
   data: readonly { label: string; values: Readonly<Record<string, number>> }[]
   series: readonly { key: string; title: string; tone: 'accent' | 'quiet' | 'amber' | 'red' }[]
-  /** A line across: what may not be passed. */
+  /** A horizontal line that marks the limit. */
   limit?: { value: number; title: string }
-  /** What the picture shows, for who does not see it. The numbers stand beside it, in words or a table. */
+  /** Describes the chart for screen readers. The numbers are also given beside it, in words or in a table. */
   label: string
 }
 
 const ink = 'var(--quiet)'
 const small = { fontSize: 12, fill: ink }
 
-/** The bars themselves, by Recharts; see {@link BarsProps}. */
+/** Draws the bars with Recharts; see {@link BarsProps}. */
 export function DrawnBars({ data, series, limit }: BarsProps) {
   const rows = data.map(({ label, values }) => ({ label, ...values }))
   return (

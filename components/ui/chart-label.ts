@@ -1,6 +1,6 @@
 import { useFormatter } from 'next-intl'
 
-/** What stands under a point of a picture over time. A day is UTC's, wherever it is looked at from; an hour is the reader's. */
+/** The axis label of a point in time. Days are UTC days; hours are in the reader's time zone. */
 export function useChartLabel(step: 'hour' | 'day'): (at: string) => string {
   const format = useFormatter()
   return (at) =>

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { BarsProps } from './chart-bars.tsx'
 import { Skeleton } from './skeleton.tsx'
 
-// The pictures' library is large, and no page needs it to be read: it is fetched when a picture comes into view.
+// The chart library is large and no page depends on it: it loads when a chart scrolls into view.
 const DrawnBars = dynamic(() => import('./chart-bars.tsx').then(({ DrawnBars: Drawn }) => Drawn), {
   ssr: false,
   loading: () => <Skeleton className="h-full" />,
@@ -33,11 +33,11 @@ export function Bars(props: BarsProps) {
 
 interface SparklineProps {
   values: readonly number[]
-  /** Drawn in as a line. */
+  /** Drawn as a line. */
   limit?: number
   label: string
 }
-/** A small line of numbers, with the limit drawn in. Too small for a library. */
+/** A small line chart, optionally with a limit line. Too small to need a library. */
 export function Sparkline({ values, limit, label }: SparklineProps) {
   const top = Math.max(1, limit ?? 0, ...values)
   const [width, height] = [96, 24]

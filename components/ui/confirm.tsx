@@ -7,7 +7,7 @@ import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 
-/** What does something, as `useChange` gives it. */
+/** The part of a `useChange` result that the dialog needs. */
 export interface Confirmed {
   isPending: boolean
   problem: ProblemDocument | undefined
@@ -17,22 +17,22 @@ interface ConfirmProps {
   open: boolean
   onOpenChange: (open: boolean) => void
   title: ReactNode
-  /** What follows: what goes, what stays, what cannot be undone. */
+  /** What is deleted, what stays and what cannot be undone. */
   consequences: ReactNode
-  /** On the button that does it: a verb and what it is done to. */
+  /** Button label: a verb and its object. */
   action: string
   tone?: 'danger' | 'main'
   change: Confirmed
   onConfirm: () => void
-  /** Not yet: something that has to be filled in is missing. */
+  /** Disables the button while required input is missing. */
   isIncomplete?: boolean
-  /** Fields. */
+  /** Form fields. */
   children?: ReactNode
 }
 
 /**
- * Consequences before the button; one effect however often it is pressed. Whoever opens it closes it on success; dismissed, it forgets
- * what was refused.
+ * Shows consequences before the button and runs the action once, however often the button is pressed. The caller closes it on success;
+ * dismissing it clears the refusal.
  */
 export function Confirm({
   open,
@@ -55,7 +55,7 @@ export function Confirm({
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    // A dialog inside a form of the page: its own alone is meant.
+    // React bubbles events out of a dialog to a surrounding form, which must not be submitted.
     event.stopPropagation()
     if (!change.isPending && !isIncomplete) onConfirm()
   }

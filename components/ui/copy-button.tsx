@@ -7,12 +7,12 @@ import { useEffect, useState } from 'react'
 
 interface CopyButtonProps {
   text: string
-  /** Names it for who cannot see where the button stands. */
+  /** What is copied, for screen readers. */
   what: string
   isSmall?: boolean
   className?: string
 }
-/** Copies `text`; says so once it is true. */
+/** Copies `text` and confirms it after the copy succeeded. */
 export function CopyButton({ text, what, isSmall = false, className }: CopyButtonProps) {
   const t = useTranslations('common')
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')

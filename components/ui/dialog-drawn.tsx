@@ -12,13 +12,13 @@ export interface DialogProps {
   title: ReactNode
   lead?: ReactNode
   children: ReactNode
-  /** The keys of the page below work on while it is open: for a drawer that follows the row at hand. */
+  /** Shortcuts of the page stay active while it is open: for a drawer that follows the current row. */
   letsKeysThrough?: boolean
 }
 
 const shade = 'fixed inset-0 z-40 bg-ink/30 dark:bg-black/60'
 
-/** What has the focus; of a menu's item, which goes with its menu, the button of the menu. */
+/** The focused element. For a menu item, which disappears with its menu, the button of the menu. */
 function focused(): HTMLElement | null {
   const at = document.activeElement
   const menu = at?.closest('[role=menu]')
@@ -47,7 +47,7 @@ function Content({
           before.current = focused()
         }}
         onCloseAutoFocus={(event) => {
-          // Radix gives it back to a trigger of its own, which these have not.
+          // Radix returns the focus to its own trigger, but these dialogs have none.
           event.preventDefault()
           if (before.current?.isConnected) before.current.focus()
         }}
@@ -79,7 +79,7 @@ const shapes = {
   sheet: 'inset-y-0 right-0 w-full max-w-xl border-l max-sm:border-0',
 }
 
-/** See {@link DialogProps}; by Radix, which keeps the focus inside, and gives it back. */
+/** See {@link DialogProps}. Radix traps the focus. */
 export const DrawnDialog = ({ open, onOpenChange, shape, ...rest }: DialogProps & { shape: keyof typeof shapes }) => (
   <Radix.Root open={open} onOpenChange={onOpenChange}>
     <Content className={shapes[shape]} {...rest} />

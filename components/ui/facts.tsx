@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Names and what they are: beside each other, on a phone one above the other. */
+/** Names with their values, side by side; stacked on a phone. */
 export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) => (
   <dl className="grid gap-x-6 gap-y-2.5 sm:grid-cols-[max-content_1fr] sm:gap-y-2">
     {facts.map(([name, value]) => (

@@ -10,9 +10,9 @@ export const inputLook = `${boxLook} min-h-10`
 interface Labelled {
   label: string
   hint?: ReactNode
-  /** What is wrong with it, in words. */
+  /** The validation message. */
   error?: string | undefined
-  /** The label is for who cannot see where the field stands. */
+  /** Shows the label only to screen readers. */
   isLabelHidden?: boolean | undefined
 }
 interface Described {
@@ -50,7 +50,7 @@ function Frame({
   )
 }
 
-/** A labelled input, with what helps to fill it in and what is wrong with it. */
+/** A labelled input with hint and error. */
 export const Field = ({
   label,
   hint,
@@ -64,7 +64,7 @@ export const Field = ({
   </Frame>
 )
 
-/** As {@link Field}, for several lines; it grows with its text. */
+/** Like {@link Field}, for several lines; it grows with its text. */
 export const TextArea = ({
   label,
   hint,
@@ -88,7 +88,7 @@ export const TextArea = ({
 interface SelectProps extends Labelled, ComponentProps<'select'> {
   options: readonly { value: string; title: string }[]
 }
-/** One of a few: the browser's own list, which every keyboard and every phone knows. */
+/** The browser's own select, which works with every keyboard and phone. */
 export const Select = ({ label, hint, error, isLabelHidden, className, options, ...rest }: SelectProps) => (
   <Frame {...{ label, hint, error, isLabelHidden }}>
     {(own) => (
@@ -138,7 +138,7 @@ interface ChoiceProps<V extends string> {
   onChange: (value: V) => void
   isLabelHidden?: boolean
 }
-/** One of a few that want a word of explanation each. */
+/** Radio buttons whose options each have an explanation. */
 export function Choice<V extends string>({ label, name, value, options, onChange, isLabelHidden }: ChoiceProps<V>) {
   const id = useId()
   return (

@@ -2,9 +2,9 @@ import type { FormEvent, ReactNode } from 'react'
 import { Button } from './button.tsx'
 
 interface FormBoxProps {
-  /** By which it is found: `create-project`, … */
+  /** Name in the DOM, for example `create-project`. */
   name?: string
-  /** On its button. */
+  /** The button label. */
   submit: string
   tone?: 'main' | 'plain'
   isPending: boolean
@@ -12,7 +12,7 @@ interface FormBoxProps {
   children: ReactNode
 }
 
-/** A form that makes one thing, in a box of its own: fields, what became of it, and one button. */
+/** A boxed form with fields, its result and one button. */
 export function FormBox({ name, submit, tone = 'main', isPending, onSubmit, children }: FormBoxProps) {
   const submitted = (event: FormEvent) => {
     event.preventDefault()

@@ -3,8 +3,8 @@
 import { useEffect, useState } from 'react'
 
 /**
- * Code that is fetched when it is first wanted: no page waits for what nobody opened yet. When no answer comes nothing is thrown, so that
- * what is typed on the page stays; the next time that it is wanted it is tried again.
+ * Loads code when it is first needed, so that no page waits for parts that are closed. A failed load throws nothing, which keeps typed
+ * text; the next request tries again.
  */
 export function useLoaded<T extends object>(load: () => Promise<T>, isWanted: boolean): T | undefined {
   const [loaded, setLoaded] = useState<T>()

@@ -2,16 +2,16 @@ import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
 
 export interface MarkedSpan {
-  /** UTF-16 offsets, the end exclusive. */
+  /** UTF-16 offsets; `end` is exclusive. */
   start: number
   end: number
   tone: 'amber' | 'red'
-  /** What it is, behind it: the colour alone would say nothing to many. */
+  /** Text after the mark, because colour must not be the only cue. */
   note?: string
 }
 const tones = { amber: 'bg-amber-wash', red: 'bg-red-wash' }
 
-/** A text as it is, line by line, with stretches of it marked; they come in their order and do not overlap. */
+/** A text with marked ranges. The ranges must be in order and must not overlap. */
 export function MarkedText({ text, spans, label }: { text: string; spans: readonly MarkedSpan[]; label: string }) {
   const pieces: ReactNode[] = []
   let at = 0

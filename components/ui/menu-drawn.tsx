@@ -14,7 +14,7 @@ export interface MenuItem {
   isDisabled?: boolean
 }
 export interface MenuProps {
-  /** The button that opens it. */
+  /** The button that opens the menu. */
   trigger: ReactElement<ComponentProps<'button'>>
   items: readonly MenuItem[]
   lead?: ReactNode
@@ -27,7 +27,7 @@ interface DrawnMenuProps extends MenuProps {
   open: boolean
   onOpenChange: (open: boolean) => void
 }
-/** See {@link MenuProps}; by Radix. */
+/** See {@link MenuProps}; built on Radix. */
 export const DrawnMenu = ({ trigger, items, lead, open, onOpenChange }: DrawnMenuProps) => (
   <Radix.Root modal={false} open={open} onOpenChange={onOpenChange}>
     <Radix.Trigger asChild>{trigger}</Radix.Trigger>

@@ -6,7 +6,7 @@ import type { MenuProps } from './menu-drawn.tsx'
 
 const drawn = () => import('./menu-drawn.tsx')
 
-/** What can be done, behind one button. */
+/** A button with a menu of actions. */
 export function Menu(props: MenuProps) {
   const [open, setOpen] = useState(false)
   const loaded = useLoaded(drawn, open)

@@ -16,7 +16,7 @@ interface MoreButtonProps {
     problem: ProblemDocument | undefined
   }
 }
-/** The foot of a list: how much of it is shown, and the way to the rest. */
+/** The foot of a list: how many rows are shown, and a button to load more. */
 export function MoreButton({ pages: { rows, total, hasMore, isLoadingMore, more, problem } }: MoreButtonProps) {
   const t = useTranslations('common')
   const shown = rows.length

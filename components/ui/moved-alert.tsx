@@ -7,11 +7,11 @@ interface MovedAlertProps {
   text: string
   keep: { label: string; do: () => void }
   take: { label: string; do: () => void }
-  /** What stands there by now. */
+  /** The current content. */
   children?: ReactNode
 }
 
-/** Somebody else changed what one is changing: one's own goes on top of theirs, or gives way to it. */
+/** Reports that somebody else changed what the user is editing, and lets the user overwrite or accept that change. */
 export const MovedAlert = ({ title, text, keep, take, children }: MovedAlertProps) => (
   <Alert tone="warning" title={title} isLive>
     <p>{text}</p>

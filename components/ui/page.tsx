@@ -2,7 +2,7 @@ import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
 
 interface PageProps {
-  /** The answer to the page's question, in words. */
+  /** Answers the question of the page in words. */
   title: ReactNode
   lead?: ReactNode
   width?: 'narrow' | 'text' | 'wide'

@@ -6,19 +6,19 @@ import type { ProblemDocument } from '#lib/client/request.ts'
 import { Alert } from './alert.tsx'
 import { PlainLink } from './text-link.tsx'
 
-/** A refusal in the reader's words: what happened, what to do, and the request to ask about. */
+/** A refusal in the reader's language: what happened, what to do, and the request id for support. */
 export function ProblemAlert({ problem }: { problem: ProblemDocument }) {
   const t = useTranslations('problems')
   const common = useTranslations('common')
   const path = usePathname()
-  // A server that is newer than this page may have another code.
+  // A newer server may return a code that this page does not know.
   const code = t.has(`${problem.code}.what`) ? problem.code : 'unknown'
   const isOurs = problem.status > 0 && problem.status < 500
   return (
     <Alert tone={isOurs ? 'danger' : 'warning'} title={t(`${code}.what`)} isLive>
       <p>{t(`${code}.do`)}</p>
       {code === 'sign_in_needed' && (
-        // Beside this page, so that what was typed here stays.
+        // In a new tab, so that typed text on this page survives.
         <p>
           <PlainLink href={`/sign-in?callbackUrl=${encodeURIComponent(path)}`} target="_blank" rel="noopener">
             {common('signInBeside')}

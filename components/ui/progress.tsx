@@ -1,6 +1,6 @@
 import { clsx } from 'clsx'
 
-/** How much of something is done. `max` 0: it is not known yet how much there is. */
+/** A progress bar. `max` 0 means that the total is not known yet. */
 export function Progress({
   value,
   max,

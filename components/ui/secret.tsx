@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { Alert } from './alert.tsx'
 import { CodeBlock } from './code-block.tsx'
 
-/** A key that is shown once. `label` names it. */
+/** A secret that is shown once; `label` names it. */
 export function Secret({ value, label }: { value: string; label: string }) {
   const t = useTranslations('common')
   return (

@@ -1,6 +1,6 @@
 import { CopyButton } from './copy-button.tsx'
 
-/** An id in monospace, shortened in the middle where it is long; whole on hover and on paper, copied by a click. */
+/** An id in monospace with a copy button. A long id is shortened in the middle, but complete on hover and in print. */
 export function ShortId({ id, what }: { id: string; what: string }) {
   const isLong = id.length > 24
   return (

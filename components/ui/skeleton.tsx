@@ -1,14 +1,14 @@
 import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
 
-/** The shape of what is coming, after 200 ms. */
+/** A loading placeholder that appears after 200 ms. */
 export const Skeleton = ({ className }: { className?: string }) => (
   <span aria-hidden className={clsx('late block rounded-small bg-sunken', className)} />
 )
 
 const places = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth']
 
-/** The shape of a page with a table. */
+/** The loading placeholder of a page with a table. */
 export function PageSkeleton({ width = 'wide', rows = 6 }: { width?: 'text' | 'wide'; rows?: 3 | 6 }) {
   const t = useTranslations('common')
   return (

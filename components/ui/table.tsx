@@ -10,9 +10,9 @@ export interface Column<Row> {
   title: string
   cell: (row: Row) => ReactNode
   numeric?: boolean
-  /** Names the row: its heading, also on a phone. */
+  /** Marks the cell that names the row: the row header, and the block heading on a phone. */
   main?: boolean
-  /** The title stands for who cannot see it alone. */
+  /** Shows the title only to screen readers. */
   isTitleHidden?: boolean
 }
 interface Selection {
@@ -25,16 +25,16 @@ interface DataTableProps<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   rowKey: (row: Row) => string
-  /** What a row is called, for its checkbox. */
+  /** Name of the row for the label of its checkbox. */
   rowName?: (row: Row) => string
-  /** Where a row leads: a click anywhere on it goes there, beside the link that its main cell should hold. */
+  /** Target of a click anywhere on the row; the main cell should contain a link to it. */
   open?: (row: Row) => string
   selection?: Selection
-  /** The row at hand, as `useRowKeys` gives it. */
+  /** Index of the current row, as returned by `useRowKeys`. */
   cursor?: number
 }
 
-/** Rows and columns; on a phone each row is a block with the same facts in the same order. */
+/** A table; on a phone each row becomes a block with the same facts in the same order. */
 export function DataTable<Row>({
   label,
   columns,

@@ -7,7 +7,7 @@ interface Tab {
   count?: number
   isCurrent: boolean
 }
-/** Views of one thing. Links, so that the address is the state. */
+/** Views of one page. They are links, so the address holds the state. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
   <nav aria-label={label} className="-mx-1 flex gap-1 overflow-x-auto border-b border-line px-1">
     {tabs.map(({ href, title, count, isCurrent }) => (

@@ -18,7 +18,7 @@ const look = cva(
 )
 export type TagTone = NonNullable<VariantProps<typeof look>['tone']>
 
-/** A state in one or two words. The words say it; the colour only repeats it. */
+/** A state in one or two words. Colour only repeats the words. */
 export const Tag = ({ tone, className, ...rest }: ComponentProps<'span'> & VariantProps<typeof look>) => (
   <span className={clsx(look({ tone }), className)} {...rest} />
 )

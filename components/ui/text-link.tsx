@@ -12,7 +12,7 @@ export const TextLink = ({ tone = 'accent', className, ...rest }: TextLinkProps)
   <Link className={clsx(look, tones[tone], className)} {...rest} />
 )
 
-/** To what is no page of ours: a document of the API. */
+/** For addresses that are not console pages, such as documents of the API. */
 export const PlainLink = ({ className, ...rest }: ComponentProps<'a'>) => (
   <a className={clsx(look, tones.accent, className)} {...rest} />
 )

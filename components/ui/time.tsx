@@ -11,7 +11,9 @@ const shape = {
 
 const dayShape = { day: 'numeric', month: 'short', year: 'numeric' } as const
 
-/** A moment in the reader's zone; UTC on hover, and beside it on paper. `relative` adds how far away it is; `isDay` leaves the hour to UTC. */
+/**
+ * A moment in the reader's time zone, with UTC on hover and in print. `relative` adds the distance from now; `isDay` shows only the date.
+ */
 export function Time({ at, relative = false, isDay = false }: { at: string; relative?: boolean; isDay?: boolean }) {
   const format = useFormatter()
   const now = useNow()

@@ -120,7 +120,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. `account_id` names an account of the project’s organization; a claimed participation stays with its account. The email address of a claimed participation cannot change.',
+    'For owners of the project, managers of its organization and admins. Only owners connect an account of the organization, or replace an email address, and never their own: they claim. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`.',
   permission: 'projects:write',
   audit: { action: 'update', ...participant },
   limit: 'write',
@@ -130,7 +130,7 @@ export const editParticipant = operation({
     .strictObject({
       name: Line.nullable().optional(),
       email: ParticipantEmail.nullable().optional(),
-      account_id: Id.optional(),
+      account_id: Id.nullable().optional(),
     })
     .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
   output: z.strictObject({ data: ParticipantView }),

@@ -1,3 +1,4 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
 import type { ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -98,8 +99,35 @@ interface Participation extends Omit<ParticipationView, 'claimed' | 'claimed_at'
   created_at: Date
 }
 
+/**
+ * The holder of the account or the address of a participation reads, exports and erases its data. Only owners of the
+ * project, who can read the project anyway, assign them, and nobody assigns their own. An admin can undo it.
+ */
+async function refuseTakeover(
+  ports: Pick<ProjectPorts, 'contactOf'>,
+  { tx, actor }: MutationContext,
+  { role, office }: Pick<SeenProject, 'role' | 'office'>,
+  row: Pick<ParticipantRow, 'email'>,
+  { email, account_id }: { email?: string | null | undefined; account_id?: string | null | undefined },
+): Promise<void> {
+  if (account_id === null && office !== 'admin')
+    throw new Problem('forbidden', 'Only an admin disconnects an account from a participation. Nothing was changed.')
+  const isAssigned =
+    typeof account_id === 'string' || (email !== undefined && email !== row.email && row.email !== null)
+  if (isAssigned && role !== 'owner')
+    throw new Problem(
+      'forbidden',
+      'Only owners of the project connect an account, or replace an email address. Nothing was changed.',
+    )
+  if (actor.accountId === undefined) return
+  const own = typeof email === 'string' ? await ports.contactOf(tx, actor.accountId) : undefined
+  if (account_id === actor.accountId || (own && email?.toLowerCase() === own.email.toLowerCase()))
+    throw new Problem('forbidden', 'Your own participation is claimed with your verified address. Nothing was changed.')
+}
+
 export const projectParticipants = (
-  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'verifiedAddressOf' | 'copyAskedFor'> & ParticipantExports,
+  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'verifiedAddressOf' | 'contactOf' | 'copyAskedFor'> &
+    ParticipantExports,
 ) => {
   const { db } = ports
   return {
@@ -162,14 +190,15 @@ export const projectParticipants = (
         throw new Problem('forbidden', 'Owners of the project, managers of its organization and admins do this.')
       const row = await participantIn(ask, projectId, participantId, ' FOR NO KEY UPDATE OF p')
       const { name, email, account_id } = body
-      if (account_id !== undefined && row.account_id !== null && row.account_id !== account_id)
+      await refuseTakeover(ports, ctx, project, row, body)
+      if (typeof account_id === 'string' && row.account_id !== null && row.account_id !== account_id)
         throw new Problem('conflict', 'Another account claimed this participation. Nothing was changed.')
       if (email !== undefined && email !== row.email && row.account_id !== null)
         throw new Problem(
           'conflict',
           'An account claimed this participation: its email address does not change. Nothing was changed.',
         )
-      if (account_id !== undefined) {
+      if (typeof account_id === 'string') {
         const known = await ask(
           'account-of-organisation',
           'SELECT 1 AS found FROM account_names n WHERE n.id = $1 AND n.organisation_id = $2 AND n.is_open',
@@ -178,7 +207,7 @@ export const projectParticipants = (
         if (known.length === 0)
           throw new Problem('not_found', 'The organization of this project has no such person. Nothing was changed.')
       }
-      const isClaim = account_id !== undefined && row.account_id === null
+      const isClaim = typeof account_id === 'string' && row.account_id === null
       await tx.projectParticipant.update({
         where: { id: participantId },
         data: {
@@ -186,6 +215,7 @@ export const projectParticipants = (
           ...(name !== undefined && { name }),
           ...(email !== undefined && { email }),
           ...(isClaim && { accountId: account_id, claimedAt: now }),
+          ...(account_id === null && { accountId: null, claimedAt: null }),
         },
       })
       return {
