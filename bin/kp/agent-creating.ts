@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import { createOwnAgent } from '#lib/domains/agents/own-contract.ts'
-import { dataRegionForm } from '#lib/domains/residency/rules.ts'
+import { dataRegionForm } from '#lib/kernel/data-regions.ts'
 import { consentTo, explainNotice, policyOption } from './consent.ts'
 import { usageFailure } from './failure.ts'
 import { asPersonOptions, type PersonOptions, withAsking } from './person.ts'

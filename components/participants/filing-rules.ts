@@ -10,7 +10,7 @@ type Body = NonNullable<RequestParts<typeof fileForParticipant>['body']>
 
 /** The kinds whose request can contain a statement. */
 export const hasStatement = (kind: Kind): boolean => kind === 'rectification' || kind === 'objection'
-const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)
+const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/.test(text)
 
 /** The fields of a correction that differ from the stored values. A person who claimed the participation corrects their account. */
 function changesOf({ name, email }: FilingDraft, known: Known) {

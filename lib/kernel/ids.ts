@@ -28,3 +28,9 @@ export const uuidsInSql = {
   text: (placeholder: string): string => `(${placeholder}::text || substr(gen_random_uuid()::text, 16))`,
   value: (): string => v7().slice(0, 15),
 }
+
+/**
+ * 3 to 64 characters. The only colons are those of the prefix `kp:agent:`, which ids of the open-source registry have: `user:<id>`,
+ * `system:<job>` and ids of units use colons too.
+ */
+export const agentIdForm = /^(?=.{3,64}$)(?:kp:agent:)?[A-Za-z0-9][A-Za-z0-9_.-]*$/

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { inOrder, scopes, tiers } from '#lib/domains/tokens/rules.ts'
+import { agentIdForm } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { birthFields } from './life/contract.ts'
-import { agentIdForm } from './rules.ts'
 
 /** Public id of an agent. */
 export const AgentId = z

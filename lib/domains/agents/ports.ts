@@ -1,6 +1,6 @@
-import type { DataRegions } from '#lib/domains/residency/rules.ts'
 import type { Scope } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { Restriction, RestrictionReason } from '#lib/kernel/restriction.ts'
 import type { LifePorts } from './life/status.ts'
 import type { LawfulBasis, Notice, RegistrationMode } from './rules.ts'

@@ -1,6 +1,6 @@
-import { requireRegion } from '#lib/domains/residency/rules.ts'
 import type { TierName } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { requireRegion } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DataRegion } from '#lib/domains/residency/contract.ts'
+import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRoles, writerKinds } from './rules.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DataRegion } from '#lib/domains/residency/contract.ts'
+import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { count, Id, OwnId, Writer, WrittenBy, when } from './contract.ts'

@@ -1,5 +1,5 @@
-import { isWithin, requireAvailable, requireRegion } from '#lib/domains/residency/rules.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { isWithin, requireAvailable, requireRegion } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'

@@ -1,5 +1,5 @@
-import type { DataRegions } from '#lib/domains/residency/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

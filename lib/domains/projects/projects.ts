@@ -1,4 +1,4 @@
-import { isWithin, requireRegion } from '#lib/domains/residency/rules.ts'
+import { isWithin, requireRegion } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'

@@ -1,8 +1,3 @@
-/** Member states of the European Economic Area: the EU, Iceland, Liechtenstein and Norway. Not Switzerland or the United Kingdom. */
-export const eeaCountries: ReadonlySet<string> = new Set(
-  'AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE IS LI NO'.split(' '),
-)
-
 /** Region → country (ISO 3166-1), or EU when the provider promises the European Union without naming a country. */
 const countries = (byCountry: Record<string, string>): ReadonlyMap<string, string> =>
   new Map(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { eeaCountries } from '#lib/kernel/data-regions.ts'
 import { regionOfHost } from './host-rules.ts'
-import { eeaCountries, regionsOf } from './region-rules.ts'
+import { regionsOf } from './region-rules.ts'
 import {
   explainOutside,
   hindering,

@@ -1,5 +1,5 @@
-import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { eeaCountries, providerNames, regionsOf } from './region-rules.ts'
+import { eeaCountries } from '#lib/kernel/data-regions.ts'
+import { providerNames, regionsOf } from './region-rules.ts'
 
 /** The stores and processors that have a region, as KP_REGIONS names them. */
 export const placeNames = [
@@ -139,9 +139,6 @@ export function residencyFault(residency: 'eu' | undefined, places: readonly Pla
   return first && `eu cannot be kept: ${explainOutside(first)}`
 }
 
-/** A region that data can be promised to: `eu` for the European Economic Area, or the two letters of a country. */
-export const dataRegionForm = /^[a-z]{2}$/
-
 /** Parses the regions that can be chosen, such as `eu,de,ch`. @throws RangeError naming the item that is malformed */
 export function parseDataRegions(text: string): string[] {
   const regions = text
@@ -170,48 +167,6 @@ export const hindering = (region: string | null, places: readonly Placed[]): Pla
 export const fulfilledRegions = (places: readonly Placed[]): string[] => {
   const [first, ...others] = places
   return first ? regionsAround(first).filter((region) => hindering(region, others).length === 0) : []
-}
-
-/** Whether a region is the outer one or part of it. Null: not limited. A limit is never outside of none. */
-export const isWithin = (inner: string | null, outer: string | null): boolean =>
-  outer === null || inner === outer || (outer === 'eu' && inner !== null && eeaCountries.has(inner.toUpperCase()))
-
-/** The regions that can be chosen here for agents, projects and conversations. */
-export interface DataRegions {
-  choosable: readonly string[]
-  /** Places that are not in the region. */
-  hindering(region: string): readonly string[]
-}
-
-/**
- * Checks that data of a region can be stored here.
- * @throws {Problem} `invalid` for a region that cannot be chosen; `code` if a place is outside of the region
- */
-export function requireRegion(
-  regions: DataRegions,
-  region: string | null | undefined,
-  code: 'outside_region' | 'conflict',
-): void {
-  if (region == null) return
-  if (!regions.choosable.includes(region)) throw invalid(['region'], `takes ${regions.choosable.join(', ')}`)
-  requireAvailable(regions, region, code)
-}
-
-/**
- * Checks that all places are in the region.
- * @throws {Problem} `code`
- */
-export function requireAvailable(
-  { hindering }: Pick<DataRegions, 'hindering'>,
-  region: string,
-  code: 'outside_region' | 'conflict',
-): void {
-  const names = hindering(region)
-  if (names.length > 0)
-    throw new Problem(
-      code,
-      `Not everything in this installation is known to be in the region ${region}: ${names.join(', ')}. Nothing was stored.`,
-    )
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { DataRegion } from '#lib/domains/residency/contract.ts'
 import { tiers } from '#lib/domains/tokens/rules.ts'
+import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { agentStatuses } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { agentIdForm } from '#lib/domains/agents/rules.ts'
+import { agentIdForm } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { dailyCaps, gains, reasons } from './rules.ts'

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { invalid, Problem } from './problem.ts'
+
+/** Member states of the European Economic Area: the EU, Iceland, Liechtenstein and Norway. Not Switzerland or the United Kingdom. */
+export const eeaCountries: ReadonlySet<string> = new Set(
+  'AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE IS LI NO'.split(' '),
+)
+
+/** A region that data can be promised to: `eu` for the European Economic Area, or the two letters of a country. */
+export const dataRegionForm = /^[a-z]{2}$/
+
+/** A region that agents, projects and conversations can require. The installation's settings name those that can be chosen. */
+export const DataRegion = z
+  .string()
+  .regex(dataRegionForm, 'takes eu or a country of two letters')
+  .meta({ id: 'DataRegion', description: '`eu`, or a country of two letters that KP_DATA_REGIONS names' })
+
+/** Whether a region is the outer one or part of it. Null: not limited. A limit is never outside of none. */
+export const isWithin = (inner: string | null, outer: string | null): boolean =>
+  outer === null || inner === outer || (outer === 'eu' && inner !== null && eeaCountries.has(inner.toUpperCase()))
+
+/** The regions that can be chosen here for agents, projects and conversations. */
+export interface DataRegions {
+  choosable: readonly string[]
+  /** Places that are not in the region. */
+  hindering(region: string): readonly string[]
+}
+
+/**
+ * Checks that data of a region can be stored here.
+ * @throws {Problem} `invalid` for a region that cannot be chosen; `code` if a place is outside of the region
+ */
+export function requireRegion(
+  regions: DataRegions,
+  region: string | null | undefined,
+  code: 'outside_region' | 'conflict',
+): void {
+  if (region == null) return
+  if (!regions.choosable.includes(region)) throw invalid(['region'], `takes ${regions.choosable.join(', ')}`)
+  requireAvailable(regions, region, code)
+}
+
+/**
+ * Checks that all places are in the region.
+ * @throws {Problem} `code`
+ */
+export function requireAvailable(
+  { hindering }: Pick<DataRegions, 'hindering'>,
+  region: string,
+  code: 'outside_region' | 'conflict',
+): void {
+  const names = hindering(region)
+  if (names.length > 0)
+    throw new Problem(
+      code,
+      `Not everything in this installation is known to be in the region ${region}: ${names.join(', ')}. Nothing was stored.`,
+    )
+}
