@@ -8,7 +8,7 @@ import { useLoaded } from '#components/ui/loaded.ts'
 
 const list = () => import('./search-list.tsx')
 
-/** Filters under names, for whoever is signed in alone. `search`: the present ones, as the address has them. */
+/** The saved filters of the signed-in person. `search`: the current filters as a query string. */
 export function SavedSearches({ search }: { search: string }) {
   const t = useTranslations('audit.saved')
   const [isOpen, setOpen] = useState(false)

@@ -8,7 +8,7 @@ import { type Stores, territoriesOf } from './places.ts'
 
 const looks = { eea: 'border-line', outside: 'border-red/40', unknown: 'border-amber/40' } as const
 
-/** Jurisdictions as frames, regions in them, and in each what lies there and what travels there. */
+/** Jurisdictions as boxes with their regions, and the stores and processors in each. */
 export function TerritoryMap({ stores, processors }: Pick<Stores, 'stores' | 'processors'>) {
   const t = useTranslations('stores')
   const nameOf = usePlaceNames()
