@@ -9,19 +9,19 @@ const sibling = { agent_id: 'two', name: null, status: 'active', pending: 0 } as
 const sharing = { siblings: [sibling], sharing_since: '2026-11-22T08:00:00.000Z' }
 
 test.each([
-  ['nothing', 'person', living, sharing, undefined],
-  ['the reader’s role', 'auditor', living, sharing, 'role'],
-  ['death', 'person', { ...living, status: 'dead' }, sharing, 'dead'],
-  ['an erasure ahead', 'person', { ...living, state: 'suspended' }, sharing, 'going'],
+  ['no obstacle', 'person', living, sharing, undefined],
+  ['a read-only role', 'auditor', living, sharing, 'role'],
+  ['a retired agent', 'person', { ...living, status: 'dead' }, sharing, 'dead'],
+  ['a pending erasure', 'person', { ...living, state: 'suspended' }, sharing, 'going'],
   ['a restriction', 'person', { ...living, restricted_at: sharing.sharing_since }, sharing, 'restricted'],
   ['a pause', 'person', { ...living, status: 'paused' }, sharing, 'paused'],
-  ['that it is alone', 'person', living, { ...sharing, siblings: [] }, 'alone'],
-  ['that sharing is off', 'person', living, { ...sharing, sharing_since: null }, 'off'],
-] as const)('with %s hindranceOf returns the reason that blocks sharing', (_what, role, agent, clade, hindrance) => {
+  ['no siblings', 'person', living, { ...sharing, siblings: [] }, 'alone'],
+  ['sharing turned off', 'person', living, { ...sharing, sharing_since: null }, 'off'],
+] as const)('hindranceOf returns the reason that blocks sharing for %s', (_what, role, agent, clade, hindrance) => {
   expect(hindranceOf(role, agent, { ...clade, siblings: [...clade.siblings] })).toBe(hindrance)
 })
 
-test('recallOf counts siblings that received the share as told and the others as unfetched', () => {
+test('recallOf counts the siblings that received the share and those that did not', () => {
   const at = sharing.sharing_since
   const of = (state: 'pending' | 'delivered' | 'recalling' | 'recalled' | 'expired', delivered_at: string | null) => ({
     agent_id: state,

@@ -20,7 +20,7 @@ it.each([
   ['stuck', null, false, true],
   ['waiting', 'conflict:user:17', false, false],
   ['done', null, false, false],
-] as const)('a step in state %s with the fault %s: undecided %s, stuck %s', (state, fault, undecided, stuck) => {
+] as const)('a step in state %s with the fault %s: isUndecided %s, isStuck %s', (state, fault, undecided, stuck) => {
   expect([isUndecided({ state, fault }), isStuck({ state, fault })]).toEqual([undecided, stuck])
 })
 

@@ -24,8 +24,8 @@ const step = (holder: string, more: Partial<Step> = {}): Step => ({
 })
 const at = '2026-01-31T12:00:00.000Z'
 
-describe('storeRows and progressOf', () => {
-  it('sum planned, erased and held records of the steps by store', () => {
+describe('progress by store', () => {
+  it('storeRows sums planned, erased and held records of the steps by store', () => {
     const rows = storeRows([
       step('knowledge.units', { state: 'done', planned: 10, erased: 10 }),
       step('exports.files', { store: 'files', planned: 2 }),
@@ -50,25 +50,25 @@ describe('storeRows and progressOf', () => {
     [['waiting', 'waiting'], 'waiting'],
     [['done', 'waiting'], 'running'],
     [['done', 'done'], 'done'],
-  ] as const)('a store with steps in states %j has the state %s', (states, whole) => {
+  ] as const)('storeRows with steps in states %j returns the state %s', (states, whole) => {
     expect(storeRows(states.map((state) => step('x', { state })))[0]?.state).toBe(whole)
   })
 
-  it('return undecided for a store with an undecided thread, unless another step is stuck', () => {
+  it('storeRows returns undecided for a store with an undecided thread unless another step is stuck', () => {
     const undecided = step('x', { state: 'stuck', fault: 'conflict:thread/17' })
     expect(progressOf(undecided)).toBe('undecided')
     expect(storeRows([undecided, step('y', { state: 'done' })])[0]?.state).toBe('undecided')
     expect(storeRows([undecided, step('y', { state: 'stuck', fault: 'internal' })])[0]?.state).toBe('stuck')
   })
 
-  it('return blocked for a store that does not answer, until a step is stuck', () => {
+  it('storeRows returns blocked for a store that does not answer until a step is stuck', () => {
     const waiting = step('x', { state: 'running', fault: 'unavailable', waiting_since: at })
     expect(progressOf(waiting)).toBe('blocked')
     expect(storeRows([step('y', { state: 'done' }), waiting])[0]?.state).toBe('blocked')
     expect(progressOf({ ...waiting, state: 'stuck' })).toBe('stuck')
   })
 
-  it('return checked only when every step was verified without residue', () => {
+  it('storeRows returns checked only when every step was verified without residue', () => {
     const checked = step('x', { state: 'done', verified_at: at, residue: 0 })
     expect(progressOf(checked)).toBe('checked')
     expect(progressOf({ ...checked, residue: 2 })).toBe('done')

@@ -26,7 +26,7 @@ describe('matching', () => {
     ['POST password', 'changePassword'],
     ['/v1/receipts', 'readReceipt'],
     ['accounts:person delete', 'revokeSession'],
-  ])('for %j returns %s', (query, id) => expect(found(query)).toContain(id))
+  ])('returns for the query %j the operation %s', (query, id) => expect(found(query)).toContain(id))
   test('requires every word', () => expect(found('password zebra')).toEqual([]))
 })
 

@@ -30,7 +30,7 @@ export const waitsForAddress = (request: Pick<RequestView, 'parts'>): boolean =>
 export const waitsForCopy = ({ parts }: Pick<RequestView, 'parts'>): boolean =>
   parts.some(({ outcome }) => outcome.export_id !== undefined && outcome.copy !== 'fetched' && outcome.copy !== 'gone')
 
-/** The id of the signed receipt. The id is reserved much earlier, so it alone proves nothing. */
+/** The id of the signed receipt. The id is reserved much earlier, so its presence does not prove an erasure. */
 export const signedReceipt = ({ state, receipt_id, parts }: Pick<RequestView, 'state' | 'receipt_id' | 'parts'>) =>
   (state === 'completed' || state === 'partly_completed') &&
   !isKeptWhole({ state, parts }) &&
