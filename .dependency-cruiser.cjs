@@ -1,6 +1,6 @@
-// The walls of the house; ARCHITECTURE.md draws them.
+// Allowed dependencies between folders, as described in ARCHITECTURE.md.
 const tests = '(\\.test\\.tsx?$|^lib/testing/|^lib/stores/[^/]+/suite/)'
-/** Where everything is connected: what lies in lib itself, but for what anybody may ask. */
+/** The composition root: `lib/app/` and the files directly in `lib/`, except those that any module may import. */
 const root = '(app/|(?!(secret|data-folder|env)\\.ts$)[^/]+\\.ts$)'
 module.exports = {
   forbidden: [

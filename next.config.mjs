@@ -2,13 +2,13 @@ import createNextIntlPlugin from 'next-intl/plugin'
 
 /** @type {import('next').NextConfig} */
 const config = {
-  // A proxy in front compresses better; here it would cost a fifth of the throughput.
+  // Left to a reverse proxy: compression here would cost a fifth of the throughput.
   compress: false,
   poweredByHeader: false,
   reactStrictMode: true,
-  // Title and robots stand in the head of every answer, and are not sent after it.
+  // Always render title and robots metadata in the head instead of streaming them after it.
   htmlLimitedBots: /.*/,
-  // Read at run time, from node_modules: they find their own files, or keep state that must be there once.
+  // Loaded from node_modules at run time: these packages locate their own files, or have state that must exist only once per process.
   serverExternalPackages: [
     'graphile-worker',
     'nodemailer',
@@ -22,9 +22,9 @@ const config = {
     '@langchain/langgraph-checkpoint',
     '@langchain/langgraph-checkpoint-postgres',
   ],
-  // `npm run check` does it for all files at once; a start need not wait for it.
+  // `npm run check` checks the types of all files, so a build does not have to.
   typescript: { ignoreBuildErrors: true },
-  // A page that is not open to the reader's role answers 403.
+  // Enables `forbidden()`, with which a page responds with 403 to users without access.
   experimental: { authInterrupts: true },
 }
 

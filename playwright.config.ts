@@ -7,11 +7,11 @@ const executablePath = process.env.KP_BROWSER ?? findBrowser()
 export default defineConfig({
   testDir: 'e2e',
   fullyParallel: false,
-  // One server with one database: the journeys take turns.
+  // The tests share one server and one database, so they run one after the other.
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   reporter: 'list',
-  // Only a journey that hangs takes this long, also on a busy machine.
+  // Even on a busy machine, only a hung test reaches this limit.
   timeout: 240_000,
   expect: { timeout: 30_000 },
   use: {
@@ -35,7 +35,7 @@ export default defineConfig({
   webServer: {
     command: 'exec node_modules/.bin/node e2e/start.ts',
     url: `${origin}/health`,
-    // A build on a busy machine.
+    // Includes a build on a busy machine.
     timeout: 900_000,
     stdout: 'pipe',
     gracefulShutdown: { signal: 'SIGTERM', timeout: 15_000 },

@@ -10,7 +10,7 @@ const installation = () => {
   return known
 }
 
-/** Scripts and styles come from us, and inline ones carry this answer's nonce; nothing is loaded from, or sent to, anybody else. */
+/** Content Security Policy: resources only from this origin, and inline scripts and styles only with the nonce of this response. */
 const policy = (nonce: string, { isSecure, isDevelopment }: { isSecure: boolean; isDevelopment: boolean }): string =>
   [
     "default-src 'self'",
@@ -27,21 +27,21 @@ const policy = (nonce: string, { isSecure, isDevelopment }: { isSecure: boolean;
     ...(isSecure ? ['upgrade-insecure-requests'] : []),
   ].join('; ')
 
-/** Headers of every page. It decides nothing about who may see what. */
+/** Sets the headers of every page. Does not check access. */
 export function proxy(request: NextRequest) {
   const nonce = randomBytes(18).toString('base64')
   const settings = installation()
   const csp = policy(nonce, settings)
   const headers = new Headers(request.headers)
   headers.set('x-nonce', nonce)
-  // Where to come back to after signing in.
+  // The page to return to after sign-in.
   headers.set('x-path', `${request.nextUrl.pathname}${request.nextUrl.search}`)
   headers.set('content-security-policy', csp)
   const response = NextResponse.next({ request: { headers } })
   response.headers.set('content-security-policy', csp)
   response.headers.set('x-frame-options', 'DENY')
   response.headers.set('x-content-type-options', 'nosniff')
-  // A receipt's address is the right to read it: it goes to no other site.
+  // Anyone with a receipt's URL may read the receipt, so other sites must not receive it.
   response.headers.set('referrer-policy', 'same-origin')
   response.headers.set('cross-origin-opener-policy', 'same-origin')
   response.headers.set(

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** These run for a minute or more, mostly waiting; they start first so that nothing waits for them at the end. */
+/** These files run for a minute or more and mostly wait. They start first, so that the run does not end with waiting for them. */
 const slowest = [
   'proofs/crashes-connected',
   'proofs/store-down',
@@ -41,7 +41,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{lib,bin,i18n}/**/*.test.ts'],
           exclude: ['**/*.int.test.ts'],
-          // Properties take long on a busy machine.
+          // Property-based tests are slow on a busy machine.
           testTimeout: 120_000,
           ...native,
         },

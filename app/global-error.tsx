@@ -2,7 +2,7 @@
 
 import './globals.css'
 
-/** The frame itself failed, its languages with it: both are written here. */
+/** Rendered when the root layout fails. Translations are then unavailable, so both languages are written here. */
 export default function EverythingFailed({ error }: { error: Error & { digest?: string } }) {
   return (
     <html lang="en">

@@ -2,8 +2,8 @@ import type { ReactNode } from 'react'
 import { openedHere } from './reader.ts'
 
 /**
- * The layout of every folder whose pages have a picture of their loading, or are all of one guard: it stands outside that picture, so that
- * who may not open the page gets a redirect or a refusal, and no page.
+ * Layout for folders with a `loading.tsx` or with one access rule for all pages. It checks access outside the loading state, so that
+ * users without access get a redirect or a 403 instead of a page that starts to load.
  */
 export async function GuardedLayout({ children }: { children: ReactNode }) {
   await openedHere()

@@ -9,13 +9,13 @@ async function keep(name: 'locale' | 'tz', value: string): Promise<void> {
   ;(await cookies()).set(name, value, { path: '/', maxAge: 365 * 86_400, sameSite: 'lax', httpOnly: true, secure })
 }
 
-/** Keeps the language that the reader chose. */
+/** Stores the language that the user chose in a cookie; ignores an unknown language. */
 export async function chooseLocale(form: FormData): Promise<void> {
   const locale = chosenLocale(String(form.get('locale')))
   if (locale) await keep('locale', locale)
 }
 
-/** Keeps the browser's time zone, so that server and browser write the same times. */
+/** Stores the browser's time zone in a cookie, so that server and browser render the same times. */
 export async function keepZone(zone: string): Promise<void> {
   const known = chosenZone(zone)
   if (known) await keep('tz', known)

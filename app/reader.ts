@@ -10,7 +10,7 @@ import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 
-/** What an operation answers to the person who opens the page. Throws the problem. */
+/** Calls a use case as the signed-in person and returns its output. @throws {Problem} if the use case rejects the call */
 export async function ask<O extends OperationShape>(
   useCase: UseCase<O>,
   input: Partial<RawInput> = {},
@@ -19,7 +19,7 @@ export async function ask<O extends OperationShape>(
   return useCase.operation.output.parse(body) as z.output<O['output']>
 }
 
-/** Who opens the page; undefined when nobody is signed in. Asked once a page. */
+/** The signed-in person; undefined when nobody is signed in. Loaded once per page. */
 export const currentPerson = cache(async (): Promise<AccountView | undefined> => {
   try {
     return (await ask(app.accounts.me)).data
@@ -29,7 +29,7 @@ export const currentPerson = cache(async (): Promise<AccountView | undefined> =>
   }
 })
 
-/** As {@link currentPerson}, for what stands on every page: a store that is down must not take the frame with it. */
+/** As {@link currentPerson}, for the frame around every page. Returns undefined instead of failing when a store is unavailable. */
 export async function personForFrame(): Promise<AccountView | undefined> {
   try {
     return await currentPerson()
@@ -39,7 +39,7 @@ export async function personForFrame(): Promise<AccountView | undefined> {
   }
 }
 
-/** The erasures that wait for, or take, what is the person's; none while the store is down, for the frame must stand. */
+/** The pending and running erasures of the person's data, for the frame. Returns none instead of failing when a store is unavailable. */
 export async function erasuresForFrame(accountId: string): Promise<ErasuresAhead> {
   try {
     return await app.requests.erasuresAhead(accountId)
@@ -49,12 +49,12 @@ export async function erasuresForFrame(accountId: string): Promise<ErasuresAhead
   }
 }
 
-/** Who is signed in; others are sent to sign in, and come back to `path`. */
+/** The signed-in person. Redirects everybody else to the sign-in page, which returns to `path`. */
 async function signedIn(path: string): Promise<AccountView> {
   return (await currentPerson()) ?? redirect(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
 }
 
-/** As {@link signedIn}; whoever still has a one-time password changes it first. */
+/** As {@link signedIn}. Redirects a person with a one-time password to the page that changes it. */
 export async function settled(path: string): Promise<AccountView> {
   const person = await signedIn(path)
   if (person.must_change_password) redirect('/account/password')
@@ -62,8 +62,8 @@ export async function settled(path: string): Promise<AccountView> {
 }
 
 /**
- * Whoever opens a page of the list: signed in, with a password of their own, and of a role that the list lets in; else they are sent to do
- * so, or refused with 403.
+ * The person who opens a page, after its access checks: redirects to the sign-in or the change of a one-time password if needed, and
+ * responds with 403 if the person's role may not open the page.
  */
 export async function opened(name: PageName): Promise<AccountView> {
   const page = pageNamed(name)
@@ -74,8 +74,8 @@ export async function opened(name: PageName): Promise<AccountView> {
 }
 
 /**
- * As {@link opened}, for a layout, of whichever page the address is. A page with a picture of its loading has begun its answer before it
- * asks who opens it; its layout has not, so that redirect and refusal have their status. Every page asks for itself all the same.
+ * As {@link opened}, for layouts: determines the page from the URL. A page with a loading state has already sent its status code when it
+ * checks access; its layout has not, so it can still respond with a redirect or 403. Pages nevertheless check access themselves.
  */
 export async function openedHere(): Promise<AccountView | undefined> {
   const page = pageAt((await headers()).get('x-path') ?? '')

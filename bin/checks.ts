@@ -29,11 +29,28 @@ export const checks: readonly Check[] = [
     ),
   },
   { name: 'unused code (knip)', args: local('knip/bin/knip.js') },
+  { name: 'plain English in comments and test names', args: ['bin/check-language.ts'] },
+  {
+    name: 'security rules (oxlint)',
+    args: local(
+      'oxlint/bin/oxlint',
+      'app',
+      'bin',
+      'bench',
+      'components',
+      'i18n',
+      'lib',
+      'instrumentation.ts',
+      'proxy.ts',
+    ),
+  },
+  { name: 'no secrets in committed files', args: ['bin/security/secrets.ts'] },
+  { name: 'known vulnerabilities (npm audit)', args: ['bin/security/audit.ts'] },
   { name: 'migrations match the schema', args: ['bin/migrate.ts', '--check'] },
   { name: 'openapi.json matches the operations', args: ['bin/openapi.ts', '--check'] },
 ]
 
-/** Returns whether the check passed. Prints its output only when it failed. */
+/** Returns whether the check passed. Prints its output when it failed, and otherwise only its lines that begin with `note: `. */
 export async function runCheck({ name, args }: Check): Promise<boolean> {
   const started = performance.now()
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -48,5 +65,6 @@ export async function runCheck({ name, args }: Check): Promise<boolean> {
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${status === 0 ? '✓' : '✗'} ${name} (${seconds} s)`)
   if (status !== 0) console.log(output)
+  else for (const line of output.split('\n')) if (line.startsWith('note: ')) console.log(`  ${line}`)
   return status === 0
 }

@@ -34,6 +34,8 @@ export const asking = (session?: Session): Promise<APIRequestContext> =>
   })
 
 const Ids = z.object({ data: z.array(z.object({ id: z.string() })) })
+/** An agent of the demo person. */
+const agentOfPerson = 'build-helper'
 const first = async (api: APIRequestContext, path: string): Promise<string> => {
   const response = await api.get(path)
   const [row] = Ids.parse(await response.json()).data
@@ -43,10 +45,40 @@ const first = async (api: APIRequestContext, path: string): Promise<string> => {
 const Runs = z.object({ data: z.array(z.object({ run_id: z.string(), receipt_id: z.string().nullable() })) })
 const Made = z.object({ data: z.object({ id: z.string() }) })
 const Erased = z.object({ auditId: z.string() })
+const Token = z.object({ data: z.object({ id: z.string(), api_key: z.string() }) })
 /** The values of each `[name]` in an address, and the query. */
 interface Named {
   query?: string
   names: Record<string, string>
+}
+
+/** Adds a participant to a project through an agent of the session’s person. Returns the participant’s id. */
+export async function addParticipant(
+  api: APIRequestContext,
+  projectId: string,
+  author: { external_id: string; name?: string; email?: string },
+  said: readonly string[] = [],
+): Promise<string> {
+  const make = async (asker: APIRequestContext, path: string, data: object, headers = {}): Promise<unknown> => {
+    const response = await asker.post(path, { data, headers })
+    if (!response.ok()) throw new Error(`${path}: ${await response.text()}`)
+    return response.json()
+  }
+  const issued = await make(api, '/v1/auth/tokens', { agent_id: agentOfPerson, scopes: ['read', 'write'] })
+  const { data: token } = Token.parse(issued)
+  const project = `/api/projects/${projectId}`
+  await make(api, `${project}/members`, { kind: 'agent', member_id: agentOfPerson })
+  const backend = await asking()
+  const send = async (path: string, data: object) =>
+    Made.parse(await make(backend, `${project}${path}`, data, { Authorization: `Bearer ${token.api_key}` })).data.id
+  const id = await send('/participants', author)
+  if (said.length > 0) {
+    const conversation = await send('/conversations', { title: 'With a participant' })
+    for (const content of said) await send(`/conversations/${conversation}/messages`, { role: 'user', content, author })
+  }
+  await api.delete(`/v1/auth/tokens/${token.id}`)
+  await backend.dispose()
+  return id
 }
 
 /** Creates a project with a conversation, a remaining message and an erased one. */
@@ -63,10 +95,12 @@ async function inProject(api: APIRequestContext): Promise<Partial<Record<PageNam
     await make(messages, { role: 'user', content: 'It stays.' }),
     await make(messages, { role: 'user', content: 'It goes.' }),
   ]
+  const participantId = await addParticipant(api, id, { external_id: 'user-17', name: 'Pat Quill' }, ['A question.'])
   const { auditId } = Erased.parse(await (await api.delete(`${messages}/${goes}`)).json())
   return {
     project: { names: { id } },
     conversation: { names: { id, conversationId } },
+    participant: { names: { id, participantId } },
     partErasing: { names: { id }, query: `?${new URLSearchParams({ conversation: conversationId, message: stays })}` },
     partErasure: { names: { id, auditId } },
   }
@@ -119,7 +153,7 @@ export async function addresses(): Promise<Record<PageName, string>> {
     const named = (id: string): Named => ({ names: { id } })
     const known: Partial<Record<PageName, Named>> = {
       ...(await inProject(own)),
-      ...(await inAgent(own, 'build-helper')),
+      ...(await inAgent(own, agentOfPerson)),
       receipt: named(done.receipt_id),
       ownRequest: named(await first(own, '/api/privacy/requests')),
       unit: named(await first(own, '/v1/knowledge?visibility=private&agent_id=build-helper')),

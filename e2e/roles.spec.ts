@@ -17,6 +17,8 @@ const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
   // Managers and admins, who may close a project, see that it exists, but not its content.
   project: ['person', 'manager', 'admin'],
   conversation: ['person'],
+  // Only owners, managers and admins act for participants.
+  participant: ['person', 'manager', 'admin'],
   partErasing: ['person'],
   // Managers may retry stopped erasures in a project of their organization.
   partErasure: ['person', 'manager', 'auditor', 'admin'],

@@ -134,6 +134,7 @@ export function createApp({
     expiring,
     places: services.places,
     judged,
+    regions: services.regions,
     /** Stores outside our own tables for data derived from people's messages. */
     stored: stores,
     db,

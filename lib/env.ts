@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { parseRegions } from './domains/residency/rules.ts'
+import { parseDataRegions, parseRegions } from './domains/residency/rules.ts'
 import { objectsPlace } from './stores/objects/address.ts'
 
 /** Thrown for an invalid setting; the message names the variable and says what it accepts. */
@@ -69,6 +69,14 @@ const checkpointsUrl = url(['postgres', 'postgresql']).refine(
   'takes ?schema= with lower-case letters, digits and _',
 )
 
+const dataRegions = z.string().superRefine((text, issue) => {
+  try {
+    parseDataRegions(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    issue.addIssue({ code: 'custom', message: error.message })
+  }
+})
 const regions = z.string().superRefine((text, issue) => {
   try {
     parseRegions(text)
@@ -151,6 +159,8 @@ const variables = z.object({
   BARDO_TELEMETRY: flag.default(true),
   /** The regions of stores and processors: `name=region@provider`, separated by commas. */
   KP_REGIONS: regions.default(''),
+  /** The regions that agents, projects and conversations can require: `eu`, or countries of two letters. */
+  KP_DATA_REGIONS: dataRegions.default('eu'),
   /** `eu`: the start fails if a store or processor is outside the European Economic Area or its region is not stated. */
   KP_RESIDENCY: z.enum(['eu'], 'takes eu').optional(),
   KP_SMTP_URL: url(['smtp', 'smtps']).optional(),

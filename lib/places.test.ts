@@ -102,6 +102,7 @@ describe('sitesOf', () => {
       ['files', 'files', null],
       ['ledger', 'files', 'files'],
       ['snapshot_keys', 'files', 'files'],
+      ['exports', 'files', 'files'],
       ['graph', 'postgresql', 'postgresql'],
       ['cache', 'memory', 'files'],
       ['objects', 'files', 'files'],
@@ -125,7 +126,7 @@ describe('sitesOf', () => {
 describe('regions', () => {
   it('one statement for the machine covers all stores on it', () => {
     const given = { KP_RESIDENCY: 'eu', KP_REGIONS: 'files=de@own' }
-    expect(judgedPlaces(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(8).fill('eea'))
+    expect(judgedPlaces(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(9).fill('eea'))
     expect(() => refuseOutside(settings(given))).not.toThrow()
   })
   it.each([

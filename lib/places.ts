@@ -160,6 +160,8 @@ function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'nam
   }
 }
 
+/** The folder of prepared exports. */
+export const exportsFolder = ({ KP_DATA_DIR }: Pick<Env, 'KP_DATA_DIR'>): string => resolve(KP_DATA_DIR, 'exports')
 /** The folder of the snapshots' wrapped keys. */
 export const snapshotKeysFolder = ({
   KP_SNAPSHOT_KEYS_DIR: folder,
@@ -194,6 +196,10 @@ export function sitesOf(env: Settings): Site[] {
       ...{ kind: 'store', name: 'snapshot_keys', port: 'snapshot_keys', provider: 'files', identity: null },
       ...{ address: `file:${snapshotKeysFolder(env)}`, derived: null },
       within: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'files' : null,
+    },
+    {
+      ...{ kind: 'store', name: 'exports', port: 'exports', provider: 'files', identity: null },
+      ...{ address: `file:${exportsFolder(env)}`, derived: null, within: 'files' },
     },
     { kind: 'store', name: 'graph', port: 'graph', ...graphSite(env) },
     { kind: 'store', name: 'cache', port: 'cache', ...cacheSite(env) },
@@ -297,7 +303,7 @@ const kindOf = (places: Places, store: string): string | undefined => {
   if (store === 'cache') return words.cache[places.cache]
   if (store === 'objects') return words.objects[places.objects]
   if (store === 'checkpoints') return words.checkpoints[places.checkpoints]
-  return store === 'files' ? words.files[places.files] : undefined
+  return store === 'files' || store === 'exports' ? words.files[places.files] : undefined
 }
 /** Describes where a store is, for the inventory, with its region if known. Never contains an address. */
 export function placeNamed(places: Places, store: string, judged: readonly Placed[] = []): string {

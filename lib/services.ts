@@ -66,7 +66,7 @@ import { participationsOf } from './domains/projects/participants/seizing.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
 import { projectsService } from './domains/projects/service.ts'
 import { runWords } from './domains/projects/words/run-words.ts'
-import { hindering } from './domains/residency/rules.ts'
+import { type DataRegions, hindering, parseDataRegions, regionsAround } from './domains/residency/rules.ts'
 import { retentionMeasures } from './domains/retention/measures.ts'
 import type { RetentionStores } from './domains/retention/retention-manager.ts'
 import { retentionService } from './domains/retention/service.ts'
@@ -87,7 +87,7 @@ import type { GatePorts } from './kernel/context.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
 import { lazily } from './kernel/lazily.ts'
-import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
+import { exportsFolder, judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
 import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
 import { storeStates } from './store-states.ts'
 import { fileLedger, ledgerFolder, noted } from './stores/ledger/ledger.ts'
@@ -135,6 +135,8 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   const places = placesOf(env)
   const sites = sitesOf(env)
   const judged = judgedPlaces(env)
+  const choosable = parseDataRegions(env.KP_DATA_REGIONS)
+  const regions: DataRegions = { choosable, hindering: (region) => hindering(region, judged) }
   const known = knownStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
   const ledger = noted(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
   const stores = openStores(env, db, known.used)
@@ -154,7 +156,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     pseudonymOf: telemetryPseudonyms({
       db,
       key: telemetryKey,
-      isInEea: !hindering('eu', judged).includes('posthog'),
+      regions: judged.filter(({ name }) => name === 'posthog').flatMap(regionsAround),
     }).of,
     now: clock.now,
   })
@@ -234,7 +236,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     accounts,
     graceTokens: env.KP_GRACE_TOKENS,
     isSuppressed: suppressed.among,
-    hindering: (region) => hindering(region, judged),
+    regions,
     strict: env.KP_SANITIZER_STRICT,
     onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
     onRestriction: [recallOfRestricted],
@@ -299,7 +301,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     accountWithAddress: async (tx, address) => (await accounts.byEmail(tx, address))?.accountId,
     contactOf: accounts.contactOf,
     erasures: engine,
-    hindering: (region) => hindering(region, judged),
+    regions,
     pointerPrefixes: env.KP_POINTER_PREFIXES,
     // A copy of the database has the same name for the bucket but a different data folder.
     installation: async () =>
@@ -338,7 +340,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   ]
   const prepared: PreparedPorts = {
     db,
-    files: exportFiles(`${env.KP_DATA_DIR}/exports`),
+    files: exportFiles(exportsFolder(env), (isPut) => known.used('exports', isPut)),
     onExport: (tx, change) => requests.copyChanged(tx, change),
   }
   const exported = exportsService({
@@ -429,6 +431,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     holders,
     isSuppressed,
     judged,
+    regions,
     kept,
     known,
     ledger,

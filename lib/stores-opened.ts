@@ -1,9 +1,11 @@
+import { hasNoExport } from './domains/exports/export-files.ts'
 import { keyFolderMark } from './domains/snapshots/key-files.ts'
 import { type ConnectedStore, connectedStores } from './domains/stores/known.ts'
+import { exportsCountFor } from './domains/stores/rules.ts'
 import type { Env } from './env.ts'
 import type { Transaction } from './kernel/context.ts'
 import { lazily } from './kernel/lazily.ts'
-import { ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
+import { exportsFolder, ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
 import type { CacheStore } from './stores/cache/cache.ts'
 import { openCache } from './stores/cache/opening.ts'
 import type { CheckpointStore } from './stores/checkpoints/checkpoints.ts'
@@ -147,7 +149,7 @@ export function rememberedStores(
   env: Pick<Env, 'KP_DATA_DIR' | 'KP_OBJECTS_URL' | 'KP_LEDGER_URL' | 'KP_SNAPSHOT_KEYS_DIR'>,
   sites: readonly Site[],
 ): ConnectedStore[] {
-  const [ledger, keys] = [ledgerFolder(env), snapshotKeysFolder(env)]
+  const [ledger, keys, exported] = [ledgerFolder(env), snapshotKeysFolder(env), exportsFolder(env)]
   const objects = objectsPlace(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
   return [
     ...connectedStores(sites).map((store) =>
@@ -168,6 +170,11 @@ export function rememberedStores(
       isSole: true,
     },
     { port: 'snapshot_keys', provider: 'files', shown: `file:${keys}`, identity: { read: () => keyFolderMark(keys) } },
+    {
+      ...{ port: 'exports', provider: 'files', shown: `file:${exported}`, isSole: true },
+      identity: folderMark(exported, hasNoExport),
+      countsFor: exportsCountFor,
+    },
   ]
 }
 

@@ -30,6 +30,7 @@ import notFound from './en/not-found.json' with { type: 'json' }
 import outbox from './en/outbox.json' with { type: 'json' }
 import overview from './en/overview.json' with { type: 'json' }
 import pages from './en/pages.json' with { type: 'json' }
+import participants from './en/participants.json' with { type: 'json' }
 import password from './en/password.json' with { type: 'json' }
 import privacy from './en/privacy.json' with { type: 'json' }
 import problems from './en/problems.json' with { type: 'json' }
@@ -85,6 +86,7 @@ export default {
   outbox,
   overview,
   pages,
+  participants,
   password,
   privacy,
   problems,

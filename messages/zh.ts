@@ -30,6 +30,7 @@ import notFound from './zh/not-found.json' with { type: 'json' }
 import outbox from './zh/outbox.json' with { type: 'json' }
 import overview from './zh/overview.json' with { type: 'json' }
 import pages from './zh/pages.json' with { type: 'json' }
+import participants from './zh/participants.json' with { type: 'json' }
 import password from './zh/password.json' with { type: 'json' }
 import privacy from './zh/privacy.json' with { type: 'json' }
 import problems from './zh/problems.json' with { type: 'json' }
@@ -85,6 +86,7 @@ export default {
   outbox,
   overview,
   pages,
+  participants,
   password,
   privacy,
   problems,

@@ -2,7 +2,7 @@ import { forbidden, redirect } from 'next/navigation'
 import { navigationOf } from '#components/frame/pages.ts'
 import { settled } from '../reader.ts'
 
-/** The first page of the administration that the reader's role has. */
+/** Redirects to the first administration page that the user's role may open; responds with 403 if there is none. */
 export default async function AdminPage() {
   const { role } = await settled('/admin')
   const [first] = navigationOf('admin', role)

@@ -26,14 +26,14 @@ const rights = [
   'court',
 ] as const
 
-/** What is held and how long, a line for each that answers for data, from the periods that are in force. */
+/** The stored data with its retention periods: one entry per personal data source and retained record, with the periods in force. */
 async function heldEntries(env: Env) {
   const t = await getTranslations('privacy.held')
   const terms = await heldTerms()
   const lines = noticeLines(app.holders, app.kept)
   const entryOf = ({ name, what, purpose, kept }: (typeof lines)['proof'][number]): NoticeEntry => {
     const key = lineKeyOf(name)
-    // A holder that was added without words here is named in its own.
+    // A data source without a translation is shown in its own (English) words.
     if (key === undefined) return { key: name, what, text: purpose, term: kept }
     return { key, what: t(`lines.${key}.what`), text: t(`lines.${key}.text`), term: t(`lines.${key}.term`, terms) }
   }
@@ -59,7 +59,7 @@ async function heldEntries(env: Env) {
 
 const processors = ['oidc', 'llm', 'presidio', 'posthog'] as const
 
-/** In which country a place is, as far as the operator or its address says; nothing where neither does. */
+/** Names the country of a store or service, from the configuration or its address; an empty string if unknown. */
 async function whereabouts() {
   const t = await getTranslations('privacy.where')
   const countries = new Intl.DisplayNames(await getLocale(), { type: 'region' })
@@ -73,7 +73,7 @@ async function whereabouts() {
   }
 }
 
-/** Each store, with how much of the above it holds, and whoever else gets some of it. */
+/** Each store with its number of data sources, and the external services that receive personal data. */
 async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, isEuAlone: boolean) {
   const t = await getTranslations('privacy.where')
   const at = await whereabouts()
@@ -83,6 +83,7 @@ async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, i
     ledger: t(`stores.ledger.${places.ledger}`),
     graph: t(`stores.graph.${places.graph}`),
     snapshot_keys: t(`stores.snapshot_keys.${places.snapshot_keys}`),
+    exports: t('stores.exports.folder'),
     cache: t(`stores.cache.${places.cache}`),
     objects: t(`stores.objects.${places.objects}`),
     checkpoints: t(`stores.checkpoints.${places.checkpoints}`),
@@ -120,7 +121,7 @@ async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, i
   ] as const
 }
 
-/** The notice that a registration refers to, made of what this installation holds and how it is set. */
+/** The privacy notice that registrations refer to, generated from the data sources and settings of this installation. */
 export default async function PrivacyPage() {
   const t = await getTranslations('privacy')
   const env = readEnv()

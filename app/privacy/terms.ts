@@ -2,10 +2,10 @@ import { getTranslations } from 'next-intl/server'
 import { app } from '#lib/app-instance.ts'
 import { readEnv } from '#lib/env.ts'
 
-/** The periods in force, in words, as the words on what is held name them. */
+/** The retention periods in force, in words: the placeholders of the texts under `privacy.held`. */
 export async function heldTerms() {
   const t = await getTranslations('privacy.held')
-  // The words are there also while the database is not.
+  // The page must render even when the database is unavailable.
   const policy = await app.retention.policyNow().catch(() => undefined)
   const daysOf = (days: number | null): string => (days === null ? t('forEver') : t('days', { days }))
   return {

@@ -13,7 +13,7 @@ import { personForFrame } from '../reader.ts'
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('signIn'))('title') })
 
 const ownOrigin = publicUrl(app.env)
-/** Next-auth writes whole addresses, also of ours. */
+/** Returns the path of a URL of this installation. NextAuth always writes complete URLs. */
 const pathOf = (text: string): string => (text.startsWith(`${ownOrigin}/`) ? text.slice(ownOrigin.length) : text)
 
 export default async function SignInPage({

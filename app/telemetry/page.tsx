@@ -15,7 +15,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 const code = (text: ReactNode) => <code className="font-mono text-[0.8125rem]">{text}</code>
 const linkTo = (href: string) => (text: ReactNode) => <TextLink href={href}>{text}</TextLink>
 
-/** What the installation tells others of its use: everything that it can say, whether it does, and to whom. */
+/** Telemetry: all events that the installation can send, whether it sends them, and to which host. */
 export default async function TelemetryPage() {
   await opened('telemetry')
   const [t, { data }] = await Promise.all([getTranslations('telemetry'), ask(app.telemetry.events)])

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import { createOwnAgent } from '#lib/domains/agents/own-contract.ts'
+import { dataRegionForm } from '#lib/domains/residency/rules.ts'
 import { consentTo, explainNotice, policyOption } from './consent.ts'
 import { usageFailure } from './failure.ts'
 import { asPersonOptions, type PersonOptions, withAsking } from './person.ts'
@@ -27,7 +28,8 @@ async function create(session: Session, id: string | undefined, options: CreateO
       'An agent of one’s own is made by a person: add --as <e-mail>. Nothing was sent.',
       `An agent that nobody owns yet makes itself known: ${session.command('register')}`,
     )
-  if (region !== undefined && region !== 'eu') throw usageFailure(`--region takes eu; "${region}" is none.`)
+  if (region !== undefined && !dataRegionForm.test(region))
+    throw usageFailure(`--region takes eu or a country of two letters; "${region}" is none.`)
   const policy = await consentTo(session, options)
   if (keep) session.checkStorage()
   await withAsking(session, options, async ({ call, terminal, url, folder }) => {
@@ -77,7 +79,7 @@ export function agentCreateCommand(agent: Command, begin: () => Session): void {
     .argument('[id]', 'what others call it by; the registry makes one up unless given')
     .option('--name <name>', 'a name for people')
     .option('--ancestor <id>', 'a living agent of yours that it is a sibling of')
-    .option('--region <region>', 'eu: all that it leaves here stays there; fixed for good')
+    .option('--region <region>', 'eu or a country (de): all that it leaves here stays there; fixed for good')
     .option('--self-hosted', 'it remembers elsewhere; here is only what it shares')
     .option('--keep', 'keep its token on this machine, in place of the one that is kept here')
     .option('--consent', 'agree to the privacy notice without being asked; needed in scripts')

@@ -62,6 +62,15 @@ async function show(asking: Asking, named: string | undefined): Promise<void> {
   if (agent.self_hosted) row('where', 'self-hosted: the registry holds nothing but what it shared')
   if (agent.restricted_at !== null) row('restricted', `since ${agent.restricted_at}`)
   row('grimoire', agent.grimoire_days === null ? 'kept until deleted' : `kept for ${agent.grimoire_days} days`)
+  if (!agent.self_hosted)
+    row(
+      'snapshots',
+      agent.automatic_snapshots
+        ? 'every six hours'
+        : agent.status === 'dead'
+          ? 'no new ones: the agent is dead'
+          : 'no automatic ones: the agent has no keyring (kp grimoire init)',
+    )
   row('sharing', agent.sharing_since === null ? 'off' : `on since ${agent.sharing_since}`)
   row('since', agent.created_at)
 }

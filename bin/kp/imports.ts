@@ -14,14 +14,19 @@ type Format = keyof typeof mediaTypes
 const mostTold = 20
 const headBytes = 64 * 1024
 
-/** The format by file name, otherwise by the first line: in NDJSON it is a complete record. */
+/**
+ * The format by file name, otherwise by the first line: in NDJSON it is a complete record. A member `data` contains the export of the
+ * open-source registry.
+ */
 export function formatOf(name: string, head: string): Format {
   if (/\.(?:ndjson|jsonl)$/i.test(name)) return 'ndjson'
   if (/\.json$/i.test(name)) return 'json'
   const end = head.indexOf('\n')
   try {
     const first: unknown = JSON.parse(end < 0 ? head : head.slice(0, end))
-    return typeof first === 'object' && first !== null && !('knowledge_units' in first) ? 'ndjson' : 'json'
+    return typeof first === 'object' && first !== null && !('knowledge_units' in first || 'data' in first)
+      ? 'ndjson'
+      : 'json'
   } catch {
     return 'json'
   }

@@ -27,7 +27,7 @@ function failureOf({ code, exitCode, message }: CommanderError, { setExitCode }:
   const said = message
     .replace(/^error: /, '')
     .replaceAll('\n', ' ')
-    .replace(/ *([^.)])$/, '$1.')
+    .replace(/ {0,4}([^.)])$/, '$1.')
   return usageFailure(
     said.charAt(0).toUpperCase() + said.slice(1),
     'kp help shows every command, kp help <command> its options.',

@@ -14,7 +14,7 @@ const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 export function registryName(url: string): string {
   const { hostname, port, pathname, protocol } = new URL(url)
   const host = loopback.test(hostname) ? 'localhost' : hostname
-  return `${host}:${port || (protocol === 'https:' ? '443' : '80')}${pathname.replace(/\/+$/, '')}`
+  return `${host}:${port || (protocol === 'https:' ? '443' : '80')}${pathname.replace(/\/{1,8}$/, '')}`
 }
 export const isLoopback = (url: string): boolean => loopback.test(new URL(url).hostname)
 

@@ -22,7 +22,7 @@ const defaultUrl = 'http://localhost:3000'
 /** Timeout of a request in milliseconds. */
 const patience = 60_000
 
-const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+const withoutSlash = (url: string): string => url.replace(/\/{1,8}$/, '')
 
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -56,7 +56,7 @@ export function missingCheck(
     return fault(
       port,
       `${shown} was used within the last day and is not the folder of this machine; erasures that concern it wait`,
-      'Give all machines of the installation the same folder: mount it here, or connect a bucket with KP_OBJECTS_URL.',
+      `Give all machines of the installation the same folder: mount it here${port === 'objects' ? ', or connect a bucket with KP_OBJECTS_URL' : ''}.`,
     )
   return warning(
     port,

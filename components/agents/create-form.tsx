@@ -1,6 +1,6 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
@@ -10,6 +10,7 @@ import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Checkbox, Field, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { regionOptions } from '#components/ui/region-words.ts'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { agentPage, createAt } from './agents.ts'
@@ -18,7 +19,6 @@ import { isolated } from './names.ts'
 const isAbout = (problem: ProblemDocument | undefined, field: string): boolean =>
   problem?.issues?.some(({ path }) => path[0] === field) ?? false
 
-const regions = ['', 'eu'] as const
 const empty = { name: '', id: '', region: '', ancestor: '', isSelfHosted: false }
 
 interface CreateFormProps {
@@ -26,9 +26,12 @@ interface CreateFormProps {
   origin: string
   /** The person's agents that are not retired; the new agent may become a sibling of one of them. */
   ancestors: readonly { id: string; name: string | null }[]
+  /** The regions that can be chosen. */
+  regions: readonly string[]
 }
-/** Creates an agent with consent, and shows its key once. */
-export function CreateForm({ notice, origin, ancestors }: CreateFormProps) {
+/** An agent of the person's own, with consent that is asked for and a key that is shown once. */
+export function CreateForm({ notice, origin, ancestors, regions }: CreateFormProps) {
+  const locale = useLocale()
   const t = useTranslations('agents.create')
   const tokens = useTranslations('tokens')
   const { draft, change, clear } = useDraft('agents.create', empty)
@@ -50,7 +53,7 @@ export function CreateForm({ notice, origin, ancestors }: CreateFormProps) {
           consent: { policy_version: notice.version },
           ...(name !== '' && { name }),
           ...(id !== '' && { agent_id: id }),
-          ...(draft.region === 'eu' && { region: 'eu' as const }),
+          ...(draft.region !== '' && { region: draft.region }),
           ...(draft.isSelfHosted && { self_hosted: true }),
           ...(draft.ancestor !== '' && { ancestor: draft.ancestor }),
         },
@@ -106,10 +109,16 @@ export function CreateForm({ notice, origin, ancestors }: CreateFormProps) {
               hint={t('regionHint')}
               name="region"
               value={draft.region}
-              options={regions.map((value) => ({
-                value,
-                title: t(value === 'eu' ? 'regions.eu' : 'regions.anywhere'),
-              }))}
+              options={regionOptions(
+                {
+                  anywhere: t('regions.anywhere'),
+                  eu: t('regions.eu'),
+                  country: (country) => t('regions.country', { country }),
+                },
+                locale,
+                regions,
+                draft.region,
+              )}
               onChange={({ target }) => change({ region: target.value })}
             />
             <Checkbox

@@ -46,7 +46,7 @@ export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
             {isOwnPause && others.length > 0 && <p>{t('resumeStays', { reasons: others.join(', ') })}</p>}
           </>
         }
-        action={t(isOwnPause ? 'resumeDo' : 'pause').replace(/\s*…$/, '')}
+        action={t(isOwnPause ? 'resumeDo' : 'pause').replace(/\s?…$/, '')}
         change={change}
         onConfirm={() =>
           change.begin({ body: { restricted: !isOwnPause, agent_id: agent.agent_id } }, () => setOpen(false))

@@ -28,7 +28,7 @@ describe('progress by store', () => {
   it('storeRows sums planned, erased and held records of the steps by store', () => {
     const rows = storeRows([
       step('knowledge.units', { state: 'done', planned: 10, erased: 10 }),
-      step('exports.files', { store: 'files', planned: 2 }),
+      step('exports.files', { store: 'exports', planned: 2 }),
       step('agents', {
         planned: 3,
         erased: 1,
@@ -41,7 +41,7 @@ describe('progress by store', () => {
     ])
     expect(rows.map(({ steps, ...row }) => [row, steps.length])).toEqual([
       [{ store: 'postgresql', planned: 13, erased: 11, held: 3, state: 'running' }, 2],
-      [{ store: 'files', planned: 2, erased: 0, held: 0, state: 'waiting' }, 1],
+      [{ store: 'exports', planned: 2, erased: 0, held: 0, state: 'waiting' }, 1],
     ])
   })
 

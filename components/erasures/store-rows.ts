@@ -103,6 +103,7 @@ const stores = [
   'postgresql',
   'files',
   'snapshot_keys',
+  'exports',
   'graph',
   'checkpoints',
   'cache',

@@ -66,6 +66,7 @@ export const pages = [
     area: 'you',
     roles: everybody,
   }),
+  page({ name: 'participant', path: '/projects/[id]/participants/[participantId]', area: 'you', roles: everybody }),
   page({ name: 'partErasing', path: '/projects/[id]/erase', area: 'you', roles: everybody }),
   page({ name: 'partErasure', path: '/projects/[id]/erasures/[auditId]', area: 'you', roles: everybody }),
   page({
@@ -152,7 +153,7 @@ const isNamed = (part: string): boolean => part.startsWith('[')
 export const hasNames = ({ path }: PageEntry): boolean => path.split('/').some(isNamed)
 /** The page at an address; undefined if there is none. A static segment has precedence over a dynamic one. */
 export function pageAt(address: string): (PageEntry & { name: PageName }) | undefined {
-  const given = address.replace(/[?#].*$/, '').split('/')
+  const given = (address.split(/[?#]/, 1)[0] ?? '').split('/')
   const fits = ({ path }: PageEntry) => {
     const parts = path.split('/')
     return parts.length === given.length && parts.every((part, at) => isNamed(part) || part === given[at])

@@ -18,7 +18,7 @@ export function toldAfter({ data }: Pick<Filed, 'data'>): 'link' | 'address' | '
   return data.parts.some(({ outcome }) => outcome.waits_for === 'address') ? 'address' : 'done'
 }
 
-const isForm = (text: string): boolean => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)
+const isForm = (text: string): boolean => /^[^\s@]+@(?:[^\s@.]+\.)+[^\s@.]+$/.test(text)
 export interface AccountFields {
   name: string
   email: string

@@ -1,19 +1,27 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { regionOptions } from '#components/ui/region-words.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { createAt, projectPage, regions, touched } from './places.ts'
+import { createAt, projectPage, touched } from './places.ts'
 
 const empty = { name: '', region: '', group: '' }
 
-/** Creates a project that the reader owns. `prefixes`: allowed beginnings of a graph group; empty if any id is allowed. */
-export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
+interface CreateFormProps {
+  /** A graph group begins with one of them; empty where any id may be used. */
+  prefixes: readonly string[]
+  /** The regions that can be chosen. */
+  regions: readonly string[]
+}
+/** A new project, whose owner the reader becomes. */
+export function CreateForm({ prefixes, regions }: CreateFormProps) {
+  const locale = useLocale()
   const t = useTranslations('projects.create')
   const faults = useTranslations('common.faults')
   const { draft, change, clear } = useDraft('projects.create', empty)
@@ -28,7 +36,7 @@ export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
   const isOutside = group !== '' && prefixes.length > 0 && !prefixes.some((prefix) => group.startsWith(prefix))
   const namespace = prefixes.join(', ')
   const isConflict = problem?.code === 'conflict'
-  const isTaken = isConflict && group !== '' && draft.region !== 'eu'
+  const isTaken = isConflict && group !== '' && draft.region === ''
   const isOfField = isTaken || ['name', 'group_id'].some((field) => messageOf(field) !== undefined)
 
   const submit = () => {
@@ -37,7 +45,7 @@ export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
       {
         body: {
           name,
-          ...(draft.region === 'eu' && { region: 'eu' as const }),
+          ...(draft.region !== '' && { region: draft.region }),
           ...(group !== '' && { group_id: group }),
         },
       },
@@ -79,7 +87,16 @@ export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
             hint={t('regionHint')}
             name="region"
             value={draft.region}
-            options={regions.map((value) => ({ value, title: t(value === 'eu' ? 'regions.eu' : 'regions.anywhere') }))}
+            options={regionOptions(
+              {
+                anywhere: t('regions.anywhere'),
+                eu: t('regions.eu'),
+                country: (country) => t('regions.country', { country }),
+              },
+              locale,
+              regions,
+              draft.region,
+            )}
             onChange={({ target }) => change({ region: target.value })}
           />
           <Field

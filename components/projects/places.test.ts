@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { erasePage, isMember, mayClose, targetIn, viewNamed, viewQuery } from './places.ts'
+import { actsForParticipants, erasePage, isMember, mayClose, targetIn, viewNamed, viewQuery } from './places.ts'
 
 const queryOf = (address: string) => Object.fromEntries(new URL(address, 'http://x').searchParams)
 
@@ -26,6 +26,18 @@ it.each([
   ['admin', false, true],
 ] as const)('the role %s may read project contents: %s; may close the project: %s', (role, reads, closes) => {
   expect([isMember({ role }), mayClose({ role })]).toEqual([reads, closes])
+})
+
+it.each([
+  ['owner', 'person', true],
+  ['member', 'person', false],
+  ['member', 'auditor', false],
+  ['member', 'manager', true],
+  ['member', 'admin', true],
+  ['manager', 'manager', true],
+  ['admin', 'admin', true],
+] as const)('actsForParticipants of a %s with the account role %s returns %s', (role, account, acts) => {
+  expect(actsForParticipants({ role }, { role: account })).toBe(acts)
 })
 
 it.each([

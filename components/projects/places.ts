@@ -1,4 +1,5 @@
 import type { Endpoint } from '#lib/client/request.ts'
+import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { closeProject, reopenProject } from '#lib/domains/projects/closing-contract.ts'
 import type {
   addProjectMember,
@@ -73,7 +74,7 @@ export type Member = MemberPage['data'][number]
 export type Plan = PartPlan
 export type Verdict = Plan['verdicts'][number]
 
-export const tabs = ['conversations', 'documents', 'members', 'settings'] as const
+export const tabs = ['conversations', 'documents', 'participants', 'members', 'settings'] as const
 export type Tab = (typeof tabs)[number]
 export const tabNamed = (text: string | undefined): Tab | undefined => tabs.find((tab) => tab === text)
 
@@ -86,9 +87,6 @@ export const viewQuery = (view: View): { status?: 'closing' | 'closed'; all?: 't
   if (view === 'all') return { all: 'true' }
   return view === 'mine' ? {} : { status: view }
 }
-
-/** Regions for the data of a project; empty means any region of this installation. */
-export const regions = ['', 'eu'] as const
 
 const coded = encodeURIComponent
 export const projectPage = (id: string, tab?: Tab): string =>
@@ -133,3 +131,6 @@ export function targetIn(query: Record<string, string | string[] | undefined>): 
 export const isMember = ({ role }: Pick<Project, 'role'>): boolean => role === 'owner' || role === 'member'
 /** Who may close and reopen the project. */
 export const mayClose = ({ role }: Pick<Project, 'role'>): boolean => role !== 'member'
+/** Whether the reader files requests for participants. A member of a project belongs to its organization, so a manager manages it. */
+export const actsForParticipants = ({ role }: Pick<Project, 'role'>, reader: Pick<AccountView, 'role'>): boolean =>
+  role !== 'member' || reader.role === 'manager' || reader.role === 'admin'

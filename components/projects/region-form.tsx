@@ -1,16 +1,18 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { editAt, type Project, regions, touched } from './places.ts'
+import { regionOptions } from '#components/ui/region-words.ts'
+import { editAt, type Project, touched } from './places.ts'
 
-/** Where the data of the project may be stored: only in the EEA, or in any region of this installation. */
-export function RegionForm({ project: { id, region } }: { project: Project }) {
+/** Where the project's data may lie: one of the regions, or wherever this installation keeps it. */
+export function RegionForm({ project: { id, region }, regions }: { project: Project; regions: readonly string[] }) {
+  const locale = useLocale()
   const t = useTranslations('projects.settings.region')
   const create = useTranslations('projects.create')
   const [chosen, setChosen] = useState<string>(region ?? '')
@@ -18,7 +20,7 @@ export function RegionForm({ project: { id, region } }: { project: Project }) {
   const { problem } = edit
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    edit.begin({ params: { projectId: id }, body: { region: chosen === 'eu' ? 'eu' : null } })
+    edit.begin({ params: { projectId: id }, body: { region: chosen === '' ? null : chosen } })
   }
   return (
     <form method="post" onSubmit={submit} className="grid gap-3">
@@ -33,7 +35,16 @@ export function RegionForm({ project: { id, region } }: { project: Project }) {
         hint={t('hint')}
         name="region"
         value={chosen}
-        options={regions.map((value) => ({ value, title: create(value === 'eu' ? 'regions.eu' : 'regions.anywhere') }))}
+        options={regionOptions(
+          {
+            anywhere: create('regions.anywhere'),
+            eu: create('regions.eu'),
+            country: (country) => create('regions.country', { country }),
+          },
+          locale,
+          regions,
+          region ?? '',
+        )}
         onChange={({ target }) => setChosen(target.value)}
       />
       <Button type="submit" tone="plain" aria-disabled={edit.isPending} className="justify-self-start">

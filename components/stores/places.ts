@@ -18,6 +18,7 @@ export const placeNames = [
   'files',
   'ledger',
   'snapshot_keys',
+  'exports',
   'backups',
   'graph',
   'checkpoints',

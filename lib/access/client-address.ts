@@ -93,7 +93,7 @@ export function limitKeyOf(address: string): string {
 export function customerNetworkOf(address: string): string {
   const canonical = normalised(address)
   if (canonical === undefined) return address
-  return isIPv4(canonical) ? canonical.replace(/\d+$/, '0/24') : prefixOf(canonical, 3)
+  return isIPv4(canonical) ? canonical.replace(/\d{1,3}$/, '0/24') : prefixOf(canonical, 3)
 }
 
 /** The leading groups of a canonical IPv6 address, as a network. */

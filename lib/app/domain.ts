@@ -1,7 +1,7 @@
-import { agentsInEu } from '#lib/domains/agents/in-region.ts'
+import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
 import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/whose.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
-import { hindering } from '#lib/domains/residency/rules.ts'
+import { regionsAround } from '#lib/domains/residency/rules.ts'
 import type { Env } from '#lib/env.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
@@ -28,6 +28,7 @@ export function partsOf(services: Services, { env, clock, patience }: { env: Env
   /** For queries about the whole database, such as counts and names. */
   const query: AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
     db.query<R>(undefined, text, values)
+  const analyzed = judged.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
   return {
     ...services,
     env,
@@ -35,11 +36,7 @@ export function partsOf(services: Services, { env, clock, patience }: { env: Env
     patience,
     query,
     /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
-    recognise:
-      presidio &&
-      (hindering('eu', judged).includes('presidio')
-        ? withheldWhile(async () => (await agentsInEu(query)) > 0, presidio.recognise)
-        : presidio.recognise),
+    recognise: presidio && withheldWhile(async () => (await agentsInRegions(query, analyzed)) > 0, presidio.recognise),
     /** Name and email address of an account's person. */
     async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
       const found = await accounts.contactOf(tx ?? db.prisma, accountId)

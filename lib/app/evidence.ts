@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { agentsEvidence } from '#lib/domains/agents/evidence.ts'
-import { agentsInEu } from '#lib/domains/agents/in-region.ts'
+import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
 import { lifeEvidence } from '#lib/domains/agents/life/evidence.ts'
 import { auditEvidence, usesOf } from '#lib/domains/audit/evidence.ts'
 import { cladesEvidence } from '#lib/domains/clades/evidence.ts'
@@ -13,7 +13,7 @@ import { knowledgeEvidence } from '#lib/domains/knowledge/evidence.ts'
 import { llmLogEvidence } from '#lib/domains/llm-log/lateness.ts'
 import { requestsEvidence } from '#lib/domains/privacy-requests/evidence.ts'
 import { cacheEvidence } from '#lib/domains/projects/cache/lifetimes.ts'
-import { projectsInEu } from '#lib/domains/projects/in-region.ts'
+import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { residencyEvidence } from '#lib/domains/residency/evidence.ts'
 import { retentionEvidence } from '#lib/domains/retention/evidence.ts'
 import { periodsOf } from '#lib/domains/retention/rules.ts'
@@ -23,7 +23,7 @@ import { telemetryEvidence } from '#lib/domains/telemetry/evidence.ts'
 import { tokensEvidence } from '#lib/domains/tokens/evidence.ts'
 import { type Env, telemetryTarget } from '#lib/env.ts'
 import type { Check } from '#lib/kernel/evidence.ts'
-import { snapshotKeysFolder } from '#lib/places.ts'
+import { exportsFolder, snapshotKeysFolder } from '#lib/places.ts'
 import type { Services } from '#lib/services.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
@@ -67,12 +67,12 @@ export function evidenceOf({
     ...installationChecks({
       places,
       telemetry: telemetryTarget(env) === undefined ? 'none' : 'posthog',
-      folders: [...['mail', 'exports'].map((name) => join(env.KP_DATA_DIR, name)), snapshotKeysFolder(env), ledger],
+      folders: [join(env.KP_DATA_DIR, 'mail'), exportsFolder(env), snapshotKeysFolder(env), ledger],
       secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
       oldestLetter: mail.folder.oldest,
       lettersKept,
     }),
-    ...residencyEvidence(env.KP_RESIDENCY, judged, projectsInEu, agentsInEu),
+    ...residencyEvidence(env.KP_RESIDENCY, judged, { projects: projectsInRegions, agents: agentsInRegions }),
     ...coverageChecks({ ...coverage, usesOf }),
   ]
 }

@@ -1,5 +1,5 @@
 import { noticeJob } from '#lib/domains/accounts/notices.ts'
-import { agentIdsInEu, agentsInEu } from '#lib/domains/agents/in-region.ts'
+import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/in-region.ts'
 import { complianceService } from '#lib/domains/compliance/service.ts'
 import { consoleService } from '#lib/domains/console/service.ts'
 import { idempotencyHolder } from '#lib/domains/idempotency/holders.ts'
@@ -8,7 +8,8 @@ import { outboxService } from '#lib/domains/outbox/service.ts'
 import { piiService } from '#lib/domains/pii/service.ts'
 import { addressJob, notifyJob, tellAdminJob } from '#lib/domains/privacy-requests/timeline.ts'
 import { letterJob } from '#lib/domains/projects/closing/jobs.ts'
-import { idsInEu, projectsInEu } from '#lib/domains/projects/in-region.ts'
+import { idsInRegions, projectsInRegions } from '#lib/domains/projects/in-region.ts'
+import { fulfilledRegions } from '#lib/domains/residency/rules.ts'
 import { storesKept } from '#lib/domains/stores/kept.ts'
 import { storesService } from '#lib/domains/stores/service.ts'
 import { telemetryExporters, telemetryPersonExporters } from '#lib/domains/telemetry/exporters.ts'
@@ -47,6 +48,7 @@ export function installation(parts: Parts, operations: () => readonly OperationS
     telemetryKey,
     telemetryTo,
   } = parts
+  const fulfilled = fulfilledRegions(judged)
   return {
     console: { offers: consoleService(consolePorts({ ...parts, hasMailServer: env.KP_SMTP_URL !== undefined })) },
     outbox: {
@@ -67,8 +69,14 @@ export function installation(parts: Parts, operations: () => readonly OperationS
         sites: judgedSites(sites, judged),
         stateOf,
         lettersInFolder: places.mail === 'folder',
-        projectsInEu: async (most) => ({ total: await projectsInEu(query), ids: await idsInEu(query, most) }),
-        agentsInEu: async (most) => ({ total: await agentsInEu(query), ids: await agentIdsInEu(query, most) }),
+        projectsOutside: async (most) => ({
+          total: await projectsInRegions(query, fulfilled),
+          ids: await idsInRegions(query, fulfilled, most),
+        }),
+        agentsOutside: async (most) => ({
+          total: await agentsInRegions(query, fulfilled),
+          ids: await agentIdsInRegions(query, fulfilled, most),
+        }),
         strict: env.KP_SANITIZER_STRICT,
       }),
       kept: storesKept(db),

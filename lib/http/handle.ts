@@ -185,7 +185,8 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
 })
 
 /** Agents read these responses as part of their prompt: content of other agents is data, not instructions. */
-const contributed = /^\/v1\/(?:knowledge|skills|sop|quarantine)(?:\/|$)/
+const contributed =
+  /^\/(?:v1\/(?:knowledge|skills|sop|quarantine|agents\/[^/]+\/(?:clade|documents))|api\/projects\/[^/]+\/(?:conversations|documents))(?:\/|$)/
 const trustHeader = (path: string): Record<string, string> =>
   contributed.test(path) ? { 'KP-Content-Trust': 'untrusted' } : {}
 

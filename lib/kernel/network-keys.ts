@@ -3,6 +3,6 @@ export const subnetsOf48 = 16
 
 /** The limit key with its /64 network replaced by the /48 that contains it; undefined for keys without a /64. */
 export function widerKeyOf(key: string): string | undefined {
-  const groups = /([0-9a-f]+:[0-9a-f]+:[0-9a-f]+):[0-9a-f]+::\/64/.exec(key)
+  const groups = /([0-9a-f]{1,4}:[0-9a-f]{1,4}:[0-9a-f]{1,4}):[0-9a-f]{1,4}::\/64/.exec(key)
   return groups?.[1] === undefined ? undefined : key.replace(groups[0], `${groups[1]}::/48`)
 }

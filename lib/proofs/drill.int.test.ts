@@ -112,7 +112,8 @@ async function replay(restored: TestApp) {
 const searched = async (at: TestApp, cookie: string, words: string): Promise<number> =>
   (await at.fetch('GET', `/v1/knowledge?q=${words}&limit=1`, { cookie })).json.total
 /** The export files. They are compressed, so a text search cannot find their content. */
-const exportsIn = ({ dataDir }: TestApp): string[] => readdirSync(join(dataDir, 'exports'))
+const exportsIn = ({ dataDir }: TestApp): string[] =>
+  readdirSync(join(dataDir, 'exports')).filter((name) => name !== 'folder.mark')
 const stored = ({ ownerUrl, dataDir }: TestApp) => ({ ownerUrl, dataDir })
 
 /** Expects no erased content anywhere, and erased ids only in the permitted tables. */

@@ -6,9 +6,9 @@ export const storePorts = ['graph', 'cache', 'objects', 'checkpoints'] as const
 export type StorePort = (typeof storePorts)[number]
 /**
  * Ports whose stores are remembered, so that a disconnected store is not mistaken for an empty one: the store ports, and the folders of
- * the erasure ledger and of the snapshot keys.
+ * the erasure ledger, of the snapshot keys and of prepared exports.
  */
-export const rememberedPorts = [...storePorts, 'ledger', 'snapshot_keys'] as const
+export const rememberedPorts = [...storePorts, 'ledger', 'snapshot_keys', 'exports'] as const
 export type RememberedPort = (typeof rememberedPorts)[number]
 
 /** SHA-256 in hexadecimal of what identifies a store. */

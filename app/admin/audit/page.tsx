@@ -12,7 +12,7 @@ import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('audit'))('name') })
 
-/** The first page; or the refusal, where the address holds what no filter can be: the page stands all the same. */
+/** Loads the first page of the log. Returns the problem when the filters in the URL are invalid, so that the page still renders. */
 async function firstPage(query: Record<string, string>): Promise<{ first?: AuditPage; problem?: ProblemDocument }> {
   try {
     return { first: await ask(app.audit.list, { query: { ...query, limit: String(pageSize) } }) }
@@ -34,7 +34,7 @@ function titleOf(t: Title, page: AuditPage | undefined, isNarrowed: boolean): st
 export default async function AuditLogPage({ searchParams }: PageProps<'/admin/audit'>) {
   await opened('audit')
   const filters = await loadFilters(searchParams)
-  // Before this moment: what reads the rows is an entry itself, and not among them.
+  // Only entries before now: reading the log writes an entry, which must not be in the list.
   const query = queryOf(filters, new Date(app.gate.clock.now().getTime() - 1).toISOString())
   const [t, title, { first, problem }] = await Promise.all([
     getTranslations('audit'),

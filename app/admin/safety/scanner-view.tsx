@@ -13,20 +13,20 @@ import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../reader.ts'
 
-/** Whether an analyzer of names is connected, and whether it answers: by asking it about nothing. */
+/** Whether the name analyzer (Presidio) is configured, and whether it responds to a scan of a single full stop. */
 async function analyzerState(): Promise<'off' | 'ok' | 'down' | 'unasked'> {
   if (!app.judged.some(({ name }) => name === 'presidio')) return 'off'
   try {
     const { data } = await ask(app.pii.scan, { body: { text: '.' } })
     return data.degraded === undefined ? 'ok' : 'down'
   } catch (error) {
-    // Whoever may not scan now, as one whose own processing is restricted, still reads the rest.
+    // Some users may not scan, for example while their own processing is restricted. They still see the rest of the page.
     if (Problem.is(error)) return 'unasked'
     throw error
   }
 }
 
-/** What the scanner looks for, what it refused, and a box to try it in. */
+/** The scanner: the kinds of data that it detects, its rejections, and a form to try it. */
 export async function ScannerView({ seen }: { seen: Rejections }) {
   const [t, shared, format, analyzer] = await Promise.all([
     getTranslations('safety.scanner'),

@@ -24,6 +24,7 @@ export default async function AgentsPage() {
         <Section id="create" title={t('create.title')}>
           <CreateForm
             notice={notice.data}
+            regions={app.regions.choosable}
             origin={new URL(notice.data.url).origin}
             ancestors={agents.data
               .filter(({ status }) => status !== 'dead')

@@ -13,12 +13,12 @@ import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../reader.ts'
 
-/** The agent of this id that is the person's own; whatever else it may name is not found. */
+/** The person's own agent with this id; renders the 404 page for any other id. */
 export async function agentNamed(id: string): Promise<OwnAgentWhole> {
   try {
     return (await ask(app.agents.readOwn, { params: { id: decodeURIComponent(id) } })).data
   } catch (error) {
-    // An id of a form that none has is nobody's either.
+    // An id that cannot be decoded is treated as a missing agent.
     if (error instanceof URIError) notFound()
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
@@ -37,16 +37,16 @@ type View = (typeof views)[number]
 
 interface Props {
   agent: OwnAgent
-  /** The view that is open. */
+  /** The current view. */
   view: View
-  /** The view's first line: what it found, in words. */
+  /** The heading: a summary of the view's content. */
   title: string
   lead?: ReactNode
   words: readonly Namespace[]
   children: ReactNode
 }
 
-/** One view of an agent, beside the others of the same agent. */
+/** One view of an agent, with tabs for the agent's other views. */
 export async function AgentPage({ agent, view, title, lead, words, children }: Props) {
   const [pages, t] = await Promise.all([getTranslations('pages'), getTranslations('agents.one')])
   return (

@@ -1,5 +1,5 @@
 import type { Metadata } from 'next'
-import { getFormatter, getTranslations } from 'next-intl/server'
+import { getFormatter, getLocale, getTranslations } from 'next-intl/server'
 import { AgentState } from '#components/agents/agent-state.tsx'
 import { CardPanel } from '#components/agents/card-panel.tsx'
 import { ConsentPanel } from '#components/agents/consent-panel.tsx'
@@ -14,6 +14,7 @@ import { counted } from '#components/frame/counted.ts'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
+import { regionTitle } from '#components/ui/region-words.ts'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -28,7 +29,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agents.one'))('name'),
 })
 
-/** How the agent performed, where that is public; nobody sees the card of one that is restricted or dead. */
+/** The agent's public performance card; undefined without one, and while the agent is restricted, suspended or retired. */
 async function cardOf(id: string) {
   try {
     return (await ask(app.clades.readCard, { params: { id } })).data
@@ -130,8 +131,22 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
                 ] as const)
               : []),
             [one('id'), <ShortId key="id" id={agent.agent_id} what={t('id')} />],
-            [one('region'), one(agent.region === 'eu' ? 'regions.eu' : 'regions.anywhere')],
+            [
+              one('region'),
+              regionTitle(
+                {
+                  anywhere: one('regions.anywhere'),
+                  eu: one('regions.eu'),
+                  country: (country) => one('regions.country', { country }),
+                },
+                await getLocale(),
+                agent.region,
+              ),
+            ],
             [one('runs'), one(agent.self_hosted ? 'runsElsewhere' : 'runsHere')],
+            ...(agent.self_hosted || agent.status === 'dead'
+              ? []
+              : ([[one('snapshots'), one(agent.automatic_snapshots ? 'snapshotsMade' : 'snapshotsNone')]] as const)),
             [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
             [one('created'), <Time key="created" at={agent.created_at} />],
             [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],

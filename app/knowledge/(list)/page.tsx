@@ -21,7 +21,7 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
   ])
   const sum = (what: 'units' | 'skills') =>
     agents.data.reduce((all, { holds }) => all + Math.min(holds[what], countedTo - 1), 0)
-  // Counting stops within each agent, and the list of agents with its first page: the title says where.
+  // The counts are incomplete: each agent's count has a maximum, and only the first page of agents is counted. The title reports both.
   const isMany = (what: 'units' | 'skills') => agents.data.some(({ holds }) => holds[what] >= countedTo)
   const counts = {
     units: sum('units'),

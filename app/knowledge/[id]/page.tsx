@@ -30,12 +30,12 @@ interface RecordPageProps {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 
-// The name of somebody's record is not for the history of a browser.
+// The title is generic so that the record's name does not enter the browser history.
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('knowledge.unit'))('name'),
 })
 
-/** Characters of a title that head the page; what is longer is read below. */
+/** The maximum number of characters of a title in the heading; the page shows a longer title in full below. */
 const headingLength = 160
 const titleOf = (record: UnitRecord | SkillRecord): string => {
   if (!('unit' in record)) return record.name

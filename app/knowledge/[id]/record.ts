@@ -6,7 +6,7 @@ import { ask } from '../../reader.ts'
 
 export type Shown = { unit: UnitRecord } | { skill: SkillRecord } | { gone: string }
 
-/** What the address names, as the person may see it: a unit, a skill, or the receipt of what was erased. Else there is no page. */
+/** The unit or skill with this id, or the id of its receipt (`gone`) if it was erased. Renders the 404 page if there is neither. */
 export async function recordNamed(address: string): Promise<Shown> {
   try {
     const id = decodeURIComponent(address)
@@ -19,7 +19,7 @@ export async function recordNamed(address: string): Promise<Shown> {
     if (!Problem.is(error)) throw error
     const receipt = error.extensions.receipt_id
     if (error.code === 'erased' && typeof receipt === 'string') return { gone: receipt }
-    // An id of a form that none has is nobody's either.
+    // An id in an invalid format is treated as a missing record.
     if (error.code === 'not_found' || error.code === 'invalid') notFound()
     throw error
   }

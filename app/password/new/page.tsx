@@ -7,11 +7,14 @@ import { Page } from '#components/ui/page.tsx'
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('password.new'))('title'),
   robots: { index: false, follow: false },
-  // Whatever leads away from here says nothing of where it came from.
+  // Requests from this page must not reveal its URL.
   referrer: 'no-referrer',
 })
 
-/** Where the links of invitations and resets lead. The code is in the fragment, which no server ever sees; opening the page does nothing. */
+/**
+ * Target of the links in invitation and reset emails. The code is in the URL fragment, which browsers never send to a server. Opening the
+ * page does not use up the link.
+ */
 export default async function NewPasswordPage() {
   const t = await getTranslations('password.new')
   return (

@@ -56,6 +56,7 @@ export default async function ProjectsPage({ searchParams }: Props) {
         {role !== 'auditor' && (
           <Section id="create" title={t('create.title')}>
             <CreateForm
+              regions={app.regions.choosable}
               prefixes={namespace.is_any || role === 'admin' ? [] : [namespace.prefix, ...namespace.namespaces]}
             />
           </Section>

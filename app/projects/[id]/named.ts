@@ -4,19 +4,19 @@ import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../reader.ts'
 
-/** What `work` gives; the page that says that nothing is there where it is refused so. */
+/** Returns the result of `work`; renders the 404 page when the record is missing or erased or the id is invalid. */
 export async function orNotFound<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    // An id of a form that none has is nobody's either.
+    // An id that cannot be decoded is treated as a missing record.
     if (error instanceof URIError) notFound()
     if (Problem.is(error, 'not_found', 'invalid', 'erased')) notFound()
     throw error
   }
 }
 
-/** The project that an address names, as its reader sees it. */
+/** The project in the URL, as the user may see it. Loaded once per page. */
 export const projectNamed = cache((id: string) =>
   orNotFound(async () => (await ask(app.projects.read, { params: { projectId: decodeURIComponent(id) } })).data),
 )

@@ -11,7 +11,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { opened } from '../../reader.ts'
 import { projectNamed } from './named.ts'
-import { Conversations, Documents, Members } from './parts.tsx'
+import { Conversations, Documents, Members, Participants } from './parts.tsx'
 import { Settings } from './settings.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -62,12 +62,14 @@ export default async function ProjectPage({ params, searchParams }: Props) {
       </Words>
     )
   const reads = isMember(project)
-  const shown = tabs.filter((tab) => reads || tab === 'settings')
+  // Managers of the organization and admins act for participants and close the project. They read no content.
+  const shown = tabs.filter((tab) => reads || tab === 'participants' || tab === 'settings')
   const named = tabNamed(typeof query.tab === 'string' ? query.tab : undefined)
-  const tab = named && shown.includes(named) ? named : (shown[0] ?? 'settings')
-  const counts = { conversations: project.conversations, documents: project.documents, members: project.members }
+  const tab = named && shown.includes(named) ? named : reads ? 'conversations' : 'settings'
+  const { conversations, documents, participants, members } = project
+  const counts = { conversations, documents, participants, members }
   return (
-    <Words of={['projects']}>
+    <Words of={['projects', 'participants']}>
       <Page
         width="wide"
         title={t('title', {
@@ -89,6 +91,7 @@ export default async function ProjectPage({ params, searchParams }: Props) {
         />
         {tab === 'conversations' && <Conversations project={project} role={person.role} />}
         {tab === 'documents' && <Documents project={project} role={person.role} kind={query.kind} />}
+        {tab === 'participants' && <Participants project={project} person={person} q={query.q} />}
         {tab === 'members' && <Members project={project} me={person.account_id} />}
         {tab === 'settings' && <Settings project={project} />}
       </Page>

@@ -1,14 +1,17 @@
 import { getTranslations } from 'next-intl/server'
+import { ParticipantList } from '#components/participants/participant-list.tsx'
+import { participantQuery } from '#components/participants/places.ts'
 import { BeginForm } from '#components/projects/begin-form.tsx'
 import { ConversationList } from '#components/projects/conversation-list.tsx'
 import { DocumentList } from '#components/projects/document-list.tsx'
 import { MemberForm } from '#components/projects/member-form.tsx'
 import { MemberList } from '#components/projects/member-list.tsx'
-import { type Project, projectPage, rowsAtOnce } from '#components/projects/places.ts'
+import { actsForParticipants, type Project, projectPage, rowsAtOnce } from '#components/projects/places.ts'
 import { UploadForm } from '#components/projects/upload-form.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
+import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { documentKinds, fileTypes, most } from '#lib/domains/projects/rules.ts'
 import { ask } from '../../reader.ts'
@@ -36,7 +39,7 @@ export async function Conversations({ project, role }: { project: Project; role:
 interface DocumentsProps {
   project: Project
   role: Role
-  /** As the address has it. */
+  /** From the query string, not validated. */
   kind: string | string[] | undefined
 }
 export async function Documents({ project, role, kind: asked }: DocumentsProps) {
@@ -72,6 +75,26 @@ export async function Documents({ project, role, kind: asked }: DocumentsProps) 
         </Section>
       )}
     </>
+  )
+}
+
+interface ParticipantsProps {
+  project: Project
+  person: AccountView
+  /** The search text in the address. */
+  q: string | string[] | undefined
+}
+export async function Participants({ project, person, q }: ParticipantsProps) {
+  const projectId = project.id
+  const asked = typeof q === 'string' ? q : ''
+  const initial = await ask(app.projects.participants, { params: { projectId }, query: participantQuery(asked) })
+  return (
+    <ParticipantList
+      projectId={projectId}
+      initial={initial}
+      asked={asked}
+      mayFile={actsForParticipants(project, person)}
+    />
   )
 }
 

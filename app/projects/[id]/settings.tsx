@@ -1,4 +1,4 @@
-import { getTranslations } from 'next-intl/server'
+import { getLocale, getTranslations } from 'next-intl/server'
 import { CloseButton, ReopenButton } from '#components/projects/closing-panel.tsx'
 import { KindsForm } from '#components/projects/kinds-form.tsx'
 import { exportFile, isMember, mayClose, type Project } from '#components/projects/places.ts'
@@ -7,13 +7,14 @@ import { RenameForm } from '#components/projects/rename-form.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
+import { regionTitle } from '#components/ui/region-words.ts'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { closingWindow } from '#lib/domains/projects/closing/rules.ts'
 import { ask } from '../../reader.ts'
 
-/** What it is called and counted as, and how it ends. Owners change it; managers and admins close it without reading what is in it. */
+/** Project settings. Owners can change and close the project; managers and admins can only close it, without access to its content. */
 export async function Settings({ project }: { project: Project }) {
   const isOwner = project.role === 'owner'
   const [t, one, create, roles, namespace] = await Promise.all([
@@ -31,7 +32,7 @@ export async function Settings({ project }: { project: Project }) {
         {isOwner && (
           <>
             <RenameForm key={project.name} project={project} />
-            <RegionForm project={project} />
+            <RegionForm project={project} regions={app.regions.choosable} />
           </>
         )}
         <Facts
@@ -41,7 +42,18 @@ export async function Settings({ project }: { project: Project }) {
             ...(isOwner
               ? []
               : ([
-                  [one('facts.region'), create(project.region === 'eu' ? 'regions.eu' : 'regions.anywhere')],
+                  [
+                    one('facts.region'),
+                    regionTitle(
+                      {
+                        anywhere: create('regions.anywhere'),
+                        eu: create('regions.eu'),
+                        country: (country) => create('regions.country', { country }),
+                      },
+                      await getLocale(),
+                      project.region,
+                    ),
+                  ],
                 ] as const)),
             [one('facts.role'), reads ? roles(project.role) : one('facts.visitor')],
             [one('facts.created'), <Time key="created" at={project.created_at} />],

@@ -10,7 +10,7 @@ import { heldIn } from '#lib/domains/erasure/rules.ts'
 import { publicUrl, readEnv } from '#lib/env.ts'
 import { receiptNamed } from '../named.ts'
 
-// Whoever has the address may read it; nobody else is to find it.
+// Anyone with the URL may read the receipt, so search engines must not index it.
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('receipt'))('name'),
   robots: { index: false, follow: false },

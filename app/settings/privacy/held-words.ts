@@ -4,7 +4,7 @@ import { isStore, lineKeyOf } from '#components/privacy/notice-lines.ts'
 import en from '#messages/en.ts'
 import { heldTerms } from '../../privacy/terms.ts'
 
-/** As the API says it, in English. */
+/** Texts of the API, in English. */
 interface Said {
   what: string
   purpose: string
@@ -18,7 +18,7 @@ export interface HeldWords {
 
 const isExplained = (key: string): key is keyof typeof en.inventory.why => Object.hasOwn(en.inventory.why, key)
 
-/** The reader's words on what is held: of a holder by its name, of a lawful basis, of a store. What has no words keeps the API's own. */
+/** Translated texts about stored data: data sources, lawful bases and stores. Without a translation, the API's English text is used. */
 export async function heldWords() {
   const [t, inventory, privacy, terms] = await Promise.all([
     getTranslations('privacy.held.lines'),

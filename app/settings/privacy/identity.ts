@@ -1,7 +1,7 @@
 import type { Identity } from '#components/privacy/identity-field.tsx'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
 
-/** How somebody shows again who they are: by their password, unless they have none and sign in elsewhere. */
+/** How the person confirms their identity: by password, unless they sign in with an identity provider and have none. */
 export const identityOf = (person: AccountView): Identity => ({
   email: person.email,
   hasPassword: !('has_password' in person) || person.has_password !== false,

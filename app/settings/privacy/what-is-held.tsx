@@ -7,7 +7,7 @@ import { Time } from '#components/ui/time.tsx'
 import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
 import { heldWords } from './held-words.ts'
 
-/** What is held, line by line; the places that hold nothing, folded; and apart what stays after an erasure. */
+/** The inventory: data sources with records, a collapsed list of empty ones, and the records that are retained after an erasure. */
 export async function WhatIsHeld({ inventory, isOfAgent }: { inventory: Inventory; isOfAgent: boolean }) {
   const [t, format, words] = await Promise.all([getTranslations('inventory'), getFormatter(), heldWords()])
   type Line = Inventory['kept_beside'][number]

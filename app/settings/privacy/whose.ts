@@ -7,27 +7,27 @@ import { ask } from '../../reader.ts'
 
 export interface Whose {
   id: string
-  /** What a person reads: its name, else its id. */
+  /** Name for display; the id if the agent has no name. */
   name: string
 }
 const most = 100
 
-/** The agent that an address names in its query; undefined where it names none. */
+/** The agent id in a query parameter; undefined if there is none. */
 export const agentIn = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** The person's agents, newest first, a hundred at most, and how many there are. */
+/** The person's agents, newest first, at most 100, and their total number. */
 export async function ownAgents(): Promise<{ agents: Whose[]; total: number }> {
   const { data, total } = await ask(app.agents.listOwn, { query: { limit: String(most) } })
   return { agents: data.map(({ agent_id: id, name }) => ({ id, name: name ?? id })), total }
 }
 
-/** As `ask`: what is not there, or not theirs, is the page that says so. */
+/** As {@link ask}; renders the 404 page when the record does not exist or belongs to somebody else. */
 export async function askOwn<O extends OperationShape>(useCase: UseCase<O>, input: Partial<RawInput> = {}) {
   try {
     return await ask(useCase, input)
   } catch (error) {
-    // An id of the wrong form is nobody's agent either.
+    // An id in an invalid format is also a missing agent.
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }

@@ -24,7 +24,10 @@ export function encoded(bytes: Uint8Array): string {
   let signs = ''
   for (let from = 0; from < bytes.length; from += atOnce)
     signs += String.fromCharCode(...bytes.subarray(from, from + atOnce))
-  return btoa(signs).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
+  return btoa(signs)
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/={1,2}$/, '')
 }
 /** Decodes base64url. @throws SealingRefusal `damaged` for text that is not canonical or bytes of another length */
 export function decoded(text: unknown, length?: number): Bytes {

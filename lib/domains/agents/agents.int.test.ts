@@ -393,7 +393,7 @@ describe('withdrawing consent', () => {
   })
 
   test('keeps a restriction with another reason', async () => {
-    const agent = await app.agent(['read'])
+    const agent = await app.agent(['read', 'write'])
     await rows(
       `UPDATE agents SET restricted_at = $2, restricted_for = '{objection}' WHERE id = $1`,
       agent.id,
@@ -422,6 +422,33 @@ describe('withdrawing consent', () => {
     expect((await app.fetch('DELETE', `/v1/auth/consent?agent_id=${one.id}`, { cookie: owner.cookie })).status).toBe(
       200,
     )
+  })
+
+  test('DELETE and POST return 403 for a read-only token and change nothing', async () => {
+    const agent = await app.agent(['read'])
+    const consent = { token: agent.token, body: { policy_version: noticeVersion } }
+    for (const told of [await withdraw({ token: agent.token }), await app.fetch('POST', '/v1/auth/consent', consent)])
+      expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+    expect((await agentRow(agent.id))?.restricted_at).toBeNull()
+  })
+
+  test('POST returns 403 for a token when the owner of the agent withdrew consent', async () => {
+    const owner = await signedIn(app)
+    const agent = await issuedAgent(app, ['read', 'write'], { owner })
+    const path = `/v1/auth/consent?agent_id=${agent.id}`
+    expect((await app.fetch('DELETE', path, { cookie: owner.cookie })).status).toBe(200)
+    const body = { policy_version: noticeVersion }
+    for (const told of [
+      await app.fetch('POST', '/v1/auth/consent', { token: agent.token, body }),
+      await app.fetch('POST', '/v1/auth/register', { token: agent.token, body: { agent_id: agent.id, consent: body } }),
+    ])
+      expect([told.status, told.json.code], told.text).toEqual([403, 'forbidden'])
+    expect((await agentRow(agent.id))?.restricted_at).not.toBeNull()
+    const given = await app.fetch('POST', '/v1/auth/consent', {
+      cookie: owner.cookie,
+      body: { ...body, agent_id: agent.id },
+    })
+    expect(given.status, given.text).toBe(200)
   })
 })
 

@@ -1,8 +1,9 @@
-import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { giveConsent, readNotice, withdrawConsent } from './contract.ts'
 import type { AgentPorts } from './ports.ts'
+import { refuseReaders } from './restriction.ts'
 import { type AgentRow, agentOf } from './rows.ts'
 import { givenAgain, type Notice, withdrawn } from './rules.ts'
 
@@ -15,6 +16,12 @@ export function refuseOtherNotice(version: string, notice: Notice, path: string[
     })
 }
 
+/** A token cannot undo the withdrawal of consent by the person who owns the agent. */
+export function refuseConsentForOwner({ kind }: Actor, { ownerId, consentWithdrawnAt }: AgentRow): void {
+  if (kind === 'agent' && ownerId !== null && consentWithdrawnAt !== null)
+    throw new Problem('forbidden', 'The person who owns this agent gives consent again, when signed in.')
+}
+
 /** Records explicit consent and returns the updated agent. */
 export const recordConsent = (tx: Transaction, agent: AgentRow, notice: Notice, now: Date): Promise<AgentRow> =>
   tx.agent.update({
@@ -24,6 +31,7 @@ export const recordConsent = (tx: Transaction, agent: AgentRow, notice: Notice, 
 
 /** Returns the agent that the actor represents, locked: itself, or one that the person owns. Agents of others look nonexistent. */
 async function spokenFor({ actor, tx }: MutationContext, named: string | undefined): Promise<AgentRow> {
+  refuseReaders(actor)
   const id = named ?? (actor.agents.length === 1 ? actor.agents[0] : undefined)
   if (id === undefined) throw invalid(['agent_id'], 'says for which of your agents')
   const agent = await agentOf(tx, id, { lock: true })
@@ -66,6 +74,7 @@ export const agentConsent = (notice: Notice, onRestriction: AgentPorts['onRestri
   giveConsent: mutation(giveConsent, async (ctx, { body }) => {
     refuseOtherNotice(body.policy_version, notice, ['policy_version'])
     const agent = await spokenFor(ctx, body.agent_id)
+    refuseConsentForOwner(ctx.actor, agent)
     const next = await recordConsent(ctx.tx, agent, notice, ctx.now)
     return {
       body: {

@@ -4,10 +4,13 @@ import { operation } from '#lib/kernel/operation.ts'
 import { birthFields } from './life/contract.ts'
 import { agentIdForm } from './rules.ts'
 
-/** Public id of an agent. Colons are reserved for `user:` and `system:` in the audit log. */
+/** Public id of an agent. */
 export const AgentId = z
   .string()
-  .regex(agentIdForm, 'takes 3 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit')
+  .regex(
+    agentIdForm,
+    'takes 3 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit, or with kp:agent:',
+  )
 export const AgentName = z
   .string()
   .trim()

@@ -1,7 +1,7 @@
+import type { DataRegions } from '#lib/domains/residency/rules.ts'
 import type { Scope } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Restriction, RestrictionReason } from '#lib/kernel/restriction.ts'
-import type { AgentRegion } from './life/rules.ts'
 import type { LifePorts } from './life/status.ts'
 import type { LawfulBasis, Notice, RegistrationMode } from './rules.ts'
 
@@ -75,8 +75,8 @@ export interface AgentPorts {
     tx: Transaction,
     joining: { agentId: string; ancestorId: string; ownerId: string; now: Date },
   ): Promise<unknown>
-  /** Names of stores and services outside the region that would receive the agent's data. */
-  hindering(region: AgentRegion): readonly string[]
+  /** The regions that agents can require. */
+  regions: DataRegions
   /** Keyed hash of the network that contains the address. */
   networkMark(address: string): Uint8Array<ArrayBuffer>
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>

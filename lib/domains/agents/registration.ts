@@ -1,13 +1,13 @@
+import { requireRegion } from '#lib/domains/residency/rules.ts'
 import type { TierName } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
-import { recordConsent, refuseOtherNotice } from './consent.ts'
+import { recordConsent, refuseConsentForOwner, refuseOtherNotice } from './consent.ts'
 import { registerAgent } from './contract.ts'
 import { spendInvite } from './invites.ts'
-import type { AgentRegion } from './life/rules.ts'
 import { noteRegistration } from './networks.ts'
 import type { AgentPorts, IssuedToken } from './ports.ts'
 import { agentOf } from './rows.ts'
@@ -24,25 +24,12 @@ export interface NewAgent {
   tier: TierName
   /** Whether consent was sent explicitly rather than implied by registering. */
   isConsentExplicit: boolean
-  region?: AgentRegion | undefined
+  region?: string | undefined
   selfHosted?: boolean | undefined
   /** Only for an agent that registers itself; see {@link noteRegistration}. */
   network?: Uint8Array<ArrayBuffer>
   sharesWindow?: boolean
   now: Date
-}
-
-/**
- * Rejects a region if a store or service would receive the agent's data outside of it.
- * @throws {Problem} `outside_region`
- */
-function refuseOutside({ hindering }: Pick<AgentPorts, 'hindering'>, region: AgentRegion | undefined): void {
-  const names = region === undefined ? [] : hindering(region)
-  if (names.length > 0)
-    throw new Problem(
-      'outside_region',
-      `This installation does not keep everything in the EU, or nobody has said that it does: ${names.join(', ')}. Nothing was created.`,
-    )
 }
 
 /** Registration of agents, and their creation by the operator. */
@@ -64,7 +51,7 @@ export function agentRegistration(ports: AgentPorts) {
     tx: Transaction,
     { agentId, isConsentExplicit, region, selfHosted = false, now, ...fields }: NewAgent,
   ): Promise<void> {
-    refuseOutside(ports, region)
+    requireRegion(ports.regions, region, 'outside_region')
     if (isReserved(agentId)) throw invalid(['agent_id'], 'is a name that the registry keeps for itself')
     const consent = consentRecord(registration.lawfulBasis, notice, isConsentExplicit, now)
     const unrestricted = { restrictedAt: null, restrictedFor: [] }
@@ -144,7 +131,10 @@ export function agentRegistration(ports: AgentPorts) {
         'forbidden',
         'The region of an agent, and whether it is self-hosted, are fixed at its creation.',
       )
-    if (body.consent) await recordConsent(ctx.tx, agent, notice, ctx.now)
+    if (body.consent) {
+      refuseConsentForOwner(ctx.actor, agent)
+      await recordConsent(ctx.tx, agent, notice, ctx.now)
+    }
     const token = await tokens.grant(ctx, { agentId: id, scopes: body.scopes ?? ['read'], name: body.name ?? null })
     return {
       body: answer(agent, token, 'This is one more token of an agent that exists.'),

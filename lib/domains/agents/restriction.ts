@@ -18,7 +18,7 @@ function selfOf({ kind, id, accountId }: Actor): Subject {
 }
 
 /** A read-only token cannot change an agent's restriction or consent. */
-function refuseReaders({ kind, scopes }: Actor): void {
+export function refuseReaders({ kind, scopes }: Actor): void {
   if (kind === 'agent' && !scopes.some((scope) => scope === 'write' || scope === 'admin'))
     throw new Problem('scope_too_small', 'It needs the scope "write".')
 }

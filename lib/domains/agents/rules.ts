@@ -1,8 +1,11 @@
 import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
 import { freedOf, type Restriction, restrictedBy } from '#lib/kernel/restriction.ts'
 
-/** 3 to 64 characters. No colon: `user:<id>` and `system:<job>` use it. */
-export const agentIdForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{2,63}$/
+/**
+ * 3 to 64 characters. The only colons are those of the prefix `kp:agent:`, which ids of the open-source registry have: `user:<id>`,
+ * `system:<job>` and ids of units use colons too.
+ */
+export const agentIdForm = /^(?=.{3,64}$)(?:kp:agent:)?[A-Za-z0-9][A-Za-z0-9_.-]*$/
 /** Actors that are not agents, path segments next to agent ids in the API, and placeholders that other data uses instead of an id. */
 const reservedWords = new Set(
   'anonymous leaderboard system user subject nobody erased admin bulk list query service ended jwks validate'.split(

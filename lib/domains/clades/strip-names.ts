@@ -134,15 +134,20 @@ export function beneath(above: Place, name: string): Place {
 
 /** Short enough to be a name, and not a sentence. */
 const isShort = (text: string) => text.length <= 80 && text.trim().split(/\s+/).length <= 5
-const handle = /^@?(?=\S*[\d_.@-])\S*\p{L}\S*$/u
+const isHandle = (text: string) => !/\s/.test(text) && /[\d_.@-]/.test(text) && /\p{L}/u.test(text)
+/** Whether a word with a capital precedes a word that begins with one. */
+const hasCapitals = (text: string) => {
+  const words = text.split(/\s+/)
+  return words.some((word, at) => /\p{Lu}/u.test(word) && /^\p{Lu}/u.test(words[at + 1] ?? ''))
+}
 const instant = /^\d{4}-\d{2}-\d{2}T/
 const isInside = ({ words }: Place) => words.length === 0 || has(words, holders)
 
 /** Whether a text beneath a person's key is personal. */
 function isTheirs(place: Place, text: string): boolean {
   if (place.inPerson === undefined || !isShort(text) || !/\p{L}/u.test(text) || instant.test(text)) return false
-  if (place.inPerson === 'one' || isInside(place) || handle.test(text)) return true
-  return looksLikeAPersonsName(text) || /\p{Lu}\S*\s+\p{Lu}/u.test(text)
+  if (place.inPerson === 'one' || isInside(place) || isHandle(text)) return true
+  return looksLikeAPersonsName(text) || hasCapitals(text)
 }
 
 /** Classifies a text or a number by the names that lead to it. */

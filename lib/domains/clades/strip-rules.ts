@@ -28,7 +28,8 @@ export interface Stripped {
 /** Ids of this and other systems: `ent_…`, a UUID, the address of a unit. */
 const idForm = /^(?:[a-z]{2,10}_[0-9A-Za-z]{20,26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|kp:[\w:.-]{1,120})$/i
 /** A number as people write it: with a currency, separators or a unit. */
-const numeral = /^\s*[~≈<>]?\s*[$€£¥-]?\s*\d[\d\s.,_]{0,30}(?:e[+-]?\d{1,3})?\s*[\p{L}%×]{0,10}\s*$/iu
+const numeral = /^[~≈<>]? ?[$€£¥-]? ?\d[\d .,_]{0,30}(?:e[+-]?\d{1,3})? ?[\p{L}%×]{0,10}$/iu
+const isNumeral = (text: string): boolean => numeral.test(text.replace(/\s+/g, ' ').trim())
 const time = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
 const leastWords = 12
 /** A redaction can join the text on both sides into a new match. After this many passes the whole text is redacted. */
@@ -88,8 +89,8 @@ export function strip(
     const { isOrigin } = place
     const { text: kind, number, isPersons } = judgedByName(place, value)
     const isId = idForm.test(value) && kind !== 'credential' && kind !== 'seed_phrase'
-    if (kind !== undefined && (kind === 'seed_phrase' ? !numeral.test(value) : !isId)) return mark(kind, value)
-    if (number !== undefined && numeral.test(value) && !time.test(value)) return mark(number, value)
+    if (kind !== undefined && (kind === 'seed_phrase' ? !isNumeral(value) : !isId)) return mark(kind, value)
+    if (number !== undefined && isNumeral(value) && !time.test(value)) return mark(number, value)
     if (
       isPersons &&
       !isId &&

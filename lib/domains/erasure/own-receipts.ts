@@ -38,7 +38,7 @@ const kindOf = ({ part_kind, subject_kind, deleted_id: id }: ReceiptRow): Erased
   const kind = part_kind ?? subject_kind
   if (kind !== null) return Kind.parse(kind)
   if (id.startsWith('kp:skill:')) return 'skill'
-  return id.startsWith('kp:') ? 'unit' : 'agent'
+  return id.startsWith('kp:') && !id.startsWith('kp:agent:') ? 'unit' : 'agent'
 }
 const viewOf = (row: ReceiptRow) => ({
   receipt_id: row.receipt_id,

@@ -7,7 +7,7 @@ export const isPdf = (file: Uint8Array): boolean =>
   Buffer.from(file.buffer, file.byteOffset, Math.min(file.byteLength, 1024)).includes('%PDF-')
 
 function contentOf(dictionary: string, data: Buffer): string | undefined {
-  const filter = /\/Filter\s*\[?\s*\/(\w+)/.exec(dictionary)?.[1]
+  const filter = /\/Filter\s{0,8}\[?\s{0,8}\/(\w+)/.exec(dictionary)?.[1]
   try {
     if (filter === undefined) return data.toString('utf8')
     // Inflating ignores bytes after the compressed data, such as the line break before `endstream`.

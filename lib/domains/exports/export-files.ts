@@ -24,19 +24,29 @@ const named = (name: string): (Attempt & { isWhole: boolean }) | undefined => {
   return id === undefined || attempt === undefined ? undefined : { id, attempt, isWhole: ending === 'zip' }
 }
 
+const namesIn = (folder: string): Promise<string[]> =>
+  readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return []
+    throw error
+  })
+/** Whether the folder contains no export, finished or not. */
+export const hasNoExport = async (folder: string): Promise<boolean> =>
+  (await namesIn(folder)).every((name) => named(name) === undefined)
+
 /**
  * The folder of prepared exports, readable only by its owner (700, files 600). A file is renamed to its final name when
  * it is complete and synced to disk. The caller of {@link list} deletes files that the database does not know.
+ *
+ * `used` is called before every use, with `isPut` before a file is written.
+ * @throws Problem `unavailable` when the folder is not the one that the installation uses
  */
-export function exportFiles(folder: string) {
+export function exportFiles(folder: string, used: (isPut: boolean) => Promise<void> = async () => {}) {
   const whole = ({ id, attempt }: Attempt) => join(folder, `${id}.${attempt}.zip`)
   const unfinished = ({ id, attempt }: Attempt) => join(folder, `${id}.${attempt}.part`)
 
   async function entries(): Promise<string[]> {
-    return readdir(folder).catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return []
-      throw error
-    })
+    await used(false)
+    return namesIn(folder)
   }
   async function* readFrom(handle: FileHandle): AsyncGenerator<Uint8Array> {
     for (;;) {
@@ -48,11 +58,14 @@ export function exportFiles(folder: string) {
   }
 
   return {
+    /** @throws Problem `unavailable` when the folder is not the one that the installation uses */
+    check: (): Promise<void> => used(false),
     /**
      * Writes the pieces to a file, which is complete, synced and renamed when the promise resolves. On an error, the
      * partial file is deleted.
      */
     async write(which: Attempt, pieces: AsyncIterable<Uint8Array>): Promise<{ bytes: number; sha256: string }> {
+      await used(true)
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await chmod(folder, 0o700)
       const hash = createHash('sha256')
@@ -76,11 +89,13 @@ export function exportFiles(folder: string) {
       }
       return { bytes, sha256: hash.digest('hex') }
     },
-    exists: async (which: Attempt): Promise<boolean> =>
-      access(whole(which)).then(
+    async exists(which: Attempt): Promise<boolean> {
+      await used(false)
+      return access(whole(which)).then(
         () => true,
         () => false,
-      ),
+      )
+    },
     /** Reads the file piece by piece; closes it after the last piece or when the reader stops. */
     async *read(which: Attempt): AsyncGenerator<Uint8Array> {
       const handle = await open(whole(which), 'r')
@@ -92,6 +107,7 @@ export function exportFiles(folder: string) {
     },
     /** Deletes the files of an attempt, if any. */
     async remove(which: Attempt): Promise<void> {
+      await used(false)
       for (const file of [whole(which), unfinished(which)])
         await rm(file).catch((error: unknown) => {
           if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR') throw error

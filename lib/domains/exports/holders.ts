@@ -6,7 +6,8 @@ import type { Attempt } from './export-files.ts'
 import { type PreparedPorts, prepareAnew, tellOf } from './prepared.ts'
 
 /** An item is an attempt, so that an export prepared after the erasure is a different item. */
-const itemOf = ({ id, attempt }: { id: string; attempt: string | null }): string => `${id}.${attempt ?? '-'}`
+const itemOf = ({ id, attempt }: { id: string; attempt: string | null }): string => `${id}.${attempt ?? noAttempt}`
+const noAttempt = '-'
 const attemptOf = (item: string): Attempt => {
   const [id = '', attempt = ''] = item.split('.')
   return { id, attempt }
@@ -54,7 +55,7 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
 
   return {
     name: 'exports.files',
-    store: 'files',
+    store: 'exports',
     stage: 'derived',
     what: 'prepared exports',
     purpose: 'Handing you what is held on you as a file, because you asked for it.',
@@ -90,7 +91,7 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
       let erased = 0
       for (const item of items) {
         const { id, attempt } = attemptOf(item)
-        await files.remove({ id, attempt })
+        if (attempt !== noAttempt) await files.remove({ id, attempt })
         await tx.$executeRaw`SELECT 1 FROM prepared_exports WHERE id = ${id} FOR UPDATE`
         const row = await tx.preparedExport.findUnique({ where: { id } })
         if (!row || (row.accountId !== account && row.attempt !== attempt)) continue
@@ -102,7 +103,8 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
     /** Searches by the names in the folder and by the rows. */
     async residue(scope, items) {
       const wanted = new Set(items)
-      const left = (await files.names()).filter((file) => wanted.has(itemOf(file))).length
+      const found = wanted.size === 0 ? [] : await files.names()
+      const left = found.filter((file) => wanted.has(itemOf(file))).length
       const [row] = await db.query<{ n: number }>(
         'exports-files-residue',
         `SELECT count(*)::int AS n FROM prepared_exports
@@ -116,14 +118,14 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
 
 /** An agent's id can equal an account id, so an id is matched together with its kind. */
 const isOf = `(x.subject_kind = 'agent' AND x.subject_id = ANY($1::text[]) OR x.subject_kind = 'account' AND x.subject_id = $2)`
-/** The requester is stored as in the audit log, where no agent id contains a colon. */
+/** The requester is stored as in the audit log, where no agent id begins with `user:`. */
 const isBy = 'x.requested_by = ANY($3::text[])'
 const valuesOf = ({ account, agents }: Subject): unknown[] => [
   [...agents],
   account,
   [...agents, ...(account === null ? [] : [`user:${account}`])],
 ]
-/** Replaces an erased requester. An agent could be called `erased`, but its id has no colon. */
+/** Replaces an erased requester. An agent could be called `erased`, but no agent id begins with `system:`. */
 const erasedActor = 'system:erased'
 
 /** Records of exports: who received an export about whom. Records about a subject are erased with it. */

@@ -75,7 +75,7 @@ const idOf = (record: unknown): string | null =>
 function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
   const byPart = new Map(importers.map((importer) => [importer.part, importer]))
   const results: ImportResult[] = []
-  const ignored: Record<string, number> = {}
+  const ignored = new Map<string, number>()
   const seen = new Set<string>()
   const head: Record<string, unknown> = {}
   let units = 0
@@ -132,7 +132,15 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
   }
 
   async function takeHead(name: string, value: unknown): Promise<void> {
-    if (!['agent_id', 'schema_version', 'total_units', 'exported_at', 'scope'].includes(name)) return
+    if (!['agent_id', 'schema_version', 'total_units', 'total_contributions', 'exported_at', 'scope'].includes(name))
+      return
+    if (name === 'agent_id' && head.agent_id !== undefined) {
+      if (value === head.agent_id) return
+      throw new Problem('invalid', {
+        detail: 'The document names two agents.',
+        issues: [{ path: ['agent_id'], message: 'occurs twice with different values' }],
+      })
+    }
     head[name] = value
     if (name === 'schema_version' && value !== 'v1')
       throw new Problem('invalid', {
@@ -176,7 +184,12 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
       if ('name' in piece) return takeHead(piece.name, piece.value)
       if (piece.part === unitsPart) units++
       if ('isIgnored' in piece) {
-        ignored[piece.part] = (ignored[piece.part] ?? 0) + 1
+        ignored.set(piece.part, (ignored.get(piece.part) ?? 0) + 1)
+        if (ignored.size > importLimits.ignoredParts)
+          throw new Problem(
+            'invalid',
+            `The document has more than ${importLimits.ignoredParts} parts that are not known here.`,
+          )
         return
       }
       if (results.length >= importLimits.items)
@@ -206,7 +219,7 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
      * @throws Problem `invalid`
      */
     refuseLies(): void {
-      const { total_units: total } = head
+      const { total_contributions: contributions, total_units: total = contributions } = head
       if (total !== undefined && total !== units)
         throw new Problem('invalid', {
           detail: 'The document does not hold as many units as it says, so it is not whole or was changed.',
@@ -224,7 +237,14 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
       const of = (status: ImportResult['status']) =>
         results.reduce((n, result) => n + Number(result.status === status), 0)
       const [stored, known] = [of('stored'), of('known')]
-      return { received: results.length, stored, known, failed: results.length - stored - known, ignored, results }
+      return {
+        received: results.length,
+        stored,
+        known,
+        failed: results.length - stored - known,
+        ignored: Object.fromEntries(ignored),
+        results,
+      }
     },
   }
 }

@@ -60,6 +60,23 @@ const ndjsonOf = ({ knowledge_units, total_units, ...head }: Document): string =
 const ndjson = { 'Content-Type': 'application/x-ndjson' }
 const unitsOf = async (agentId: string): Promise<number> => to.db.prisma.unit.count({ where: { agentId } })
 
+describe('import of a hostile document', () => {
+  it('returns 422 for more than 100 unknown parts, and stores nothing', async () => {
+    const reader = await to.agent()
+    const lines = Array.from({ length: 150 }, (_, n) => JSON.stringify({ part: `part-${n}` }))
+    const told = await imported(reader.token, [JSON.stringify({ agent_id: 'a' }), ...lines].join('\n'), ndjson)
+    expect([told.status, told.json.detail]).toEqual([422, expect.stringContaining('more than 100 parts')])
+    expect(await unitsOf(reader.id)).toBe(0)
+  })
+
+  it('accepts the same agent_id twice, and returns 422 for two different ones', async () => {
+    const reader = await to.agent()
+    const head = (id: string) => JSON.stringify({ agent_id: id })
+    expect((await imported(reader.token, [head('a'), head('a')].join('\n'), ndjson)).status).toBe(200)
+    expect((await imported(reader.token, [head('a'), head('b')].join('\n'), ndjson)).status).toBe(422)
+  })
+})
+
 describe('import of an export', () => {
   it.each(['json', 'ndjson'])(
     '%s: units keep their ids and content, get the quality of this registry, and name their first author',

@@ -90,6 +90,13 @@ export function preparation(ports: PreparationPorts) {
       await tellOf(ports, tx, row, 'ready', now)
     })
 
+  /** Notes why a queued export cannot begin, and rethrows the error. */
+  async function noted(id: string, error: unknown): Promise<never> {
+    const fault = Problem.is(error) ? error.code : 'internal'
+    await db.prisma.preparedExport.updateMany({ where: { id, state: 'queued' }, data: { fault } })
+    throw error
+  }
+
   return {
     /**
      * Prepares one export. Idempotent and safe to run concurrently: the later attempt wins. Rethrows errors, so that
@@ -101,6 +108,7 @@ export function preparation(ports: PreparationPorts) {
       const person = await personOf(asked.accountId)
       // The account was deleted; its erasure also deletes the row.
       if (!person) return
+      await files.check().catch((error: unknown) => noted(id, error))
       const which = { id, attempt: newId('att') }
       const taken = await take(id, which.attempt, person.agents)
       if (!taken) return

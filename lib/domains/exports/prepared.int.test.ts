@@ -326,12 +326,12 @@ describe('failures of an export', () => {
   it('a preparation fails and stays queued when the folder is not writable', async () => {
     const before = await testApp()
     const someone = await signedIn(before)
-    writeFileSync(join(before.dataDir, 'exports'), 'a file where the folder should be')
     const { json } = await before.fetch('POST', '/api/privacy/exports', { ...someone, body: {} })
+    writeFileSync(join(before.dataDir, 'exports'), 'a file where the folder should be')
     const job = before.app.jobs.find(({ name }) => name === 'exports.prepare')
     await expect(job?.execute(before.app.gate, { id: json.data.id })).rejects.toThrow()
     const told = await before.fetch('GET', `/api/privacy/exports/${json.data.id}`, someone)
-    expect(told.json.data).toMatchObject({ state: 'queued', fault: 'internal' })
+    expect(told.json.data).toMatchObject({ state: 'queued', fault: 'unavailable' })
     await before.close()
   })
 

@@ -182,6 +182,7 @@ export function preparedExports(ports: PreparedPorts) {
     prepareExport: mutation(prepareExport, async (ctx, { body: { scope: basis } }) => {
       const accountId = accountOf(ctx)
       const { tx, now, actor } = ctx
+      await files.check()
       const reply = (row: PreparedExport, details: Record<string, unknown>) => ({
         body: { data: viewOf(row) },
         resourceId: row.id,
@@ -269,6 +270,7 @@ export function preparedExports(ports: PreparedPorts) {
       const [row] = await ctx.tx.$queryRaw<{ attempt: string | null }[]>`
         SELECT attempt FROM prepared_exports WHERE id = ${id} AND account_id = ${accountId} FOR UPDATE`
       if (!row) throw notFound()
+      if (row.attempt !== null) await files.check()
       const gone = await ctx.tx.preparedExport.delete({ where: { id } })
       await tellOf(ports, ctx.tx, gone, 'gone', ctx.now)
       return {

@@ -2,7 +2,8 @@
 export const schemaVersion = 'v1'
 
 /** Limits of one import; bytes as received. */
-export const importLimits = { items: 250_000, bytes: 2 * 2 ** 30 }
+/** `ignoredParts`: distinct names of parts that are not imported. They are counted in the answer. */
+export const importLimits = { items: 250_000, ignoredParts: 100, bytes: 2 * 2 ** 30 }
 
 /** Returns the start and end of the UTC day. */
 export const dayOf = (now: Date): { start: Date; end: Date } => {

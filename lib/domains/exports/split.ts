@@ -96,7 +96,10 @@ function createCapture() {
   }
 }
 
-/** Splits one JSON object. Members that are arrays are parts with records; the others belong to the head. */
+/**
+ * Splits one JSON object. Members that are arrays are parts with records; the others belong to the head. Exports of the open-source
+ * registry are the only member `data` of an object; within it, members that are objects are ignored.
+ */
 export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter {
   type State =
     | 'start'
@@ -109,11 +112,15 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
     | 'record-or-end'
     | 'record'
     | 'after-record'
+    | 'after-data'
     | 'done'
   const capture = createCapture()
   let state: State = 'start'
   let name = ''
   let isFirst = true
+  let isWrapped = false
+  let isSkipped = false
+  let members = 0
   let marks = 0
 
   const wholeOf = (most: number): Uint8Array => {
@@ -130,6 +137,10 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
     const bytes = capture.bytes()
     return bytes ? { part: name, bytes } : { part: name, fault: tooLarge(recordBytes) }
   }
+  function closeObject(): void {
+    state = isWrapped ? 'after-data' : 'done'
+    isWrapped = false
+  }
   const unexpected = () => broken('The document breaks: a comma, colon, quote or bracket is not where it belongs.')
 
   /** Processes one byte between values. Returns true when a value begins with it. */
@@ -144,7 +155,7 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
         state = 'name-or-end'
         return false
       case 'name-or-end':
-        if (code === closeBrace && isFirst) state = 'done'
+        if (code === closeBrace && isFirst) closeObject()
         else if (code === quote) {
           state = 'name'
           capture.begin(code, headBytes)
@@ -163,13 +174,24 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
           return false
         }
         if (code === comma || code === colon || code === closeBrace || code === closeBracket) throw unexpected()
+        if (++members === 1 && code === openBrace && name === 'data') {
+          isWrapped = true
+          isFirst = true
+          state = 'name-or-end'
+          return false
+        }
+        isSkipped = isWrapped && code === openBrace
         state = 'member'
-        capture.begin(code, headBytes)
+        capture.begin(code, isSkipped ? 0 : headBytes)
         return true
       case 'after-member':
         if (code === comma) state = 'name-or-end'
-        else if (code === closeBrace) state = 'done'
+        else if (code === closeBrace) closeObject()
         else throw unexpected()
+        return false
+      case 'after-data':
+        if (code !== closeBrace) throw unexpected()
+        state = 'done'
         return false
       case 'record-or-end':
         if (code === closeBracket && isFirst) state = 'after-member'
@@ -196,6 +218,10 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
     if (state === 'record') {
       state = 'after-record'
       return record()
+    }
+    if (state === 'member' && isSkipped) {
+      state = 'after-member'
+      return { part: name, isIgnored: true }
     }
     const value = jsonOf(wholeOf(headBytes))
     if (state === 'name') {

@@ -110,6 +110,7 @@ export function exportUpkeep(ports: PreparedPorts) {
   return {
     async run(ctx: Context): Promise<void> {
       const { now } = ctx
+      await files.check()
       while ((await expireSome(ctx)) === batch);
       await forget(now)
       await revive(now)

@@ -11,8 +11,16 @@ import type { IsSuppressed } from './suppression.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 import { type Reader, readerOf, visibleTo } from './visibility.ts'
 
-/** A unit in an export. Scores and votes of the other registry are not imported. */
-const UnitRecord = z.object({ id: UnitId, unit: Unit, visibility: z.enum(visibilities).optional() })
+/**
+ * A unit in an export: a record of this registry's export, or the unit itself, as the open-source registry exports it. Scores and votes of
+ * the other registry are not imported.
+ */
+const UnitRecord = z.preprocess(
+  (record) => (isBare(record) ? { id: record.id, unit: record } : record),
+  z.object({ id: UnitId, unit: Unit, visibility: z.enum(visibilities).optional() }),
+)
+const isBare = (record: unknown): record is { '@type': unknown; id?: unknown } =>
+  typeof record === 'object' && record !== null && '@type' in record
 
 /** Describes why a record does not match the export format. */
 export const refusalOf = (error: z.ZodError): Problem =>

@@ -92,7 +92,7 @@ export const rejectionsToQuarantine = 3
 /** Retention of rejection counts in milliseconds, so that admins notice repeated attempts. */
 export const rejectionsKept = 30 * 86_400_000
 
-const rawPrompt = /^\s*(?:(?:human|user|assistant)\s*:|<\|?(?:user|assistant)\|?>)/im
+const rawPrompt = /^[^\S\n\r\u2028\u2029]*(?:(?:human|user|assistant)\s*:|<\|?(?:user|assistant)\|?>)/im
 
 /** Warnings for the contributor. Data minimisation (GDPR art. 5(1)(c)) calls for what was learned rather than a raw prompt. */
 export function warningsOf(unit: Unit): string[] {

@@ -82,6 +82,16 @@ describe('emails in the folder', () => {
     rmSync(join(folder, `${newest.id}.eml`))
   })
 
+  it('with shown links are rejected when the password was not entered within ten minutes', async () => {
+    const id = await send('Choose a new password')
+    const earlier = await signedIn(test, 'admin')
+    test.clock.advance(11 * 60_000)
+    const shown = await test.fetch('GET', `${path}/${id}?links=show`, earlier)
+    expect([shown.status, shown.json.code]).toEqual([403, 'step_up_required'])
+    expect((await test.fetch('GET', `${path}/${id}`, earlier)).status).toBe(200)
+    rmSync(join(folder, `${id}.eml`))
+  })
+
   it('are listed newest first, each once, across pages', async () => {
     for (let n = 10; n < 15; n++)
       writeFileSync(join(folder, nameOf(n)), `To: n${n}@example.org\r\nSubject: number ${n}\r\n\r\n`)

@@ -1,6 +1,7 @@
 import { type StandingJob, standingJobs } from '#lib/jobs/standing.ts'
 import { notOurCursor, pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { LetterFolder, ListedLetter } from '#lib/stores/mail/letter-folder.ts'
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
@@ -56,11 +57,13 @@ export const outboxService = ({ db, folder, delivery, letterJobs, accountMarked 
     }
   }),
 
-  read: read(readLetter, async ({ actor }, { params: { id }, query: { links: wanted } }) => {
+  read: read(readLetter, async ({ actor, now }, { params: { id }, query: { links: wanted } }) => {
     const isShown = wanted === 'show'
     // A link to choose a password gives control of the account, so the audit log must name a person.
     if (isShown && actor.accountId === undefined)
       throw new Problem('forbidden', 'Links are shown in an admin’s own session: no token reads them.')
+    // A link to choose a password takes over an account, also the admin's own.
+    if (isShown) requireRecentPassword({ actor, now })
     const found = await folder.read(nameOf(id))
     if (!found) throw new Problem('not_found', 'There is no such letter, or it has gone: letters are kept for 7 days.')
     const { text, links } = withoutLinks(found.text ?? '')

@@ -127,7 +127,8 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
     return undefined
   }
   const written = match(calledAt, text, start)?.[0]
-  const value = written === undefined ? '' : (/[\w.~+/=-]*$/.exec(written)?.[0] ?? '').replace(/^.*[:=](?=[^=])/, '')
+  const value =
+    written === undefined ? '' : (/[\w.~+/=-]{0,300}$/.exec(written)?.[0] ?? '').replace(/^.*[:=](?=[^=])/, '')
   if (written === undefined || !isSecretValue(value)) return undefined
   const end = start + written.length
   // A call, a member or a template is not a literal value.

@@ -8,7 +8,7 @@ const countries = new Map(
   Object.entries(bbans).map(([country, structure]) => {
     let length = 4
     let form = '^..[0-9]{2}'
-    for (const [, count = '', kind = ''] of structure.matchAll(/(\d+)([nac])/g)) {
+    for (const [, count = '', kind = ''] of structure.matchAll(/(\d{1,3})([nac])/g)) {
       length += Number(count)
       form += `${isSign(kind) ? signs[kind] : ''}{${count}}`
     }

@@ -1,7 +1,7 @@
 import type { Recognise } from './analyzer.ts'
 
 /**
- * Wraps an analyzer that is not known to be in the EEA. While any agent's data must stay there, no text is sent to the analyzer, because a
+ * Wraps an analyzer. While any agent's data must stay in a region that the analyzer is not known to be in, no text is sent to it, because a
  * text does not reveal its owner; callers see a missing answer. Once no such agent exists, none can be added: registration refuses the
  * region while this analyzer is configured.
  */

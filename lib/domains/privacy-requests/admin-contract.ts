@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { AccountId, AgentId, EventView, Redact, RequestDetail, RequestId, RequestView, Words } from './contract.ts'
+import {
+  AccountId,
+  AgentId,
+  EventView,
+  JoinedRequest,
+  Redact,
+  RequestDetail,
+  RequestId,
+  RequestView,
+  Words,
+} from './contract.ts'
 import { channels, graces, kinds, refusalGrounds, states } from './rules.ts'
 
 const DropCopies = z
@@ -132,7 +142,7 @@ export const fileForSubject = operation({
   output: z.strictObject({
     data: AdminRequestView,
     message: z.string(),
-    joined: z.array(z.strictObject({ kind: z.enum(kinds), request_id: RequestId })),
+    joined: z.array(JoinedRequest),
   }),
   refusals: ['not_found', 'conflict', 'content_rejected', 'rate_limited'],
 })

@@ -103,6 +103,10 @@ export const Redact = z.boolean().optional().meta({
     'Of a person’s erasure: their name and e-mail address are taken out of what others wrote in the graphs of their projects, too, and not only listed. A name of one word stays, for it may be any word. Others’ messages and documents stay as they were written',
 })
 
+export const JoinedRequest = z
+  .strictObject({ kind: z.enum(kinds), request_id: RequestId })
+  .meta({ id: 'JoinedPrivacyRequest' })
+
 export const fileRequest = operation({
   id: 'filePrivacyRequest',
   alsoStatus: [200],
@@ -142,9 +146,9 @@ export const fileRequest = operation({
         description:
           'For an agent that asks for its own erasure: its tokens stop for everything but this request; who keeps none of them takes it back with this (POST /api/privacy/links/use). Shown once; absent from a repetition by Idempotency-Key.',
       }),
-    }),
+    }).meta({ id: 'FiledPrivacyRequest' }),
     message: z.string(),
-    joined: z.array(z.strictObject({ kind: z.enum(kinds), request_id: RequestId })),
+    joined: z.array(JoinedRequest),
   }),
   secrets: ['cancel_token'],
   refusals: ['not_found', 'conflict', 'content_rejected', 'rate_limited', 'scope_too_small'],
@@ -274,6 +278,22 @@ export const useLink = operation({
   refusals: ['link_spent', 'wrong_state', 'conflict', 'rate_limited'],
 })
 
+export const ErasurePlan = z
+  .strictObject({
+    holdings: z.array(
+      z.strictObject({
+        holder: z.string(),
+        store: z.string(),
+        what: z.string(),
+        count: z.number().int(),
+        held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
+      }),
+    ),
+    total: z.number().int(),
+    retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
+  })
+  .meta({ id: 'ErasurePlan' })
+
 export const planErasure = operation({
   id: 'planErasure',
   method: 'get',
@@ -285,20 +305,6 @@ export const planErasure = operation({
   limit: 'write',
   status: 200,
   query: z.strictObject({ agent_id: AgentId.optional() }),
-  output: z.strictObject({
-    data: z.strictObject({
-      holdings: z.array(
-        z.strictObject({
-          holder: z.string(),
-          store: z.string(),
-          what: z.string(),
-          count: z.number().int(),
-          held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
-        }),
-      ),
-      total: z.number().int(),
-      retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
-    }),
-  }),
+  output: z.strictObject({ data: ErasurePlan }),
   refusals: ['not_found'],
 })

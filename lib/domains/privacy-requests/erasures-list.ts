@@ -6,6 +6,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { planErasure } from './contract.ts'
 import { listErasures, readErasure } from './erasures-contract.ts'
+import { planForParticipant } from './participant-contract.ts'
 import type { PrivacyParts } from './ports.ts'
 import { ownedBy } from './requests.ts'
 import { sum } from './rules.ts'
@@ -44,30 +45,44 @@ export function erasuresList(parts: PrivacyParts) {
 
   /** Running searches by subject. A search queries every data source, so concurrent calls for one subject share it. */
   const searching = new Map<string, Promise<PlannedHolding[]>>()
-  function plannedOnce({ account, agents }: Subject, now: Date): Promise<PlannedHolding[]> {
-    const key = JSON.stringify([account, agents.toSorted()])
-    const search = searching.get(key) ?? erasures.dryRun({ account, agents }, now).finally(() => searching.delete(key))
+  function plannedOnce(subject: Subject, now: Date): Promise<PlannedHolding[]> {
+    const { account, agents, participants = [] } = subject
+    const key = JSON.stringify([account, agents.toSorted(), participants])
+    const search = searching.get(key) ?? erasures.dryRun(subject, now).finally(() => searching.delete(key))
     searching.set(key, search)
     return search
+  }
+  async function planOf(subject: Subject, now: Date) {
+    const planned = await plannedOnce(subject, now)
+    const holdings = planned.map(({ items, held, ...holding }) => ({
+      ...holding,
+      count: items,
+      held: heldView(held),
+    }))
+    return { holdings, total: sum(planned.map(({ items }) => items)), retained: parts.retained(now) }
   }
 
   return {
     plan: read(planErasure, async (ctx, { query: { agent_id } }) => {
       const subject = subjectFor(ctx, agent_id)
-      const planned = await plannedOnce(subject, ctx.now)
-      const holdings = planned.map(({ items, held, ...holding }) => ({
-        ...holding,
-        count: items,
-        held: heldView(held),
-      }))
+      const data = await planOf(subject, ctx.now)
       return {
-        body: {
-          data: { holdings, total: sum(planned.map(({ items }) => items)), retained: parts.retained(ctx.now) },
-        },
+        body: { data },
         resourceId: subject.account ?? subject.agents[0] ?? 'nobody',
         resourceType: subject.account === null ? 'agent' : 'account',
-        details: { holders: holdings.length },
+        details: { holders: data.holdings.length },
       }
+    }),
+
+    planForParticipant: read(planForParticipant, async (ctx, { params }) => {
+      const { id, accountId } = await parts.participants.find(ctx, params)
+      if (accountId !== null)
+        throw new Problem(
+          'conflict',
+          'A person claimed this participation: an erasure is about their account, and only they see its plan.',
+        )
+      const data = await planOf({ account: null, agents: [], participants: [id] }, ctx.now)
+      return { body: { data }, resourceId: id, resourceType: 'participant', details: { holders: data.holdings.length } }
     }),
 
     listErasures: read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { RequestId, RequestView, Words } from './contract.ts'
+import { ErasurePlan, JoinedRequest, RequestId, RequestView, Words } from './contract.ts'
 import { graces, kinds } from './rules.ts'
 
 const ProjectRef = z
@@ -54,7 +54,7 @@ export const fileForParticipant = operation({
   output: z.strictObject({
     data: RequestView,
     message: z.string(),
-    joined: z.array(z.strictObject({ kind: z.enum(kinds), request_id: RequestId })),
+    joined: z.array(JoinedRequest),
   }),
   refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'content_rejected', 'rate_limited'],
 })
@@ -88,4 +88,21 @@ export const cancelForParticipant = operation({
   params: ofParticipant.extend({ id: RequestId }),
   output: z.strictObject({ data: RequestView, message: z.string() }),
   refusals: ['not_found', 'forbidden', 'wrong_state'],
+})
+
+export const planForParticipant = operation({
+  id: 'planErasureForParticipant',
+  method: 'get',
+  path: '/api/projects/{projectId}/participants/{participantId}/plan',
+  summary: 'What an erasure of a participant would delete, without deleting anything',
+  description:
+    'For owners of the project, managers of its organization and admins. Not after a person claimed the participation: the erasure is then about their account.',
+  permission: 'privacy:person',
+  audit: { action: 'read', ...request },
+  // Computing a plan costs as much as preparing an erasure.
+  limit: 'write',
+  status: 200,
+  params: ofParticipant,
+  output: z.strictObject({ data: ErasurePlan }),
+  refusals: ['not_found', 'forbidden', 'conflict'],
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DataRegion } from '#lib/domains/residency/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRoles, writerKinds } from './rules.ts'
@@ -43,6 +44,7 @@ export const ProjectView = z
     members: count,
     conversations: count,
     documents: count,
+    participants: count,
     created_at: when,
     updated_at: when,
     closing_at: whenever,
@@ -108,9 +110,9 @@ export const createProject = operation({
   status: 201,
   body: z.strictObject({
     name: Line,
-    region: z.enum(['eu']).nullable().optional().meta({
+    region: DataRegion.nullable().optional().meta({
       description:
-        'eu: its data may lie there alone, and is refused where a store lies elsewhere. Wherever the installation keeps it, unless told',
+        'Its data may lie there alone, and is refused where a store lies elsewhere. Wherever the installation keeps it, unless told',
     }),
     group_id: OwnId.optional(),
     entity_kinds: EntityKinds.optional().meta({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DataRegion } from '#lib/domains/residency/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { count, Id, OwnId, Writer, WrittenBy, when } from './contract.ts'
@@ -11,6 +12,7 @@ export const ConversationView = z
     id: z.string(),
     project_id: z.string(),
     title: z.string(),
+    region: z.string().nullable().meta({ description: 'Its own; null: that of the project' }),
     threads: z
       .array(z.string())
       .meta({ description: 'LangGraph’s thread_ids that carry it; its own id is always one of them' }),
@@ -90,7 +92,12 @@ export const createConversation = operation({
   audit: { action: 'create', ...conversation },
   status: 201,
   params,
-  body: z.strictObject({ id: OwnId.optional(), title: Line, threads: Threads.optional() }),
+  body: z.strictObject({
+    id: OwnId.optional(),
+    title: Line,
+    threads: Threads.optional(),
+    region: DataRegion.optional().meta({ description: 'Within the region of the project. Fixed at creation' }),
+  }),
   output: z.strictObject({ data: ConversationView }),
   secrets: ['title', 'created_by'],
   refusals: ['not_found', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'conflict'],

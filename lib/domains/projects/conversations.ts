@@ -1,3 +1,4 @@
+import { isWithin, requireAvailable, requireRegion } from '#lib/domains/residency/rules.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
@@ -24,13 +25,14 @@ interface ConversationRow {
   stored_id: string
   project_id: string
   title: string
+  region: string | null
   threads: string[]
   created_by: Writer
   messages: number
   created_at: Date
   updated_at: Date
 }
-const columns = `c.id AS stored_id, ${shownSql('c.id')} AS id, c.project_id, c.title, c.threads, ${doerSql('c.created_by')} AS created_by, c.created_at, c.updated_at,
+const columns = `c.id AS stored_id, ${shownSql('c.id')} AS id, c.project_id, c.title, c.region, c.threads, ${doerSql('c.created_by')} AS created_by, c.created_at, c.updated_at,
   (SELECT count(*)::int FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NULL) AS messages`
 const viewOf = ({ stored_id: _, ...row }: ConversationRow): ConversationView => ({
   ...row,
@@ -108,7 +110,7 @@ const prefixes = { conversation: 'conv', message: 'msg', document: 'doc' } as co
 export const idInUse = (): Problem =>
   new Problem('id_in_use', 'Something has this id already. Choose another, or none.')
 
-type ConversationPorts = Pick<ProjectPorts, 'erasedAmong' | 'withCheckpoints'>
+type ConversationPorts = Pick<ProjectPorts, 'erasedAmong' | 'withCheckpoints' | 'regions'>
 
 /** Claims new threads of a conversation; `named`: the threads in the request, for the paths of issues. */
 function claim(
@@ -136,16 +138,45 @@ function requireOwn(
 }
 
 /**
+ * Checks that a conversation may be stored: its region is within that of the project, and both are available here.
+ * @throws {Problem} `invalid` for a region that cannot be chosen or is outside of the project's; `conflict` if a place is outside
+ */
+async function requirePlaced(
+  { regions }: Pick<ProjectPorts, 'regions'>,
+  tx: Transaction,
+  projectId: string,
+  region: string | undefined,
+): Promise<void> {
+  const [project] = await askingWithin(tx)<{ region: string | null }>(
+    'region-of-project',
+    'SELECT region FROM projects WHERE id = $1 FOR SHARE',
+    [projectId],
+  )
+  const outer = project?.region ?? null
+  if (region !== undefined && !isWithin(region, outer))
+    throw invalid(['region'], `is outside of the project’s region, ${outer}`)
+  requireRegion(regions, region, 'conflict')
+  if (outer !== null) requireAvailable(regions, outer, 'conflict')
+}
+
+/**
  * Stores a conversation of a project to which the actor may write, and returns its id.
- * @throws {Problem} `erased`, `id_in_use`, `conflict`, and those of {@link claimThreads}
+ * @throws {Problem} `erased`, `id_in_use`, `conflict`, those of {@link requirePlaced}, and those of {@link claimThreads}
  */
 export async function makeConversation(
   ports: ConversationPorts,
   ctx: { tx: Transaction; actor: Actor; now: Date },
   projectId: string,
-  given: { id?: string | undefined; title: string; threads?: readonly string[] | undefined; at?: Date | undefined },
+  given: {
+    id?: string | undefined
+    title: string
+    threads?: readonly string[] | undefined
+    region?: string | undefined
+    at?: Date | undefined
+  },
 ): Promise<string> {
   const { tx, actor, now } = ctx
+  await requirePlaced(ports, tx, projectId, given.region)
   const id = await newStoredId(ports, tx, 'conversation', { projectId, chosen: given.id })
   const own = shownId(id)
   const named = given.threads ?? []
@@ -156,8 +187,8 @@ export async function makeConversation(
   const wanted = [...new Set([own, ...named])].filter((thread) => !outside.has(thread))
   const threads = await takeThreads(tx, { id, projectId }, wanted, named)
   const made = await tx.$queryRaw<{ id: string }[]>`
-    INSERT INTO conversations (id, project_id, title, threads, created_by, created_at, updated_at)
-    VALUES (${id}, ${projectId}, ${given.title}, ${threads}, ${actor.id}, ${given.at ?? now}, ${now})
+    INSERT INTO conversations (id, project_id, title, region, threads, created_by, created_at, updated_at)
+    VALUES (${id}, ${projectId}, ${given.title}, ${given.region ?? null}, ${threads}, ${actor.id}, ${given.at ?? now}, ${now})
     ON CONFLICT (id) DO NOTHING RETURNING id`
   if (made.length === 0) throw idInUse()
   // An id that the client chose does not prove ownership of a thread.

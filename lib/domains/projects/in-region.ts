@@ -1,18 +1,21 @@
 import type { AskDatabase } from '#lib/kernel/evidence.ts'
 
-/** Number of projects with data that require the region EU. */
-export async function projectsInEu(query: AskDatabase): Promise<number> {
+const isOther = (region: string) => `(${region} IS NOT NULL AND NOT ${region} = ANY($1::text[]))`
+/** Projects with data that require, or of which a conversation requires, a region other than the given ones. */
+const required = `p.status <> 'closed' AND (${isOther('p.region')}
+  OR EXISTS (SELECT FROM conversations c WHERE c.project_id = p.id AND ${isOther('c.region')}))`
+
+/** Number of projects whose data must stay in a region other than the given ones. */
+export async function projectsInRegions(query: AskDatabase, except: readonly string[]): Promise<number> {
   const [row] = await query<{ projects: number }>(
-    "SELECT count(*)::int AS projects FROM projects WHERE region = 'eu' AND status <> 'closed'",
+    `SELECT count(*)::int AS projects FROM projects p WHERE ${required}`,
+    [except],
   )
   return row?.projects ?? 0
 }
 
 /** Ids of the oldest of these projects, at most `most`. */
-export async function idsInEu(query: AskDatabase, most: number): Promise<string[]> {
-  const rows = await query<{ id: string }>(
-    "SELECT id FROM projects WHERE region = 'eu' AND status <> 'closed' ORDER BY created_at, id LIMIT $1",
-    [most],
-  )
-  return rows.map(({ id }) => id)
+export async function idsInRegions(query: AskDatabase, except: readonly string[], most: number): Promise<string[]> {
+  const text = `SELECT p.id FROM projects p WHERE ${required} ORDER BY p.created_at, p.id LIMIT $2`
+  return (await query<{ id: string }>(text, [except, most])).map(({ id }) => id)
 }

@@ -1,3 +1,4 @@
+import type { DataRegions } from '#lib/domains/residency/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
@@ -25,8 +26,8 @@ export interface ProjectPorts {
   /** The email address and language of a person; undefined after their erasure. */
   contactOf(tx: Transaction, accountId: string): Promise<{ email: string; locale: Locale } | undefined>
   erasures: Pick<SubjectErasures, 'begin'>
-  /** The stores and services that prevent data from being stored only in this region. */
-  hindering(region: 'eu'): readonly string[]
+  /** The regions that projects and conversations can require. */
+  regions: DataRegions
   /** Whether the graph already has episodes of a group, by any author. @throws {Problem} `unavailable` */
   hasEpisodes(tx: Transaction, group: string): Promise<boolean>
   /** The uuids that are episodes of another group only. Returns none while the graph does not answer. */

@@ -76,7 +76,7 @@ const shapes: Record<string, Shape> = {
     id: 'x.id',
     columns: 'x.*',
     record: jsonObject({
-      ...{ id: shownSql('c.id'), title: 'c.title', threads: 'c.threads' },
+      ...{ id: shownSql('c.id'), title: 'c.title', region: 'c.region', threads: 'c.threads' },
       ...{ created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
     }),
   },

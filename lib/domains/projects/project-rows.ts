@@ -16,6 +16,7 @@ export interface ProjectRow {
   members: number
   conversations: number
   documents: number
+  participants: number
   created_at: Date
   updated_at: Date
   closing_at: Date | null
@@ -30,6 +31,7 @@ export const projectColumns = `p.id, p.name, p.status, ${roleOf} AS role, ${offi
   (SELECT count(*)::int FROM project_members c WHERE c.project_id = p.id) AS members,
   (SELECT count(*)::int FROM conversations c WHERE c.project_id = p.id AND c.erasing_since IS NULL) AS conversations,
   (SELECT count(*)::int FROM documents c WHERE c.project_id = p.id AND c.erasing_since IS NULL) AS documents,
+  (SELECT count(*)::int FROM project_participants c WHERE c.project_id = p.id) AS participants,
   p.created_at, p.updated_at, p.closing_at, p.closes_at, p.erasing_since, p.closed_at, p.receipt_id,
   EXISTS (SELECT FROM holds_in_force h WHERE h.kind = 'project' AND h.target_id = p.id AND (h.expires_at IS NULL OR h.expires_at > $5::timestamptz)) AS is_held`
 
@@ -48,6 +50,7 @@ export function projectView(row: ProjectRow): ProjectView {
     members: row.members,
     conversations: row.conversations,
     documents: row.documents,
+    participants: row.participants,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     closing_at: time(row.closing_at),

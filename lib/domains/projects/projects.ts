@@ -1,8 +1,10 @@
+import { isWithin, requireRegion } from '#lib/domains/residency/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
+  type Ask,
   asking,
   askingWithin,
   officeOf,
@@ -25,18 +27,27 @@ const selectPage = `SELECT ${projectColumns} FROM projects p WHERE ${seen} AND (
   ORDER BY p.created_at DESC, p.id DESC LIMIT $10`
 const countAll = `SELECT count(*)::int AS n FROM projects p WHERE ${seen.replaceAll('$6', '$5').replaceAll('$7', '$6')}`
 
-/** @throws {Problem} `conflict` if a store or service would store data outside the region */
-function placeIn({ hindering }: Pick<ProjectPorts, 'hindering'>, region: 'eu' | null | undefined): void {
-  const names = region == null ? [] : hindering(region)
-  if (names.length > 0)
+/** @throws {Problem} `conflict` if a conversation of the project requires data outside of the new region */
+async function requireConversationsWithin(
+  ask: Ask,
+  projectId: string,
+  region: string | null | undefined,
+): Promise<void> {
+  if (region == null) return
+  const rows = await ask<{ region: string }>(
+    'regions-of-conversations',
+    'SELECT DISTINCT region FROM conversations WHERE project_id = $1 AND region IS NOT NULL',
+    [projectId],
+  )
+  if (rows.some((row) => !isWithin(row.region, region)))
     throw new Problem(
       'conflict',
-      `This installation does not keep everything in the EU, or nobody has said that it does: ${names.join(', ')}. Nothing was changed.`,
+      `A conversation of this project has a region outside of ${region}. Nothing was changed.`,
     )
 }
 
 /** Use cases to list, create, read and edit projects. */
-export const ownedProjects = ({ db, hindering, ...ports }: Pick<ProjectPorts, 'db' | 'hindering' | 'hasEpisodes'>) => ({
+export const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db' | 'regions' | 'hasEpisodes'>) => ({
   list: read(listProjects, async (ctx, { query: { all, status, cursor, limit } }) => {
     const place = placeOf(cursor)
     const reader = readerValues(readerOf(ctx))
@@ -70,7 +81,7 @@ export const ownedProjects = ({ db, hindering, ...ports }: Pick<ProjectPorts, 'd
       const writer = writerOf(actor)
       if (actor.organisationId === undefined) throw new Problem('forbidden', 'A project belongs to an organisation.')
       const region = body.region ?? null
-      placeIn({ hindering }, region)
+      requireRegion(regions, region, 'conflict')
       const id = newId('prj')
       if (body.group_id !== undefined) await claimGroup(ports, tx, actor, body.group_id)
       const made = await tx.$queryRaw<{ id: string }[]>`
@@ -103,7 +114,8 @@ export const ownedProjects = ({ db, hindering, ...ports }: Pick<ProjectPorts, 'd
     const { tx, now } = ctx
     const ask = askingWithin(tx)
     requireOwner(await writableProject(ask, readerOf(ctx), projectId, 'change'))
-    placeIn({ hindering }, body.region)
+    requireRegion(regions, body.region, 'conflict')
+    await requireConversationsWithin(ask, projectId, body.region)
     await tx.project.update({
       where: { id: projectId },
       data: {

@@ -63,7 +63,14 @@ export interface NewDocument {
 }
 export type DocumentPorts = Pick<
   ProjectPorts,
-  'db' | 'objects' | 'erasedAmong' | 'isSuppressed' | 'withCheckpoints' | 'pointerPrefixes' | 'foreignEpisodes'
+  | 'db'
+  | 'objects'
+  | 'erasedAmong'
+  | 'isSuppressed'
+  | 'withCheckpoints'
+  | 'pointerPrefixes'
+  | 'foreignEpisodes'
+  | 'regions'
 >
 
 /** The pointers of a document in its request. */

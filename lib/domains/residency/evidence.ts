@@ -1,27 +1,34 @@
 import type { AskDatabase, Check } from '#lib/kernel/evidence.ts'
 import type { Placed } from './rules.ts'
-import { residencyState } from './rules.ts'
+import { fulfilledRegions, residencyState } from './rules.ts'
+
+/** Counts projects and agents that require a region other than the given ones. */
+export interface Promised {
+  projects(query: AskDatabase, except: readonly string[]): Promise<number>
+  agents(query: AskDatabase, except: readonly string[]): Promise<number>
+}
 
 /**
- * Checks that data promised to stay in the EEA does: compares the jurisdiction of every store and processor with the
- * projects and agents that require the EEA (`projectsInEu`, `agentsInEu`).
+ * Checks that data promised to stay in a region does: compares the region of every store and processor with the regions of projects and
+ * agents.
  */
 export const residencyEvidence = (
   residency: 'eu' | undefined,
   places: readonly Placed[],
-  projectsInEu: (query: AskDatabase) => Promise<number>,
-  agentsInEu: (query: AskDatabase) => Promise<number>,
+  regions: Promised,
 ): Check[] => [
   {
     line: 'residency',
     name: 'residency.places',
     page: '/admin/stores',
     async ask(query) {
-      const [projects, agents] = [await projectsInEu(query), await agentsInEu(query)]
+      const fulfilled = fulfilledRegions(places)
+      const [projects, agents] = [await regions.projects(query, []), await regions.agents(query, [])]
+      const broken = (await regions.projects(query, fulfilled)) + (await regions.agents(query, fulfilled))
       const count = (jurisdiction: Placed['jurisdiction']) =>
         places.filter((place) => place.jurisdiction === jurisdiction).length
       return {
-        state: residencyState(residency, places, projects + agents),
+        state: residencyState(residency, places, broken),
         numbers: {
           places: places.length,
           eea: count('eea'),

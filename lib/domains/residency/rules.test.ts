@@ -215,12 +215,12 @@ describe('residencyState', () => {
   it.each([
     ['eu', inEu, 0, 'holds'],
     ['eu', abroad, 0, 'fails'],
-    [undefined, inEu, 3, 'holds'],
+    [undefined, inEu, 3, 'fails'],
     [undefined, nowhere, 0, 'not_applicable'],
     [undefined, nowhere, 1, 'fails'],
     [undefined, abroad, 0, 'attention'],
     [undefined, abroad, 1, 'fails'],
-  ] as const)('of KP_RESIDENCY %s, places %j and %i EU projects returns %s', (residency, places, projects, state) =>
+  ] as const)('of KP_RESIDENCY %s, places %j and %i broken promises returns %s', (residency, places, projects, state) =>
     expect(residencyState(residency, places, projects)).toBe(state),
   )
 })

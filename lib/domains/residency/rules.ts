@@ -1,3 +1,4 @@
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { eeaCountries, providerNames, regionsOf } from './region-rules.ts'
 
 /** The stores and processors that have a region, as KP_REGIONS names them. */
@@ -6,6 +7,7 @@ export const placeNames = [
   'files',
   'ledger',
   'snapshot_keys',
+  'exports',
   'backups',
   'graph',
   'cache',
@@ -137,20 +139,92 @@ export function residencyFault(residency: 'eu' | undefined, places: readonly Pla
   return first && `eu cannot be kept: ${explainOutside(first)}`
 }
 
-/** Places that prevent a project or agent of this region from being created here. Empty when there are none. */
-export const hindering = (region: 'eu' | null, places: readonly Placed[]): PlaceName[] =>
-  region === null ? [] : outside(places).map(({ name }) => name)
+/** A region that data can be promised to: `eu` for the European Economic Area, or the two letters of a country. */
+export const dataRegionForm = /^[a-z]{2}$/
+
+/** Parses the regions that can be chosen, such as `eu,de,ch`. @throws RangeError naming the item that is malformed */
+export function parseDataRegions(text: string): string[] {
+  const regions = text
+    .split(',')
+    .map((part) => part.trim().toLowerCase())
+    .filter((part) => part !== '')
+  for (const region of regions)
+    if (judge({ region, provider: 'own' }).jurisdiction === 'unknown' || region === 'uk')
+      throw new RangeError(`takes eu or countries of two letters (ISO 3166-1), separated by commas, not "${region}"`)
+  return [...new Set(regions)]
+}
+
+/** The regions that a place is in: its country, and `eu` for the EEA. None while its region is not known. */
+export const regionsAround = ({ country, jurisdiction }: Judged): string[] => [
+  ...new Set([
+    ...(jurisdiction === 'eea' ? ['eu'] : []),
+    ...(country === null || jurisdiction === 'unknown' ? [] : [country.toLowerCase()]),
+  ]),
+]
+
+/** Places that prevent a project, conversation or agent of this region from being created here. Empty when there are none. */
+export const hindering = (region: string | null, places: readonly Placed[]): PlaceName[] =>
+  region === null ? [] : places.filter((place) => !regionsAround(place).includes(region)).map(({ name }) => name)
+
+/** The regions that all places are in: promises of these are fulfilled. */
+export const fulfilledRegions = (places: readonly Placed[]): string[] => {
+  const [first, ...others] = places
+  return first ? regionsAround(first).filter((region) => hindering(region, others).length === 0) : []
+}
+
+/** Whether a region is the outer one or part of it. Null: not limited. A limit is never outside of none. */
+export const isWithin = (inner: string | null, outer: string | null): boolean =>
+  outer === null || inner === outer || (outer === 'eu' && inner !== null && eeaCountries.has(inner.toUpperCase()))
+
+/** The regions that can be chosen here for agents, projects and conversations. */
+export interface DataRegions {
+  choosable: readonly string[]
+  /** Places that are not in the region. */
+  hindering(region: string): readonly string[]
+}
 
 /**
- * The state of residency as evidence. A place outside breaks a promise to the installation or to some projects and
- * agents. Without a promise or a stated region the check does not apply.
+ * Checks that data of a region can be stored here.
+ * @throws {Problem} `invalid` for a region that cannot be chosen; `code` if a place is outside of the region
+ */
+export function requireRegion(
+  regions: DataRegions,
+  region: string | null | undefined,
+  code: 'outside_region' | 'conflict',
+): void {
+  if (region == null) return
+  if (!regions.choosable.includes(region)) throw invalid(['region'], `takes ${regions.choosable.join(', ')}`)
+  requireAvailable(regions, region, code)
+}
+
+/**
+ * Checks that all places are in the region.
+ * @throws {Problem} `code`
+ */
+export function requireAvailable(
+  { hindering }: Pick<DataRegions, 'hindering'>,
+  region: string,
+  code: 'outside_region' | 'conflict',
+): void {
+  const names = hindering(region)
+  if (names.length > 0)
+    throw new Problem(
+      code,
+      `Not everything in this installation is known to be in the region ${region}: ${names.join(', ')}. Nothing was stored.`,
+    )
+}
+
+/**
+ * The state of residency as evidence. A place outside breaks a promise to the installation; `broken` counts the projects and agents whose
+ * region some place is not in. Without a promise or a stated region the check does not apply.
  */
 export function residencyState(
   residency: 'eu' | undefined,
   places: readonly Placed[],
-  promisedInEu: number,
+  broken: number,
 ): 'holds' | 'attention' | 'fails' | 'not_applicable' {
+  if (broken > 0) return 'fails'
   if (outside(places).length === 0) return 'holds'
-  if (residency === 'eu' || promisedInEu > 0) return 'fails'
+  if (residency === 'eu') return 'fails'
   return places.some(({ region }) => region !== null) ? 'attention' : 'not_applicable'
 }

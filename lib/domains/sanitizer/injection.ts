@@ -40,7 +40,7 @@ const RULES: readonly { rule: string; pattern: RegExp }[] = [
   {
     rule: 'system-role',
     pattern: new RegExp(
-      `(?:^[^\\S\\n\\r]*|(?<=["'([{<\u300A-\u3011]))system[^\\S\\n\\r]*:(?=\\s|$)(?!${CODE_VALUE})`,
+      `(?:^[^\\S\\n\\r\u2028\u2029]*|(?<=["'([{<\u300A-\u3011]))system[^\\S\\n\\r]*:(?=\\s|$)(?!${CODE_VALUE})`,
       'm',
     ),
   },

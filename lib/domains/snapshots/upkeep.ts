@@ -14,7 +14,7 @@ const batch = 100
 const day = 24 * 3_600_000
 const pageSize = 500
 /** Keys of snapshots and uploaded states. The sweep leaves all other objects alone. */
-const ownKey = /^snapshots\/[\w.-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
+const ownKey = /^snapshots\/[\w.:-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
 
 /** Scheduled work: expired snapshots, insurance snapshots, and remains of crashes. */
 export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {

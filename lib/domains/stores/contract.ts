@@ -90,7 +90,7 @@ export const listStores = operation({
         })
         .meta({
           description:
-            'Projects that ask for the EU while a place is outside it or nobody says where it is, as after a change of the settings',
+            'Projects that require a region while a place is outside of it, or its region is not stated, for example after a change of settings',
         }),
       agents_outside: z
         .strictObject({
@@ -99,7 +99,7 @@ export const listStores = operation({
         })
         .meta({
           description:
-            'Agents that were promised the EU, likewise. While that is so, a PostHog outside it is told nothing of them, and a Presidio outside it is asked nothing.',
+            'Agents, likewise. Meanwhile a PostHog outside of their region receives nothing about them, and a Presidio outside of it receives nothing.',
         }),
       stores: z.array(StoreView),
       processors: z.array(ProcessorView),

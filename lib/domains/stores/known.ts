@@ -21,6 +21,8 @@ export interface ConnectedStore {
    * then a different one.
    */
   isSole?: boolean
+  /** Milliseconds after the last recorded use. Afterwards a store of the port has no data any more. Undefined: forever. */
+  countsFor?: number
   /** Without credentials. */
   shown: string
 }
@@ -42,7 +44,8 @@ export const connectedStores = (
 
 const unmarked = 'unmarked'
 const another = `SELECT 1 FROM known_stores WHERE port = $1 AND ($2::text IS NULL OR shown = $2) AND retired_at IS NULL
-  AND NOT (address = ANY($3::text[])) AND provider = $4 LIMIT 1`
+  AND NOT (address = ANY($3::text[])) AND provider = $4
+  AND ($5::timestamptz IS NULL OR last_seen > $5) LIMIT 1`
 
 const formerHash = ({ provider, formerly }: ConnectedStore): string | undefined =>
   formerly && addressHash(provider, formerly.identity)
@@ -54,11 +57,22 @@ async function formerAddress(store: ConnectedStore, ask: Asking): Promise<string
   if (!formerly || ((await formerly.isBare()) && (await ask(formerly.named, [])).length > 0)) return undefined
   return formerHash(store)
 }
+/** The last use before which a store of this port no longer counts. */
+const countsSince = ({ countsFor }: ConnectedStore, now: Date): Date | null =>
+  countsFor === undefined ? null : new Date(now.getTime() - countsFor)
 /** Whether another store was used at the place of this folder and was not declared empty. */
-async function hasTakenPlace(store: ConnectedStore, address: string | undefined, ask: Asking): Promise<boolean> {
+async function hasTakenPlace(
+  store: ConnectedStore,
+  address: string | undefined,
+  ask: Asking,
+  now: Date,
+): Promise<boolean> {
   if (typeof store.identity === 'string') return false
   const own = [address, await formerAddress(store, ask)].filter((one) => one !== undefined)
-  return (await ask(another, [store.port, store.isSole ? null : store.shown, own, store.provider])).length > 0
+  return (
+    (await ask(another, [store.port, store.isSole ? null : store.shown, own, store.provider, countsSince(store, now)]))
+      .length > 0
+  )
 }
 
 /** Remembers which stores have had data, so that a disconnected store is not taken for an empty one. */
@@ -93,7 +107,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
   }
 
   async function checkPlace(ask: Asking, store: ConnectedStore, address?: string): Promise<void> {
-    if (await hasTakenPlace(store, address, ask))
+    if (await hasTakenPlace(store, address, ask, clock.now()))
       throw new Problem(
         'unavailable',
         'The folder of this store is not the one that was used: another disk is mounted in its place, or none, or two machines of this installation do not share it. Nothing was lost, and it is tried again. If it is gone for good, an admin can state that nothing is left there.',
@@ -165,7 +179,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
     async isAnother(port: RememberedPort): Promise<boolean> {
       const store = byPort.get(port)
       if (!store || typeof store.identity === 'string') return false
-      return hasTakenPlace(store, await addressOf(port), asking)
+      return hasTakenPlace(store, await addressOf(port), asking, clock.now())
     },
 
     /** This installation's id of the port's connected store. Other installations with the same store have other ids. */
@@ -181,11 +195,12 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
       async (tx) => {
         const store = byPort.get(port)
         const marked = await addressOf(port)
+        const since = store && countsSince(store, clock.now())
         const ask = async (within: Transaction) => {
           const asked: Asking = (text, values) => within.$queryRawUnsafe<unknown[]>(text, ...values)
           const address = marked ?? (store && (await formerAddress(store, asked))) ?? ''
           const rows = await within.knownStore.findMany({
-            where: { port, retiredAt: null, address: { not: address } },
+            where: { port, retiredAt: null, address: { not: address }, ...(since && { lastSeen: { gt: since } }) },
             orderBy: { firstSeen: 'asc' },
           })
           const missing: KnownStore[] = []

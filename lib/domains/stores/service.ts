@@ -32,10 +32,10 @@ export interface StoresParts {
   /** The state of a store. Undefined for one that cannot be checked. */
   stateOf(name: string): Promise<AskedState | undefined>
   lettersInFolder: boolean
-  /** Projects that require the EEA: their number, and the ids of some. */
-  projectsInEu(most: number): Promise<{ total: number; ids: string[] }>
-  /** Agents that require the EEA, likewise. */
-  agentsInEu(most: number): Promise<{ total: number; ids: string[] }>
+  /** Projects that require a region which some place is not in: their number, and the ids of some. */
+  projectsOutside(most: number): Promise<{ total: number; ids: string[] }>
+  /** Agents, likewise. */
+  agentsOutside(most: number): Promise<{ total: number; ids: string[] }>
   strict: boolean
 }
 
@@ -67,7 +67,6 @@ const mostNamed = 100
 /** Lists stores and processors with their regions, and stores that are no longer connected. */
 export function storesService(parts: StoresParts) {
   const { db, known, residency, sites, stateOf, lettersInFolder, strict } = parts
-  const isOutside = sites.some(({ jurisdiction }) => jurisdiction !== 'eea')
   async function connected(site: JudgedSite, rows: readonly KnownRow[]): Promise<StoreView> {
     const asked = await stateOf(site.name)
     const own = site.port === null ? undefined : await known.addressOf(site.port)
@@ -117,9 +116,8 @@ export function storesService(parts: StoresParts) {
         )
       ).flat()
       const byId = new Map(rows.map((row) => [row.id, row]))
-      const none = { total: 0, ids: [] }
-      const { total, ids } = isOutside ? await parts.projectsInEu(mostNamed) : none
-      const agents = isOutside ? await parts.agentsInEu(mostNamed) : none
+      const { total, ids } = await parts.projectsOutside(mostNamed)
+      const agents = await parts.agentsOutside(mostNamed)
       return {
         body: {
           data: {

@@ -17,15 +17,15 @@ export const openedKey = (installationKey: Uint8Array, id: string, sealed: Uint8
 const mayBeTold = {
   account: 'SELECT 1 FROM accounts a WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL',
   agent: `SELECT 1 FROM agents a LEFT JOIN accounts o ON o.id = a.owner_id
-    WHERE a.id = $1 AND ($2 OR a.region IS NULL) AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'
+    WHERE a.id = $1 AND (a.region IS NULL OR a.region = ANY($2::text[])) AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'
       AND o.restricted_at IS NULL AND o.suspended_at IS NULL`,
 }
 
-/** Pseudonyms that change every 30 days. `isInEea`: events are stored in the EEA. Otherwise, agents with a region are not tracked. */
-export const pseudonyms = ({ db, key, isInEea }: { db: Database; key(): Uint8Array; isInEea: boolean }) => ({
+/** Pseudonyms that change every 30 days. `regions`: those that events are stored in. Agents of other regions are not tracked. */
+export const pseudonyms = ({ db, key, regions }: { db: Database; key(): Uint8Array; regions: readonly string[] }) => ({
   /** Undefined for a subject that may not be tracked. @throws Problem `fenced` or `erased` during or after an erasure */
   async of({ kind, id }: Somebody, now: Date): Promise<string | undefined> {
-    const [told] = await db.query(`telemetry-may-${kind}`, mayBeTold[kind], kind === 'agent' ? [id, isInEea] : [id])
+    const [told] = await db.query(`telemetry-may-${kind}`, mayBeTold[kind], kind === 'agent' ? [id, regions] : [id])
     if (!told) return undefined
     const known = () =>
       db.query<{ sealed: Buffer }>(

@@ -77,8 +77,13 @@ function described(
     : operation.body && {
         content: { 'application/json': { schema: schemaOf(operation.body, 'input', components) } },
       }
-  const output = () =>
-    contentOf(operation.produces ?? ['application/json'], { schema: schemaOf(operation.output, 'output', components) })
+  const output = () => {
+    const { produces = ['application/json'] } = operation
+    const schema = schemaOf(operation.output, 'output', components)
+    // Clients parse a file of type JSON, so the value can have any type.
+    const isAnyFile = schema.type === 'string' && produces.length > 1 && produces.includes('application/json')
+    return contentOf(produces, { schema: isAnyFile ? {} : schema })
+  }
   return {
     operationId: operation.id,
     summary: operation.summary,

@@ -22,7 +22,7 @@ export function sharedParameters(all: readonly Parameter[]) {
     const [first, ...others] = byText.get(text) ?? []
     if (!first || others.length + 1 < leastUses) continue
     const name = pascal(first.name)
-    const taken = Object.keys(shared).filter((one) => one.replace(/\d+$/, '') === name).length
+    const taken = Object.keys(shared).filter((one) => one.replace(/\d{1,4}$/, '') === name).length
     const own = taken === 0 ? name : `${name}${taken + 1}`
     shared[own] = first
     names.set(text, own)

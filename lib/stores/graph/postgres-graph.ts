@@ -19,7 +19,7 @@ const most = 1_000
 /** The first whole words of a long text, which are selective enough. */
 function beginningOf(text: string): string {
   const beginning = text.slice(0, 200)
-  return (text.length > 200 && beginning.replace(/[a-z0-9]+$/i, '')) || beginning
+  return (text.length > 200 && beginning.replace(/[a-z0-9]{1,200}$/i, '')) || beginning
 }
 const [episodePlace] = textPlaces
 const searched = `SELECT DISTINCT ON (uuid) ${episodeColumns} FROM unnest($2::text[]) AS a (sought)

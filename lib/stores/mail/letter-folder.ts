@@ -61,7 +61,7 @@ function comparable(address: string): string {
 /** The address in an email's To header (RFC 5322 §3.6.3), with its lines unfolded; undefined if there is none. */
 function recipientOf(head: string): string | undefined {
   const [headers = ''] = head.split(/\r?\n\r?\n/, 1)
-  const to = /^To:[ \t]*(.*)$/im.exec(headers.replace(/\r?\n[ \t]+/g, ' '))?.[1]?.trim()
+  const to = /^To:(.*)$/im.exec(headers.replace(/\r?\n[ \t]+/g, ' '))?.[1]?.trim()
   const address = to && (/<([^<>]*)>\s*$/.exec(to)?.[1] ?? to)
   return address ? comparable(address) : undefined
 }

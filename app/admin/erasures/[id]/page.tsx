@@ -15,7 +15,7 @@ async function erasureNamed(id: string) {
   try {
     return await ask(app.requests.readErasure, { params: { id } })
   } catch (error) {
-    // An id of the wrong form is no erasure's either.
+    // An id in an invalid format is also a missing erasure.
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }

@@ -15,7 +15,7 @@ async function requestNamed(id: string) {
   try {
     return await ask(app.requests.readAny, { params: { id } })
   } catch (error) {
-    // An id of the wrong form is no request's either.
+    // An id in an invalid format is also a missing request.
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }

@@ -31,7 +31,7 @@ export async function generateMetadata({ params }: TieredAgentProps): Promise<Me
   return { title: decodeURIComponent((await params).id) }
 }
 
-/** As {@link ask}; a page of what is not there is not found. */
+/** Awaits the result of {@link ask}; renders the 404 page when the agent does not exist or its id is invalid. */
 async function found<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked

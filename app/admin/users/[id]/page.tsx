@@ -22,7 +22,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('users.user'))('name'),
 })
 
-/** The account; one that is not there, or no account's id, is a page that is not found. */
+/** The account; renders the 404 page when it does not exist or the id is invalid. */
 async function found(id: string): Promise<UserDetail> {
   try {
     return (await ask(app.accounts.user, { params: { id } })).data

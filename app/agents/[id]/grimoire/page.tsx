@@ -12,7 +12,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentGrimoire'))('name'),
 })
 
-/** The agent's keyring; null where none was made yet. */
+/** The agent's keyring; null when none exists yet. */
 async function keyringOf(id: string) {
   try {
     return (await ask(app.grimoire.readKeyring, { params: { id } })).data

@@ -35,7 +35,7 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
   const agent = await agentNamed((await params).id)
   const view = recordViewNamed((await searchParams).show)
   const id = agent.agent_id
-  // Of each how many there are; of the one that is shown, the rows.
+  // The view that is shown needs its rows; the others need only their totals.
   const limitOf = (one: typeof view) => (one === view ? limit : '1')
   const [t, common, notes, exchanges, heartbeats] = await Promise.all([
     getTranslations('agentRecords'),
@@ -115,7 +115,7 @@ async function NoteForm({ agent, mayWrite }: { agent: OwnAgent; mayWrite: boolea
   return <ChainNoteForm agentId={agent.agent_id} />
 }
 
-/** Until when heartbeats are there, and the file of all of them. */
+/** When heartbeats expire, and a link to export them. */
 async function HeartbeatClock({ agent, total }: { agent: OwnAgent; total: number }) {
   const t = await getTranslations('agentRecords.heartbeats')
   const { died_at: diedAt } = agent

@@ -26,10 +26,10 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 type Asked = Record<string, string | string[] | undefined>
 const textOf = (value: Asked[string]) => (typeof value === 'string' && value !== '' ? value : undefined)
-/** A place in a sequence; where the address names none, its beginning. */
+/** The sequence number in a query parameter; `0`, the start, when there is none. */
 const numberOf = (value: Asked[string]) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? value : '0')
 
-/** What a share of the entry would send; or why that cannot be said. */
+/** A preview of what sharing the entry would send; `none` when the entry does not exist, `private` when it cannot be shared. */
 async function previewOf(id: string, entryId: string): Promise<Preview | 'private' | 'none'> {
   try {
     return (await ask(app.clades.previewShare, { params: { id }, body: { entry_id: entryId } })).data
@@ -41,7 +41,7 @@ async function previewOf(id: string, entryId: string): Promise<Preview | 'privat
   }
 }
 
-/** A page of the entries that the installation reads; its beginning where the address names a place that is none. */
+/** A page of the entries that the server can read (scope `clade`); the first page when the cursor in the URL is invalid. */
 async function entriesOf(id: string, cursor: string | undefined) {
   const query = { scope: 'clade', limit: '10' }
   try {
@@ -57,7 +57,7 @@ interface SharingPageProps {
   searchParams: Promise<Asked>
 }
 
-/** What an agent shares with its siblings: whether it does, what a share would send, what was sent and came, and taking it back. */
+/** Sharing between sibling agents: the switch, a preview, sent and received shares, and recalling a share. */
 export default async function SharingPage({ params, searchParams }: SharingPageProps) {
   const { role, email } = await opened('agentSharing')
   const [agent, query] = await Promise.all([params.then(({ id }) => agentNamed(id)), searchParams])
@@ -84,7 +84,7 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
   const isAlone = siblings.length === 0
   const isDead = agent.status === 'dead'
   const title = isDead ? 'titleDead' : isAlone ? 'titleAlone' : since === null ? 'titleOff' : 'titleOn'
-  // Switching off is open to a paused agent; a dead one has left its siblings, and of one that is restricted nothing is given out.
+  // A paused agent can still switch sharing off. A retired agent has left its siblings, and a restricted agent shares nothing.
   const maySwitch = hindrance === undefined || hindrance === 'off' || (hindrance === 'paused' && since !== null)
   const place = sharingPage(id)
   return (

@@ -16,7 +16,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentSnapshots'))('name'),
 })
 
-/** What an agent may have or not. */
+/** The data of a response; undefined when the agent has no such record (404). */
 async function unlessNone<T>(asked: Promise<{ data: T }>): Promise<T | undefined> {
   try {
     return (await asked).data

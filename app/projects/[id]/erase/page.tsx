@@ -18,14 +18,14 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 })
 
 interface Shown {
-  /** Empty for a message, which has none. */
+  /** Empty for a message, because messages have no name. */
   name: string
   back: string
   preview?: ReactNode
 }
 const longest = 600
 
-/** What is about to be erased, as its reader knows it. */
+/** The name or text of the item to erase, and the page to return to. */
 async function shownOf(projectId: string, { kind, id, conversation = '' }: Target): Promise<Shown> {
   if (kind === 'document') {
     const { data } = await ask(app.projects.readDocument, { params: { projectId, documentId: id } })

@@ -34,7 +34,7 @@ const unlessMissing = async <T,>(work: Promise<T>): Promise<T | undefined> => {
     throw error
   }
 }
-/** How the request stands for who may still read it; undefined once their session, or they themselves, are gone. */
+/** The request; undefined after the session ended or the account was erased. */
 export const detailOf = async (requestId: string): Promise<Detail | undefined> =>
   (await unlessMissing(ask(app.requests.read, { params: { id: requestId } })))?.data
 
@@ -44,7 +44,7 @@ async function underReceipt(id: string | null): Promise<UnderReceipt> {
   return heldIn(found) > 0 ? 'signed_held' : 'signed'
 }
 
-/** After an erasure was asked for: when it begins or how far it is, how to call it off, and where the receipt will be. */
+/** Shown after an erasure was requested: its start or progress, how to cancel it, and the link to its receipt. */
 export async function AskedPage({ asked, detail }: { asked: Asked; detail: Detail | undefined }) {
   const receiptId = detail ? detail.receipt_id : (asked.receiptId ?? null)
   const [t, now, receipt] = await Promise.all([getTranslations('deletion.done'), getNow(), underReceipt(receiptId)])

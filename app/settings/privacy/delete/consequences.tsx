@@ -16,7 +16,7 @@ type Words = Awaited<ReturnType<typeof heldWords>>
 
 const heldOf = ({ held }: Holding): number => held.reduce((sum, { count }) => sum + count, 0)
 
-/** What an erasure leaves on purpose, each with its reason and its end. */
+/** Records that an erasure retains, each with the reason and the end of its retention. */
 async function stayingEntries(words: Words): Promise<NoticeEntry[]> {
   const t = await getTranslations('deletion.what.stays')
   const env = readEnv()
@@ -41,7 +41,7 @@ async function stayingEntries(words: Words): Promise<NoticeEntry[]> {
   ]
 }
 
-/** What goes, what stays and why, and what cannot be undone: of a dry run, in words and numbers. */
+/** The result of a dry run: what is erased, what is retained and why, and what cannot be undone. */
 export async function Consequences({
   holdings,
   numbers,
@@ -49,7 +49,7 @@ export async function Consequences({
 }: {
   holdings: readonly Holding[]
   numbers: Numbers
-  /** Its name, where it is one agent alone. */
+  /** The name of the agent when only one agent is erased. */
   agent: string | undefined
 }) {
   const [t, format, words] = await Promise.all([getTranslations('deletion.what'), getFormatter(), heldWords()])

@@ -20,11 +20,11 @@ import { Consequences } from './consequences.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('deletion'))('name'),
-  // The address may hold the id of a receipt, and whoever has that may read it.
+  // The URL may contain the id of a receipt, and anyone with that id may read the receipt.
   robots: { index: false, follow: false },
 })
 
-/** The erasure of the same subject that is asked for and not done. */
+/** The open erasure request for the same subject. */
 async function openErasure(agentId: string | undefined): Promise<RequestView | undefined> {
   const { data } = await ask(app.requests.list, { query: { open: 'true', limit: '100' } })
   return data.find(
@@ -64,7 +64,7 @@ export default async function DeletionPage({
   const asked = askedIn(query)
   if (asked) {
     const person = await currentPerson()
-    // An erasure that began at once has ended the session, as one that waits may have: what becomes of it is told all the same.
+    // An immediate erasure has ended the session, and a waiting one may have. The page shows the status without a session.
     const isSignedOut = asked.isAtOnce || readEnv().KP_GRACE_SIGN_IN === 'stop'
     if (!person && !isSignedOut) await opened('deletion')
     return (

@@ -18,7 +18,7 @@ export default async function OwnRequestsPage() {
     <Words of={['requests']}>
       <Page
         width="wide"
-        // How many of those are open that are not shown yet is not known.
+        // The number of open requests is only known when all requests are loaded.
         title={
           total === 0 ? t('titleNone') : requests.next_cursor ? t('titleMany', { total }) : t('title', { total, open })
         }

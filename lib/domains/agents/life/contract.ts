@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { DataRegion } from '#lib/domains/residency/contract.ts'
 import { tiers } from '#lib/domains/tokens/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
-import { agentRegions, agentStatuses } from './rules.ts'
+import { agentStatuses } from './rules.ts'
 
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' } as const
@@ -21,14 +22,18 @@ export const lifeFields = {
   }),
   status_at: when.nullable().meta({ description: 'Since when it is that; null since it was made' }),
   died_at: when.nullable(),
-  region: z.enum(agentRegions).nullable().meta({ description: 'Fixed at creation; null: anywhere' }),
+  region: z.string().nullable().meta({ description: 'Fixed at creation; null: anywhere' }),
   self_hosted: z.boolean().meta({
     description: 'It runs and remembers elsewhere: nothing is held here but what it shared, and nothing else is taken',
+  }),
+  automatic_snapshots: z.boolean().meta({
+    description:
+      'Whether a snapshot is made every six hours: an agent without a keyring has none, because nobody could open it',
   }),
 }
 /** Properties that are set at creation and never change. */
 export const birthFields = {
-  region: z.enum(agentRegions).optional().meta({
+  region: DataRegion.optional().meta({
     description:
       'Where all that it leaves here stays. Refused (`outside_region`) where a store or a service of this installation is elsewhere.',
   }),

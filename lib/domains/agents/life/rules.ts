@@ -1,8 +1,6 @@
 /** Status of an agent, set by its owner. `dead` is final. */
 export const agentStatuses = ['active', 'paused', 'dead'] as const
 export type AgentStatus = (typeof agentStatuses)[number]
-export const agentRegions = ['eu'] as const
-export type AgentRegion = (typeof agentRegions)[number]
 
 export const documentKinds = ['strategy_thesis', 'playbook'] as const
 export type DocumentKind = (typeof documentKinds)[number]

@@ -3,8 +3,8 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
-import { type AgentRegion, type AgentStatus, agentRegions, judgeStatus } from './rules.ts'
-import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+import { type AgentStatus, judgeStatus } from './rules.ts'
+import { type OwnedAgent, ownAgent, ownAgentLocked, withKeyring, writableAgent } from './whose.ts'
 
 export interface LifePorts {
   db: Database
@@ -13,15 +13,16 @@ export interface LifePorts {
   onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
-const regionOf = (text: string | null): AgentRegion | null => agentRegions.find((region) => region === text) ?? null
-
 /** The owner's view of an agent's status. */
-export const lifeOf = (agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'>) => ({
+export const lifeOf = (
+  agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { keyring: object | null },
+) => ({
   status: agent.status,
   status_at: agent.statusAt?.toISOString() ?? null,
   died_at: agent.diedAt?.toISOString() ?? null,
-  region: regionOf(agent.region),
+  region: agent.region,
   self_hosted: agent.selfHosted,
+  automatic_snapshots: agent.keyring !== null && agent.status !== 'dead',
 })
 
 const livingView = (agent: OwnedAgent): LivingAgent => ({
@@ -82,6 +83,7 @@ export const agentStatus = ({ db, onDeath }: LifePorts) => ({
         : await tx.agent.update({
             where: { id },
             data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
+            include: withKeyring,
           })
     if (verdict === 'changed' && to === 'dead') for (const listen of onDeath) await listen(tx, { agentId: id, now })
     return {
@@ -93,7 +95,8 @@ export const agentStatus = ({ db, onDeath }: LifePorts) => ({
 
   setSettings: mutation(setAgentSettings, async ({ tx, actor }, { params: { id }, body }) => {
     await writableAgent(tx, actor, id)
-    const next = await tx.agent.update({ where: { id }, data: { grimoireDays: body.grimoire_days } })
+    const data = { grimoireDays: body.grimoire_days }
+    const next = await tx.agent.update({ where: { id }, data, include: withKeyring })
     return { body: { data: livingView(next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
   }),
 })

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { agentIdForm } from '#lib/domains/agents/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { dailyCaps, gains, reasons } from './rules.ts'
 
-const AgentId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{2,63}$/, 'is not the id of an agent')
+const AgentId = z.string().regex(agentIdForm, 'is not the id of an agent')
 const Offset = z.coerce.number().int().min(0, 'takes 0 at least').max(10_000, 'takes 10,000 at most; go on by cursor')
 const paging = { offset: Offset.default(0), limit: PageLimit, cursor: Cursor.optional() }
 const Score = z.number().meta({ description: 'The sum of the ledger' })

@@ -62,7 +62,7 @@ const placeOf = ({ score, agent_id }: LeaderRow): string =>
  */
 function leaderAt(cursor: string): LeaderRow {
   const [, score, agentId] =
-    /^\[(\d{1,9}(?:\.\d{1,4})?),"([\w.-]{1,64})"\]$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
+    /^\[(\d{1,9}(?:\.\d{1,4})?),"([\w.:-]{1,64})"\]$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
   if (score === undefined || agentId === undefined) throw badCursor()
   return { score: Number(score), agent_id: agentId }
 }

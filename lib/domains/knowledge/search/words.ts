@@ -39,7 +39,7 @@ const cut = (word: string): string => (word.length <= longestWord ? word : word.
 /** Returns the words of a run of ASCII letters, digits and `_`: its parts, then the whole if there are several parts. */
 function taken(run: string): readonly string[] {
   if (run.length > longestIdentifier) return [cut(run.replaceAll('_', '').toLowerCase() || run)]
-  const parts = run.match(/[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[A-Z]/g) ?? []
+  const parts = run.match(/[A-Z]{1,80}(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[A-Z]/g) ?? []
   if (parts.length <= 1) return parts.map((part) => stemmed(part.toLowerCase()))
   const whole = stemmed(cut(parts.join('').toLowerCase()))
   return [...parts.slice(0, mostParts).map((part) => stemmed(part.toLowerCase())), whole]

@@ -47,6 +47,7 @@ const described = {
   id: SkillId,
   agent_id: z.string(),
   name: z.string(),
+  title: z.string().nullable().meta({ description: 'The given name, where `name` is derived from it' }),
   description: z.string(),
   version: z.string().nullable(),
   author: z.string().nullable(),

@@ -68,12 +68,27 @@ kp:
   })
 })
 
+describe('a title as name', () => {
+  it.each([
+    ['Code Review', 'code-review'],
+    ['PDF', 'pdf'],
+    ['my_skill', 'my-skill'],
+    ['C++ & Rust (2026)', 'c-rust-2026'],
+    ['Build v1.2, fast', 'build-v1-2-fast'],
+  ])('%j becomes the identifier %s and remains the title', (title, name) => {
+    const { frontMatter, faults, warnings } = read(`name: ${title}\ndescription: x`)
+    expect(faults).toEqual([])
+    expect(frontMatter).toMatchObject({ name, title })
+    expect(warnings).toEqual([expect.stringContaining(`"${name}"`)])
+  })
+  it('an identifier has no title', () => expect(read(needed).frontMatter).not.toHaveProperty('title'))
+})
+
 describe('faults with their lines', () => {
   it.each([
     ['no name', 'description: x', 2, 'name is needed'],
     ['no description', 'name: x', 2, 'description is needed'],
     ['an empty description', 'name: x\ndescription: "  "', 3, 'description is needed'],
-    ['a name of capitals', 'name: PDF\ndescription: x', 2, 'small letters'],
     ['a name of look-alikes', 'name: p\u0430ypal\ndescription: x', 2, 'small letters'],
     ['a name that is a path', 'name: ../../x\ndescription: x', 2, 'small letters'],
     ['a name that is too long', `name: ${'x'.repeat(65)}\ndescription: x`, 2, '64 characters at most'],
@@ -114,7 +129,7 @@ describe('faults with their lines', () => {
   })
 
   it('several faults with their columns', () => {
-    expect(faultsOf('name: X Y\ndescription: ""\nversion: {a: b}')).toEqual([
+    expect(faultsOf('name: X/Y\ndescription: ""\nversion: {a: b}')).toEqual([
       [2, 7, expect.stringContaining('small letters')],
       [3, 14, 'description is needed'],
       [4, 10, 'version takes text'],

@@ -37,6 +37,19 @@ function toolsOf(text: string): string[] | undefined {
 }
 
 /**
+ * The identifier of a skill with this name: the name itself, or derived from a title such as "Code Review". Agents use identifiers as folder
+ * names, and letters of other scripts can look like ASCII letters. Undefined for a name that is neither.
+ */
+function identifierOf(given: string): string | undefined {
+  if (/^[a-z0-9-]{1,64}$/.test(given)) return given
+  if (!/^[A-Za-z0-9][A-Za-z0-9 _.,&+()'-]*$/.test(given)) return undefined
+  return given
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/-$/, '')
+}
+
+/**
  * Parses the front matter of a SKILL.md. Each fault has its line and column in `text`. Pure; linear in the bounded length of the front
  * matter.
  */
@@ -83,10 +96,18 @@ export function parseSkillMd(text: string): ParsedSkillMd {
   }
 
   const nameNode = required('name')
-  const name = singleLine('name', limits.name) ?? ''
-  if (nameNode && !/^[a-z0-9-]{1,64}$/.test(name))
-    fault(nameNode, `name takes 1 to ${limits.name} small letters a to z, digits and hyphens`)
-  else if (/^-|--|-$/.test(name))
+  const given = singleLine('name', limits.name) ?? ''
+  const name = identifierOf(given)
+  if (nameNode && name === undefined)
+    fault(
+      nameNode,
+      `name takes 1 to ${limits.name} small letters a to z, digits and hyphens, or a title of ASCII letters`,
+    )
+  else if (nameNode && name !== given)
+    warnings.push(
+      `The skill is called ${quoted(name ?? '')} here: other readers of skills may refuse the name in SKILL.md.`,
+    )
+  else if (/^-|--|-$/.test(given))
     warnings.push('name begins or ends with a hyphen or has two in a row: other readers of skills may refuse it.')
 
   const descriptionNode = required('description')
@@ -126,9 +147,10 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     warnings.push(`${quoted(key)} is no key that the registry reads; it stays in SKILL.md.`)
   if (unknown.length > 10) warnings.push(`${unknown.length - 10} further keys are none that the registry reads.`)
   if (body.trim() === '') warnings.push('There is no text after the front matter: nobody learns what to do.')
-  if (faults.length > 0) return result()
+  if (faults.length > 0 || name === undefined) return result()
   return result({
     name,
+    ...(name !== given && { title: given }),
     description,
     version,
     author,

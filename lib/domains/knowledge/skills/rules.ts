@@ -20,6 +20,8 @@ export const limits = {
 /** Front matter fields that the registry reads. */
 export interface FrontMatter {
   name: string
+  /** The name as given, if the registry derived `name` from it. Missing in rows of earlier versions. */
+  title?: string | undefined
   description: string
   version: string | null
   author: string | null

@@ -227,7 +227,7 @@ describe('rejected skills', () => {
     expect(traversal.json.issues).toEqual([
       { path: ['files', 0, 'path'], message: '"../../x" leaves the skill’s folder' },
     ])
-    const faults = await post({ skill_md: skillMd('Bad Name', { front: 'version: [1]' }) }, token)
+    const faults = await post({ skill_md: skillMd('Bad/Name', { front: 'version: [1]' }) }, token)
     expect(faults.json.issues.map(({ message }: { message: string }) => message.slice(0, 18))).toEqual([
       'line 2, column 7: ',
       'line 4, column 10:',

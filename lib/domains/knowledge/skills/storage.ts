@@ -37,11 +37,12 @@ export const skillEtag = (version: number): string => `"v${version}"`
 
 /** The API form of a listed skill. */
 export function summaryOf(row: SkillRow): SkillSummary {
-  const { kp: _, ...described } = row.front_matter
+  const { kp: _, title = null, ...described } = row.front_matter
   return {
     id: row.id,
     agent_id: row.agent_id,
     ...described,
+    title,
     visibility: row.visibility,
     quality_score: row.quality_score,
     misrepresents: row.undeclared_tools.length > 0,

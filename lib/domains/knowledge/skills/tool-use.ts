@@ -57,7 +57,7 @@ export function toolsUsed(text: string): string[] {
   return [...found]
 }
 
-const baseOf = (tool: string): string => tool.replace(/\(.*$/s, '').trim()
+const baseOf = (tool: string): string => (tool.split('(', 1)[0] ?? '').trim()
 const known = new Set(`${plainNames}|${wordNames}`.split('|').map((name) => name.toLowerCase()))
 
 /** Whether an entry of `allowed-tools` covers a tool: by name, by MCP server or by wildcard. */

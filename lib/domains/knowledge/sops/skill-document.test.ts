@@ -336,6 +336,12 @@ describe('for any fields of an SOP', () => {
     )
   }, 240_000)
 
+  it('converts a field with 300,000 spaces in linear time', () => {
+    // With quadratic time this takes minutes.
+    const { skill_md } = skillDocument(sopOf({ name: `Restore${' '.repeat(300_000)}a backup` }), origin)
+    expect(skill_md).toContain('name: "restore-a-backup"')
+  })
+
   it('time and size are linear in the SOP: a thousand steps with all features', () => {
     const tree = Array.from({ length: 1_000 }, (_, n) => ({
       step: n,

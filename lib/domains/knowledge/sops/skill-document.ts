@@ -35,7 +35,10 @@ const opensSomething = /<(?![\s=\d-])/g
 const flat = (text: string): string =>
   text
     .trim()
-    .replace(/\s*[\n\r]\s*/g, ' / ')
+    .split(/[\n\r]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' / ')
     .replace(/\s+/g, ' ')
     .replace(controls, '\uFFFD')
 const firstLine = (text: string): string => /\S[^\n\r]*/.exec(text)?.[0] ?? ''
@@ -88,7 +91,7 @@ function shortened(text: string, longest: number): string {
   }
   const space = text.lastIndexOf(' ', cut)
   // Remove format characters at the end: a joiner is only allowed between the characters that it joins.
-  return `${text.slice(0, space > longest / 2 ? space : cut).replace(/[\s\p{Cf}]+$/u, '')}…`
+  return `${text.slice(0, space > longest / 2 ? space : cut).replace(/(?<![\s\p{Cf}])[\s\p{Cf}]+$/u, '')}…`
 }
 
 /** A valid skill name derived from the SOP's name, or from its id if the name has no Latin letter or digit. */
@@ -99,9 +102,9 @@ export function skillName({ name }: Pick<Sop, 'name'>, id: string): string {
       .replace(/\p{M}/gu, '')
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
-      .replace(/^-+/, '')
+      .replace(/^-/, '')
       .slice(0, longestName)
-      .replace(/-+$/, '')
+      .replace(/-$/, '')
   return slug(name) || slug(`sop-${id.slice('kp:sop:'.length)}`)
 }
 

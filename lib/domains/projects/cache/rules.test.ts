@@ -53,7 +53,9 @@ it('followed returns only our own entries when a word occurs in too many entries
 })
 
 it('mayGo accepts entries of applications and our cached entries, and rejects our counters and indexes', () => {
-  expect(['app:answer', 'kp:cache:x', 'kpx', ''].every((name) => mayGo(name, 'kp:cache:'))).toBe(true)
+  expect(
+    ['app:answer', 'kp:cache:x', 'kp:agent:scout:answer', 'kpx', ''].every((name) => mayGo(name, 'kp:cache:')),
+  ).toBe(true)
   expect(['kp:limit:x', 'kp:about:x', 'kp:'].some((name) => mayGo(name, 'kp:cache:'))).toBe(false)
 })
 

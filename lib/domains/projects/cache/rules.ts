@@ -87,8 +87,9 @@ export const isTelling = (id: string): boolean => id.length >= 8 && /[0-9]/.test
 export const followed = (names: readonly string[], strings: number, ownPrefix: string): string[] =>
   names.length <= Math.max(1_000, 20 * strings) ? [...names] : names.filter((name) => name.startsWith(ownPrefix))
 
-/** Whether an erasure may delete this name. False for our own counters and indexes. */
-export const mayGo = (name: string, ownPrefix: string): boolean => name.startsWith(ownPrefix) || !name.startsWith('kp:')
+/** Whether an erasure may delete this name. False for our own counters and indexes. Applications may use an agent's id as a prefix. */
+export const mayGo = (name: string, ownPrefix: string): boolean =>
+  name.startsWith(ownPrefix) || name.startsWith('kp:agent:') || !name.startsWith('kp:')
 
 /** A hash field that names the message or document that the hash describes. */
 const identifying = /^(?:id|uuid|source|ref|message|document|.*[_.:-]id|.*[a-z]Id)$/

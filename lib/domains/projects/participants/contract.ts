@@ -31,6 +31,11 @@ export const ParticipantView = z
   .meta({ id: 'ProjectParticipant' })
 export type ParticipantView = z.output<typeof ParticipantView>
 
+/** A participant with the amount of content that was written on their behalf. */
+const CountedParticipant = z
+  .strictObject({ ...ParticipantView.shape, messages: z.number().int() })
+  .meta({ id: 'CountedProjectParticipant' })
+
 export const ParticipationView = z
   .strictObject({
     id: z.string(),
@@ -61,8 +66,32 @@ export const listParticipants = operation({
   limit: 'read',
   status: 200,
   params,
-  query: z.strictObject({ external_id: ExternalId.optional(), cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(ParticipantView),
+  query: z.strictObject({
+    external_id: ExternalId.optional(),
+    q: z
+      .string()
+      .max(200, 'has 200 characters at most')
+      .refine((text) => !text.includes('\0') && text.isWellFormed(), 'is not text')
+      .optional()
+      .meta({ description: 'A part of the name or `external_id`, or of an email address that you may see' }),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
+  output: page(CountedParticipant),
+  refusals: ['not_found'],
+})
+
+export const readParticipant = operation({
+  id: 'readParticipant',
+  method: 'get',
+  path: '/api/projects/{projectId}/participants/{participantId}',
+  summary: 'Read a participant of a project',
+  permission: 'projects:read',
+  audit: { action: 'read', ...participant },
+  limit: 'read',
+  status: 200,
+  params: ofOne,
+  output: z.strictObject({ data: CountedParticipant }),
   refusals: ['not_found'],
 })
 
@@ -91,7 +120,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. `account_id` names an account of the project’s organization; a claimed participation stays with its account. The email address of a claimed participation cannot change.',
+    'For owners of the project, managers of its organization and admins. Only owners connect an account of the organization, or replace an email address, and never their own: they claim. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`.',
   permission: 'projects:write',
   audit: { action: 'update', ...participant },
   limit: 'write',
@@ -101,7 +130,7 @@ export const editParticipant = operation({
     .strictObject({
       name: Line.nullable().optional(),
       email: ParticipantEmail.nullable().optional(),
-      account_id: Id.optional(),
+      account_id: Id.nullable().optional(),
     })
     .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
   output: z.strictObject({ data: ParticipantView }),

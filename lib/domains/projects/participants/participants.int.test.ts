@@ -184,6 +184,27 @@ describe('participants of a project', () => {
     const outsider = await signedIn(test)
     expect((await edit(project.owner, { account_id: outsider.accountId })).status).toBe(404)
   })
+
+  it('lets only an owner connect accounts and replace addresses, never their own, and only an admin disconnect them', async () => {
+    const email = `somebody-${project.id}@example.org`
+    await said(project, { external_id: 'taken', email })
+    const { id } = await participantOf(project, 'taken')
+    const edit = async (asker: object, body: object) =>
+      (await test.fetch('PATCH', `${project.path}/participants/${id}`, { ...asker, body })).status
+    const { organisationId } = project.owner
+    const manager = await signedIn(test, 'manager', organisationId)
+    const member = await madeMember(test, project)
+    expect(await edit(manager, { account_id: manager.accountId })).toBe(403)
+    expect(await edit(manager, { account_id: member.accountId })).toBe(403)
+    expect(await edit(manager, { email: await addressOf(manager) })).toBe(403)
+    expect(await edit(project.owner, { account_id: project.owner.accountId })).toBe(403)
+    expect(await edit(project.owner, { email: await addressOf(project.owner) })).toBe(403)
+    expect(await edit(manager, { name: 'Right' })).toBe(200)
+    expect(await edit(project.owner, { account_id: member.accountId })).toBe(200)
+    for (const asker of [manager, project.owner, member]) expect(await edit(asker, { account_id: null })).toBe(403)
+    expect(await edit(await signedIn(test, 'admin'), { account_id: null })).toBe(200)
+    expect(await participantOf(project, 'taken')).toMatchObject({ claimed: false })
+  })
 })
 
 describe('POST /api/participations/{id}/claim', () => {

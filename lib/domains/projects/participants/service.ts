@@ -1,3 +1,4 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
 import type { ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -17,9 +18,9 @@ import {
   listParticipations,
   type ParticipantView,
   type ParticipationView,
+  readParticipant,
   registerParticipant,
 } from './contract.ts'
-
 import { unrestrictParticipants } from './restricting.ts'
 export interface ParticipantRow {
   id: string
@@ -36,6 +37,15 @@ export interface ParticipantRow {
 }
 const columns =
   'p.id, p.project_id, p.external_id, p.name, p.email, p.account_id, p.claimed_at, p.created_at, p.updated_at, p.restricted_for, coalesce(p.restricted_at, (SELECT a.restricted_at FROM account_restrictions a WHERE a.id = p.account_id)) AS restricted_at'
+interface CountedRow extends ParticipantRow {
+  messages: number
+}
+const countedColumns = `${columns}, (SELECT count(*)::int FROM messages m WHERE m.author_kind = 'participant' AND m.author_id = p.id) AS messages`
+const oneCounted = `SELECT ${countedColumns} FROM project_participants p WHERE p.id = $1 AND p.project_id = $2`
+/** SQL: the participants of the project `$1` that a list shows. The search `$3` covers email addresses only if `$4`. */
+const listed = `FROM project_participants p WHERE p.project_id = $1 AND ($2::text IS NULL OR p.external_id = $2)
+  AND ($3::text IS NULL OR strpos(lower(p.name), lower($3)) > 0 OR strpos(lower(p.external_id), lower($3)) > 0
+    OR ($4::boolean AND strpos(p.email, lower($3)) > 0))`
 const one = `SELECT ${columns} FROM project_participants p WHERE p.id = $1 AND p.project_id = $2`
 
 export const noParticipant = (): Problem =>
@@ -57,6 +67,11 @@ const viewOf = (project: Pick<SeenProject, 'role' | 'office'>, row: ParticipantR
   restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
+})
+
+const countedView = (project: Pick<SeenProject, 'role' | 'office'>, row: CountedRow) => ({
+  ...viewOf(project, row),
+  messages: row.messages,
 })
 
 async function participantIn(ask: Ask, projectId: string, id: string, lock = ''): Promise<ParticipantRow> {
@@ -84,8 +99,35 @@ interface Participation extends Omit<ParticipationView, 'claimed' | 'claimed_at'
   created_at: Date
 }
 
+/**
+ * The holder of the account or the address of a participation reads, exports and erases its data. Only owners of the
+ * project, who can read the project anyway, assign them, and nobody assigns their own. An admin can undo it.
+ */
+async function refuseTakeover(
+  ports: Pick<ProjectPorts, 'contactOf'>,
+  { tx, actor }: MutationContext,
+  { role, office }: Pick<SeenProject, 'role' | 'office'>,
+  row: Pick<ParticipantRow, 'email'>,
+  { email, account_id }: { email?: string | null | undefined; account_id?: string | null | undefined },
+): Promise<void> {
+  if (account_id === null && office !== 'admin')
+    throw new Problem('forbidden', 'Only an admin disconnects an account from a participation. Nothing was changed.')
+  const isAssigned =
+    typeof account_id === 'string' || (email !== undefined && email !== row.email && row.email !== null)
+  if (isAssigned && role !== 'owner')
+    throw new Problem(
+      'forbidden',
+      'Only owners of the project connect an account, or replace an email address. Nothing was changed.',
+    )
+  if (actor.accountId === undefined) return
+  const own = typeof email === 'string' ? await ports.contactOf(tx, actor.accountId) : undefined
+  if (account_id === actor.accountId || (own && email?.toLowerCase() === own.email.toLowerCase()))
+    throw new Problem('forbidden', 'Your own participation is claimed with your verified address. Nothing was changed.')
+}
+
 export const projectParticipants = (
-  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'verifiedAddressOf' | 'copyAskedFor'> & ParticipantExports,
+  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'verifiedAddressOf' | 'contactOf' | 'copyAskedFor'> &
+    ParticipantExports,
 ) => {
   const { db } = ports
   return {
@@ -93,21 +135,29 @@ export const projectParticipants = (
       const ask = asking(db)
       const project = await seenProject(ask, readerOf(ctx), projectId)
       const place = placeOf(query.cursor)
-      const rows = await ask<ParticipantRow>(
+      const q = query.q?.trim()
+      const which = [projectId, query.external_id ?? null, q ? q : null, actsForParticipants(project)]
+      const rows = await ask<CountedRow>(
         'participants-page',
-        `SELECT ${columns} FROM project_participants p WHERE p.project_id = $1 AND ($2::text IS NULL OR p.external_id = $2)
-           AND (p.created_at, p.id) < ($3::timestamptz, $4) ORDER BY p.created_at DESC, p.id DESC LIMIT $5`,
-        [projectId, query.external_id ?? null, place?.at ?? 'infinity', place?.id ?? '', query.limit + 1],
+        `SELECT ${countedColumns} ${listed} AND (p.created_at, p.id) < ($5::timestamptz, $6) ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
+        [...which, place?.at ?? 'infinity', place?.id ?? '', query.limit + 1],
       )
-      const total = await db.prisma.projectParticipant.count({
-        where: { projectId, ...(query.external_id !== undefined && { externalId: query.external_id }) },
-      })
+      const [counted] = await ask<{ n: number }>('participants-total', `SELECT count(*)::int AS n ${listed}`, which)
+      const total = counted?.n ?? 0
       const { shown, page } = pageOf(rows, query.limit, total, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         resourceId: projectId,
         details: { count: shown.length },
-        body: { data: shown.map((row) => viewOf(project, row)), ...page },
+        body: { data: shown.map((row) => countedView(project, row)), ...page },
       }
+    }),
+
+    readParticipant: read(readParticipant, async (ctx, { params: { projectId, participantId } }) => {
+      const ask = asking(db)
+      const project = await seenProject(ask, readerOf(ctx), projectId)
+      const [row] = await ask<CountedRow>('participant-counted', oneCounted, [participantId, projectId])
+      if (!row) throw noParticipant()
+      return { body: { data: countedView(project, row) }, resourceId: participantId, details: { project: projectId } }
     }),
 
     registerParticipant: mutation(
@@ -140,14 +190,15 @@ export const projectParticipants = (
         throw new Problem('forbidden', 'Owners of the project, managers of its organization and admins do this.')
       const row = await participantIn(ask, projectId, participantId, ' FOR NO KEY UPDATE OF p')
       const { name, email, account_id } = body
-      if (account_id !== undefined && row.account_id !== null && row.account_id !== account_id)
+      await refuseTakeover(ports, ctx, project, row, body)
+      if (typeof account_id === 'string' && row.account_id !== null && row.account_id !== account_id)
         throw new Problem('conflict', 'Another account claimed this participation. Nothing was changed.')
       if (email !== undefined && email !== row.email && row.account_id !== null)
         throw new Problem(
           'conflict',
           'An account claimed this participation: its email address does not change. Nothing was changed.',
         )
-      if (account_id !== undefined) {
+      if (typeof account_id === 'string') {
         const known = await ask(
           'account-of-organisation',
           'SELECT 1 AS found FROM account_names n WHERE n.id = $1 AND n.organisation_id = $2 AND n.is_open',
@@ -156,7 +207,7 @@ export const projectParticipants = (
         if (known.length === 0)
           throw new Problem('not_found', 'The organization of this project has no such person. Nothing was changed.')
       }
-      const isClaim = account_id !== undefined && row.account_id === null
+      const isClaim = typeof account_id === 'string' && row.account_id === null
       await tx.projectParticipant.update({
         where: { id: participantId },
         data: {
@@ -164,6 +215,7 @@ export const projectParticipants = (
           ...(name !== undefined && { name }),
           ...(email !== undefined && { email }),
           ...(isClaim && { accountId: account_id, claimedAt: now }),
+          ...(account_id === null && { accountId: null, claimedAt: null }),
         },
       })
       return {

@@ -5,6 +5,7 @@ import { mayBeTakenOut } from '../graph/name-rules.ts'
 import { subjectOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
 import { Fingerprints } from './fingerprints.ts'
+import { phoneNumbersIn } from './phone-numbers.ts'
 import { explainedRuns } from './remaining-texts.ts'
 
 /** Names and email addresses of an account; empty after its erasure. */
@@ -60,12 +61,17 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
   return {
     gather: (tx: Transaction, runId: string, scope: Scope, now: Date): Promise<void> =>
       extend(tx, runId, async (fingerprints, projects) => {
+        const { account = null, participants = [] } = subjectOf(scope) ?? {}
+        const isPerson = account !== null || participants.length > 0
         for await (const batch of sources.of(scope, tx, now))
           for (const { project, texts } of batch) {
             projects.add(project)
-            for (const text of texts) fingerprints.add(text)
+            for (const text of texts) {
+              fingerprints.add(text)
+              // Nobody reports a person's telephone number: it is known only from what they wrote.
+              if (isPerson) for (const number of phoneNumbersIn(text)) fingerprints.addName(number)
+            }
           }
-        const { account = null, participants = [] } = subjectOf(scope) ?? {}
         // The searched stores contain nothing of a person without a text in any project.
         if (projects.size === 0) return
         const names = account === null ? [] : await namesOf(tx, account)

@@ -13,7 +13,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { ask, opened } from '../../../../reader.ts'
 import { AgentPage, agentNamed } from '../../agent-page.tsx'
 
-// What somebody's document is called is not for the history of a browser.
+// The title is generic so that the document's name does not enter the browser history.
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentDocuments.one'))('name'),
 })
@@ -23,7 +23,7 @@ async function documentNamed(agentId: string, documentId: string): Promise<Whole
     const found = documentIn(await ask(app.agents.readDocument, { params: { id: agentId, documentId } }))
     return found ?? notFound()
   } catch (error) {
-    // An id of a form that none has is nobody's either.
+    // An id in an invalid format is treated as a missing document.
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }

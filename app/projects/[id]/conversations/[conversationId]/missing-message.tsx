@@ -7,7 +7,7 @@ import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../../../reader.ts'
 
-/** Who asked for an erasure, the project's owners, admins and auditors see how far it is. */
+/** Whether the user may see the erasure's progress: its requester, the project's owners, admins and auditors may. */
 async function maySee(id: string): Promise<boolean> {
   try {
     await ask(app.requests.readErasure, { params: { id } })
@@ -18,14 +18,14 @@ async function maySee(id: string): Promise<boolean> {
   }
 }
 
-/** Where the evidence is; null where there is none, or not for this reader. */
+/** Link to the receipt or the running erasure; null when there is none or the user may not see it. */
 async function evidenceOf(projectId: string, missing: Missing): Promise<string | null> {
   if (missing.is === 'erased') return `/receipts/${missing.receiptId}`
   if (missing.is === 'absent') return null
   return (await maySee(missing.auditId)) ? erasurePage(projectId, missing.auditId) : null
 }
 
-/** What is known of a message that an address names and nobody can read. */
+/** Explains why the message in the URL cannot be read, with a link to the evidence. */
 export async function MissingMessage({ projectId, missing }: { projectId: string; missing: Missing }) {
   const [t, evidence] = await Promise.all([
     getTranslations('projects.conversation.missing'),

@@ -37,7 +37,7 @@ const listed = (params: Place, order: 'oldest' | 'newest', cursor?: string) =>
     query: { order, limit, ...(cursor !== undefined && { cursor }) },
   })
 
-/** Around the message that the address names, or why it is not there. */
+/** The message in the URL with the messages around it, or the reason why it is missing. */
 async function around(params: Place, messageId: string): Promise<Standing | Missing> {
   let message: Message
   try {

@@ -12,7 +12,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('projects.erasure'))('name'),
 })
 
-/** Of a project that the reader no longer sees, they are no owner. */
+/** Whether the user owns the project; false when the user can no longer see it. */
 async function isOwner(projectId: string): Promise<boolean> {
   try {
     return (await ask(app.projects.read, { params: { projectId } })).data.role === 'owner'
@@ -27,7 +27,7 @@ export default async function PartErasurePage({ params }: { params: Promise<{ id
   const { id, auditId } = await params
   const initial = await orNotFound(() => ask(app.requests.readErasure, { params: { id: decodeURIComponent(auditId) } }))
   const projectId = await orNotFound(async () => decodeURIComponent(id))
-  // Another project's erasure has no place under this one's address.
+  // The erasure must belong to the project in the URL.
   if (initial.data.part?.project_id !== projectId) notFound()
   const isAdmin = person.role === 'admin'
   const owns = await isOwner(projectId)

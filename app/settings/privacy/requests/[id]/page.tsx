@@ -16,7 +16,7 @@ async function requestNamed(id: string) {
   try {
     return (await ask(app.requests.read, { params: { id } })).data
   } catch (error) {
-    // An id of the wrong form is no request's either.
+    // An id in an invalid format is also a missing request.
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }

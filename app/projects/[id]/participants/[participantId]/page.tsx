@@ -1,0 +1,93 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getFormatter, getTranslations } from 'next-intl/server'
+import { isolated } from '#components/agents/names.ts'
+import { Words } from '#components/frame/words.tsx'
+import { FilingForm } from '#components/participants/filing-form.tsx'
+import { LiftButton } from '#components/participants/lift-button.tsx'
+import { ParticipantTags } from '#components/participants/participant-tags.tsx'
+import type { Participant } from '#components/participants/places.ts'
+import { RequestList } from '#components/participants/request-list.tsx'
+import { actsForParticipants, projectPage } from '#components/projects/places.ts'
+import { Facts } from '#components/ui/facts.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app-instance.ts'
+import { ask, opened } from '../../../../reader.ts'
+import { orNotFound, projectNamed } from '../../named.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('participants'))('name'),
+})
+
+/** Since when processing is restricted, and who can lift the restriction. */
+async function Restriction({ participant, mayChange }: { participant: Participant; mayChange: boolean }) {
+  const t = await getTranslations('participants.restriction')
+  const { id, project_id, claimed, restricted_at, restricted_for } = participant
+  if (restricted_at === null) return null
+  const isObjection = restricted_for.includes('objection') && !restricted_for.includes('request')
+  return (
+    <Section id="restriction" title={t('title')}>
+      <p>{t.rich('since', { time: () => <Time key="time" at={restricted_at} /> })}</p>
+      {claimed || isObjection ? (
+        <p className="text-quiet">{t(claimed ? 'byAccount' : 'byObjection')}</p>
+      ) : (
+        mayChange && <LiftButton projectId={project_id} participantId={id} />
+      )}
+    </Section>
+  )
+}
+
+interface Props {
+  params: Promise<{ id: string; participantId: string }>
+}
+export default async function ParticipantPage({ params }: Props) {
+  const person = await opened('participant')
+  const { id, participantId: named } = await params
+  const project = await projectNamed(id)
+  if (!actsForParticipants(project, person) || project.is_erasing || project.status === 'closed') notFound()
+  const mayChange = person.role !== 'auditor'
+  const [participant, requests] = await orNotFound(async () => {
+    const which = { params: { projectId: project.id, participantId: decodeURIComponent(named) } }
+    const { data } = await ask(app.projects.readParticipant, which)
+    return [data, await ask(app.requests.listForParticipant, which)] as const
+  })
+  const [t, format] = await Promise.all([getTranslations('participants'), getFormatter()])
+  const where = { projectId: project.id, participantId: participant.id }
+  return (
+    <Words of={['projects', 'participants', 'requests', 'storeProgress']}>
+      <Page
+        title={isolated(participant.name ?? participant.external_id)}
+        lead={
+          <p>
+            <TextLink href={projectPage(project.id, 'participants')}>
+              {t('back', { project: isolated(project.name) })}
+            </TextLink>
+          </p>
+        }
+      >
+        <Facts
+          facts={[
+            [t('facts.status'), <ParticipantTags key="status" participant={participant} />],
+            [t('facts.externalId'), <code key="external">{participant.external_id}</code>],
+            [t('facts.email'), participant.email ?? t('noEmail')],
+            [t('facts.messages'), format.number(participant.messages)],
+            [t('facts.added'), <Time key="added" at={participant.created_at} />],
+            [t('facts.id'), <ShortId key="id" id={participant.id} what={t('facts.id')} />],
+          ]}
+        />
+        <Section id="requests" title={t('requests.title')}>
+          <RequestList {...where} initial={requests} mayCancel={mayChange} />
+        </Section>
+        <Restriction participant={participant} mayChange={mayChange} />
+        {mayChange && (
+          <Section id="file" title={t('file.title')} lead={t('file.lead')}>
+            <FilingForm projectId={project.id} participant={participant} />
+          </Section>
+        )}
+      </Page>
+    </Words>
+  )
+}

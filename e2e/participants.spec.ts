@@ -1,0 +1,58 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, test } from '@playwright/test'
+import { z } from 'zod'
+import { control, sessionOf } from './control.ts'
+import { alive, complaintsOf } from './journey.ts'
+import { addParticipant, asking, people } from './places.ts'
+
+const Made = z.object({ data: z.object({ id: z.string() }) })
+
+test('an owner finds a participant, sees the plan of their erasure and files it', async ({ browser }) => {
+  const session = await sessionOf(people.person)
+  const api = await asking(session)
+  const { data: project } = Made.parse(
+    await (await api.post('/api/projects', { data: { name: 'The harbor project' } })).json(),
+  )
+  const author = { external_id: 'user-1', name: 'Wilhelmina Thistlewood', email: 'wilhelmina@example.org' }
+  const id = await addParticipant(api, project.id, author, ['One question.', 'Another question.'])
+  await addParticipant(api, project.id, { external_id: 'user-2', name: 'Pat Quill' })
+  const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+
+  await page.goto(`/projects/${project.id}`)
+  await page.getByRole('link', { name: /^Participants/ }).click()
+  await expect(page.getByRole('row')).toHaveCount(3)
+  await page.getByRole('searchbox').fill('thistle')
+  await expect(page).toHaveURL(/q=thistle/)
+  await expect(page.getByRole('row')).toHaveCount(2)
+  await expect(page.getByRole('row', { name: /Thistlewood/ })).toContainText('wilhelmina@example.org')
+  const isAccessible = async () => {
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+    expect(violations.map((violation) => violation.id)).toEqual([])
+  }
+  await isAccessible()
+
+  await page.getByRole('link', { name: 'Wilhelmina Thistlewood' }).click()
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('Wilhelmina Thistlewood')
+  await alive(page)
+  await page.getByLabel(/^Erasure/).check()
+  await expect(page.getByText('4 records would be deleted')).toBeVisible()
+  await isAccessible()
+  await page.getByLabel('Now').check()
+  await page.getByRole('button', { name: 'Delete data …' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toContainText('can’t be cancelled or undone')
+  await dialog.getByRole('button', { name: 'Delete data' }).click()
+  const receipt = page.getByRole('link', { name: /view the (signed )?receipt/i }).first()
+  const address = (await receipt.getAttribute('href')) ?? ''
+  expect(address).toMatch(/^\/receipts\/rcpt_/)
+  await control.work()
+  await page.goto(address)
+  await expect(page.getByText('Wilhelmina')).toHaveCount(0)
+  await expect(page.getByText('and nothing was left')).toBeVisible()
+  expect(complaints).toEqual([])
+  expect((await api.get(`/api/projects/${project.id}/participants/${id}`)).status()).toBe(404)
+  await api.dispose()
+  await context.close()
+})

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { commandLine } from '#lib/testing/command-line.ts'
+import { seemingKeyring } from '#lib/testing/keyrings.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+
+let app: TestApp
+let owner: Person
+beforeAll(async () => {
+  app = await testApp()
+  owner = await signedIn(app)
+})
+afterAll(() => app?.close())
+
+test('an agent states that it has no automatic snapshots until it has a keyring, in both views and in kp', async () => {
+  const { id, token } = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
+  const line = commandLine(app.url)
+  const views = async () => [
+    (await app.fetch('GET', `/v1/agents/${id}`, { token })).json.data.automatic_snapshots,
+    (await app.fetch('GET', `/api/agents/${id}`, { cookie: owner.cookie })).json.data.automatic_snapshots,
+    (await app.fetch('GET', '/api/agents', { cookie: owner.cookie })).json.data[0].automatic_snapshots,
+  ]
+  const shown = async () => (await line.run(['agent', 'show'], { env: { KP_TOKEN: token } })).out
+  const ordered = async () => {
+    await app.app.jobs.find(({ name }) => name === 'snapshots.insure')?.execute(app.app.gate, {})
+    return app.db.prisma.snapshot.count({ where: { agentId: id, kind: 'insurance' } })
+  }
+  try {
+    expect(await views()).toEqual([false, false, false])
+    expect(await shown()).toContain('the agent has no keyring (kp grimoire init)')
+    expect(await ordered()).toBe(0)
+    const body = { keyring: seemingKeyring() }
+    expect((await app.fetch('PUT', `/v1/agents/${id}/keyring`, { token, body })).status).toBe(201)
+    expect(await views()).toEqual([true, true, true])
+    expect(await shown()).toContain('every six hours')
+    expect(await ordered()).toBe(1)
+    const dead = { status: 'dead', confirm: id }
+    const told = await app.fetch('PUT', `/v1/agents/${id}/status`, { cookie: owner.cookie, body: dead })
+    expect(told.json.data).toMatchObject({ status: 'dead', automatic_snapshots: false })
+  } finally {
+    line.close()
+  }
+})
+
+test('the sweep deletes an object without a row of an agent whose id has colons', async () => {
+  const key = 'snapshots/kp:agent:scout/snap_0123456789abcdefghijkl'
+  await app.app.stored.objects.put(
+    key,
+    (async function* () {
+      yield Buffer.from('x')
+    })(),
+    { mediaType: 'application/octet-stream' },
+  )
+  // The age of an object is that of its file.
+  app.clock.advance(Date.now() - app.clock.now().getTime() + 3 * 86_400_000)
+  // The first run marks the store, the next one sweeps it.
+  await app.app.jobs.find(({ name }) => name === 'snapshots.sweep')?.execute(app.app.gate, {})
+  await app.app.jobs.find(({ name }) => name === 'snapshots.sweep')?.execute(app.app.gate, {})
+  expect(await app.app.stored.objects.versions(key)).toEqual([])
+})
