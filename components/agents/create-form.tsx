@@ -24,7 +24,7 @@ const empty = { name: '', id: '', region: '', ancestor: '', isSelfHosted: false 
 interface CreateFormProps {
   notice: { version: string; url: string }
   origin: string
-  /** Active agents of the person; the new one may become a sibling of one of them. */
+  /** The person's agents that are not retired; the new agent may become a sibling of one of them. */
   ancestors: readonly { id: string; name: string | null }[]
   /** The regions that can be chosen. */
   regions: readonly string[]

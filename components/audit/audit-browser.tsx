@@ -18,15 +18,15 @@ import { type AuditQuery, entryKey, entryOf, exportHref, filterParsers, isFilter
 import { SavedSearches } from './saved-searches.tsx'
 
 interface AuditBrowserProps {
-  /** What was asked, with the moment that the rows end at. */
+  /** The query, with the time of the newest row. */
   query: AuditQuery & { to: string }
-  /** Its first page; or why there is none. */
+  /** The first page; undefined if the query failed. */
   first: AuditPage | undefined
   problem: ProblemDocument | undefined
 }
 const drawer = () => import('./entry-drawer.tsx')
 const nothing = () => () => {}
-/** Whether the page is alive: until then it is drawn as the server drew it. */
+/** Whether the page is hydrated: the first render must equal that of the server. */
 const useIsAlive = () =>
   useSyncExternalStore(
     nothing,
@@ -34,7 +34,7 @@ const useIsAlive = () =>
     () => false,
   )
 
-/** The log: filters and the open entry stand in the address; the rows are those up to one moment, so that they stay as they are. */
+/** The audit log. The address holds the filters and the open entry. Rows end at a fixed time, so that new entries do not move them. */
 export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
   const t = useTranslations('audit')
   const router = useRouter()
@@ -126,7 +126,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
     void setOpen(entryKey(entry))
   }
   const { cursor, setCursor } = useRowKeys({ count: state.count, onOpen: show })
-  // While one is open, the keys lead from entry to entry; one that is none of these rows stays until they are used.
+  // While the drawer is open, keys move it from entry to entry. An entry outside these rows stays open until a key is pressed.
   const atHand = view.rowAt(cursor)
   const openNow = useRef(open)
   useEffect(() => {

@@ -15,7 +15,7 @@ interface AuditFiltersProps {
 const minuteOf = (iso: string | null, zone: string): string => fieldTime(iso, zone).slice(0, 16)
 const isAction = (text: string): text is (typeof actions)[number] => actions.some((one) => one === text)
 
-/** What the rows are narrowed by. It is applied by Enter or the button: while somebody types, nothing is searched. */
+/** The filters. They apply on Enter or with the button, not while typing. */
 export function AuditFilters({ filters, onChange, onClear }: AuditFiltersProps) {
   const t = useTranslations('audit')
   const zone = useTimeZone() ?? 'UTC'
@@ -24,7 +24,7 @@ export function AuditFilters({ filters, onChange, onClear }: AuditFiltersProps) 
     event.preventDefault()
     const form = new FormData(event.currentTarget)
     const text = (name: string) => String(form.get(name) ?? '').trim() || null
-    // A moment is finer than its field: one that was not touched stays as it is.
+    // The stored moment is more precise than the field: keep it if the field is unchanged.
     const moment = (name: 'from' | 'to') => {
       const field = text(name) ?? ''
       return field === minuteOf(filters[name], zone) ? filters[name] : momentOf(field, zone)

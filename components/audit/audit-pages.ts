@@ -13,7 +13,7 @@ export type Entry = AuditPage['data'][number]
 
 interface Refusal {
   problem: ProblemDocument
-  /** Seconds after which it is worth trying again; undefined where the answer does not say. */
+  /** Seconds until a retry is useful; undefined if the answer has no such value. */
   retryAfter: number | undefined
 }
 export type EntryWindow = PageWindow<Entry, Refusal>
@@ -24,7 +24,7 @@ const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<Entry
   reached: searched_to,
 })
 
-/** The rows of these filters, around what is shown. It begins anew with other filters or another moment: give it a key of both. */
+/** The window of rows for these filters. It keeps its state until it is remounted: use a `key` of filters and time. */
 export function useEntryWindow(query: AuditQuery, first: AuditPage): [EntryWindow, WindowState<Refusal>] {
   const [view] = useState<EntryWindow>(() =>
     pageWindow<Entry, Refusal>({
@@ -39,7 +39,7 @@ export function useEntryWindow(query: AuditQuery, first: AuditPage): [EntryWindo
   )
   const state = useSyncExternalStore(view.subscribe, view.state, view.state)
   const { problem } = state
-  // Fast scrolling reaches the rate limit; loading continues automatically.
+  // Fast scrolling can reach the rate limit: continue after the wait.
   useEffect(() => {
     if (problem?.problem.code !== 'rate_limited') return
     const timer = setTimeout(view.goOn, Math.min(problem.retryAfter ?? 10, 60) * 1_000)

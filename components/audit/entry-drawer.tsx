@@ -16,19 +16,19 @@ import { entryOf } from './filters.ts'
 
 type Only = { agent_id: string } | { resource_type: string } | { resource_type: string; resource_id: string }
 interface EntryDrawerProps {
-  /** As the address has it; null: none is open. */
+  /** The entry in the address; null if none is open. */
   entryKey: string | null
-  /** The entry, where its row is at hand. */
+  /** The entry, if its row is loaded. */
   known: Entry | undefined
   onClose: () => void
   onOnly: (filters: Only) => void
 }
 
-/** One entry as it is stored. */
+/** One entry as stored. */
 export function EntryDrawer({ entryKey, known, onClose, onOnly }: EntryDrawerProps) {
   const t = useTranslations('audit.entry')
   const wanted = entryKey === null ? undefined : entryOf(entryKey)
-  // A link to one that is in none of the rows here: its moment leads to it, past all filters.
+  // A link may name an entry outside the loaded rows: query its timestamp without filters.
   const asked = useAsked(
     queryAt,
     { query: { from: wanted?.timestamp, to: wanted?.timestamp, limit: 100 } },

@@ -6,7 +6,7 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { Entry, EntryWindow } from './audit-pages.ts'
 
-/** Rows within the scroller at once: browsers draw nothing beyond 17 million pixels. */
+/** Most rows in the scroller: browsers render nothing beyond 17 million pixels. */
 const mostWithin = 200_000
 const shift = mostWithin / 2
 const rowHeights = { wide: 36, narrow: 92 }
@@ -41,13 +41,13 @@ interface EntryRowsProps {
   onOpen: (index: number) => void
 }
 
-/** The rows that are seen, of as many as there are; each is as high as the others. */
+/** Renders the visible rows. All rows have the same height. */
 export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: EntryRowsProps) {
   const t = useTranslations('audit')
   const scroller = useRef<HTMLDivElement>(null)
   const isNarrow = useIsNarrow()
   const height = isNarrow ? rowHeights.narrow : rowHeights.wide
-  // The first row within the scroller: what lies before it is reached by scrolling back, which moves it.
+  // The first row in the scroller. Scrolling back near the top moves it to earlier rows.
   const [base, setBase] = useState(0)
   const moved = useRef(0)
   const within = Math.min(count - base, mostWithin)
@@ -119,7 +119,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
 
 const frame = 'h-[70dvh] min-h-96 rounded-box border border-line bg-raised text-sm'
 const tableLook = 'w-full table-fixed border-collapse max-sm:block'
-/** As high as `rowHeights` says, whatever is in it. */
+/** The height must equal `rowHeights`, regardless of the content. */
 const rowLook = 'relative border-b border-line max-sm:grid max-sm:h-23 max-sm:content-center max-sm:px-3 sm:h-9'
 const cellLook = 'truncate font-normal text-left sm:px-3'
 const widths = { time: 'w-50', action: 'w-24', actor: 'w-56', resource: '' }
@@ -147,7 +147,7 @@ function Head() {
   )
 }
 
-/** Stands for rows that are not drawn. */
+/** Fills the height of rows that are not rendered. */
 const Gap = ({ height }: { height: number }) => (
   <tr aria-hidden className="max-sm:block" style={{ height }}>
     <td colSpan={4} className="p-0" />
@@ -188,7 +188,7 @@ const PlaceHolder = () => (
   </td>
 )
 
-/** The first rows, as the server draws them: the same shape, so that nothing moves when the page comes alive. */
+/** The first rows in the server render: the same layout, so that nothing moves at hydration. */
 export function FirstRows({ entries }: { entries: readonly Entry[] }) {
   const t = useTranslations('audit')
   return (

@@ -3,12 +3,12 @@ import { entryKey, entryOf, type Filters, isFiltered, none, queryOf, rounded, se
 
 const empty: Filters = none
 
-it('what the API is asked has the page’s moment as its end, unless the address has one', () => {
+it('queryOf uses the time of the page as the end unless the address has one', () => {
   expect(queryOf({ ...empty, q: 'x', action: 'delete' }, 'now')).toEqual({ to: 'now', q: 'x', action: 'delete' })
   expect(queryOf({ ...empty, to: 'then' }, 'now')).toEqual({ to: 'then' })
 })
 
-it('a pinned moment by itself is no filter', () => {
+it('isFiltered ignores the end time', () => {
   expect([isFiltered({ ...empty, to: 'then' }), isFiltered({ ...empty, q: 'x' }), isFiltered(empty)]).toEqual([
     false,
     true,
@@ -16,11 +16,11 @@ it('a pinned moment by itself is no filter', () => {
   ])
 })
 
-it('an address names what is set alone', () => {
+it('searchOf contains only filters that are set', () => {
   expect(searchOf({ ...empty, agent_id: 'user:a&b', action: 'read' })).toBe('agent_id=user:a%26b&action=read')
 })
 
-it('an entry’s address leads back to it, and nothing else is taken for one', () => {
+it('entryOf reads back the key of an entry and rejects any other text', () => {
   const entry = { timestamp: '2026-01-02T03:04:05.678Z', id: '0192d1c0-0000-7000-8000-000000000000' }
   expect(entryOf(entryKey(entry))).toEqual(entry)
   for (const key of ['', 'x', entry.id, `yesterday~${entry.id}`, `${entry.timestamp}~x`])
@@ -33,4 +33,4 @@ it.each([
   [1_234, 1_200],
   [1_204_331, 1_200_000],
   [999_999, 1_000_000],
-])('%i is about %i', (count, about) => expect(rounded(count)).toBe(about))
+])('rounded(%i) returns %i', (count, about) => expect(rounded(count)).toBe(about))

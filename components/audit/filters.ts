@@ -3,7 +3,7 @@ import { filterNames } from '#lib/domains/audit/rules.ts'
 
 export const actions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
 
-/** What stands in the address: the filters as the API calls them, so that a link shows the same rows. */
+/** The filters in the address, named as in the API, so that a link shows the same rows. */
 export const filterParsers = {
   q: parseAsString,
   agent_id: parseAsString,
@@ -17,9 +17,9 @@ export type Filters = inferParserType<typeof filterParsers>
 export const loadFilters = createLoader(filterParsers)
 const serialize = createSerializer(filterParsers)
 
-/** Rows that come at once. */
+/** Rows per page. */
 export const pageSize = 100
-/** The keys of the filters, as they are cleared. */
+/** All filters cleared. */
 export const none = {
   q: null,
   agent_id: null,
@@ -34,7 +34,7 @@ export type AuditQuery = Partial<Record<Exclude<keyof Filters, 'action'>, string
   action?: (typeof actions)[number]
 }
 
-/** As the API takes them, with the moment that the rows end at: the address's own, else that of the page. */
+/** The query for the API. It ends at the time in the address, otherwise at that of the page. */
 export function queryOf({ action, ...texts }: Filters, shownTo: string): AuditQuery & { to: string } {
   const set = Object.fromEntries(
     filterNames.flatMap((name) => {
@@ -45,21 +45,21 @@ export function queryOf({ action, ...texts }: Filters, shownTo: string): AuditQu
   return { to: shownTo, ...set, ...(action && { action }) }
 }
 export const isFiltered = ({ to: _, ...filters }: Filters): boolean => Object.values(filters).some(Boolean)
-/** The filters as an address has them, without `?`. */
+/** The filters as a query string without `?`. */
 export const searchOf = (filters: Filters): string => serialize(filters).replace(/^\?/, '')
 
-/** Where these rows are had as a file. */
+/** The address to download these rows as a file. */
 export const exportHref = (query: AuditQuery, format: 'csv' | 'jsonl'): string =>
   `/v1/audit/export?${new URLSearchParams({ ...query, format })}`
 
-/** An entry in the address: its time is with it, so that it is found at once wherever it lies. */
+/** An entry in the address. The timestamp makes the lookup fast. */
 export const entryKey = ({ timestamp, id }: { timestamp: string; id: string }): string => `${timestamp}~${id}`
 export function entryOf(key: string): { timestamp: string; id: string } | undefined {
   const [timestamp = '', id = ''] = key.split('~')
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(timestamp) && /^[\da-f-]{36}$/i.test(id) ? { timestamp, id } : undefined
 }
 
-/** About how many, said to two figures: more would claim what nobody counted. */
+/** Rounds to two significant digits, because the count is an estimate. */
 export const rounded = (count: number): number => {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(count, 1))) - 1)
   return Math.round(count / unit) * unit

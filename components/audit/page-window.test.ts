@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { type LoadedPage, pageWindow } from './page-window.ts'
 
 const size = 100
-/** A list of numbers, page by page; cursors are where a page begins. */
+/** A paged list of numbers. A cursor is the first number of its page. */
 function listOf(total: number) {
   const asked: (string | null)[] = []
   let failing = 0
@@ -30,8 +30,8 @@ const failed = (error: unknown) => String(error)
 const settled = (view: { state(): { isLoading: boolean } }) =>
   vi.waitFor(() => expect(view.state().isLoading).toBe(false), { timeout: 120_000, interval: 1 })
 
-describe('a list of a million', () => {
-  it('keeps as many pages as it is told, however far it was scrolled, and has every row where it is shown', async () => {
+describe('pageWindow over a million rows', () => {
+  it('keeps at most the configured number of pages and has every shown row', async () => {
     const { load, asked } = listOf(1_000_000)
     const view = pageWindow({ load, failed, most: 6 })
     for (let from = 0; from < 50_000; from += 40) {
@@ -45,7 +45,7 @@ describe('a list of a million', () => {
     expect(view.state().isWhole).toBe(false)
   })
 
-  it('loads what it let go again by its own cursor, going back and in jumps', async () => {
+  it('reloads discarded pages by their cursor after scrolling back or jumping', async () => {
     const { load, asked } = listOf(1_000_000)
     const view = pageWindow({ load, failed, most: 4 })
     for (let from = 0; from < 3_000; from += 50) {
@@ -62,7 +62,7 @@ describe('a list of a million', () => {
   })
 })
 
-it('begins with the page that it is given, and asks for no more than is near', async () => {
+it('starts with the given page and loads only the next page near the end', async () => {
   const { load, asked } = listOf(1_000)
   const view = pageWindow({ load, failed, first: await load(null) })
   asked.length = 0
@@ -74,7 +74,7 @@ it('begins with the page that it is given, and asks for no more than is near', a
   expect([asked, view.state().count]).toEqual([['100'], 200])
 })
 
-it('comes to the end, once', async () => {
+it('stops at the end without loading a page twice', async () => {
   const { load, asked } = listOf(250)
   const view = pageWindow({ load, failed })
   for (const to of [0, 90, 190, 249, 249, 249]) {
@@ -85,7 +85,7 @@ it('comes to the end, once', async () => {
   expect(asked).toEqual([null, '100', '200'])
 })
 
-it('stops at a problem until it is told to go on, and loses nothing', async () => {
+it('stops at a problem until goOn is called and keeps the loaded rows', async () => {
   const list = listOf(1_000)
   const view = pageWindow({ load: list.load, failed })
   view.show(0, 90)
@@ -103,7 +103,7 @@ it('stops at a problem until it is told to go on, and loses nothing', async () =
   expect(view.rowAt(5)).toBe(5)
 })
 
-it('passes over pages without a row, says how far it looked, and waits to be told after some', async () => {
+it('skips empty pages, reports how far it searched, and waits for goOn after five of them', async () => {
   let asked = 0
   const load = async (cursor: string | null): Promise<LoadedPage<number>> => {
     asked++

@@ -1,37 +1,37 @@
-/** A page as it is loaded. `next`: where the one after it begins; null at the end. */
+/** A loaded page. `next` is the cursor of the following page; null at the end. */
 export interface LoadedPage<Row> {
   rows: readonly Row[]
   next: string | null
-  /** How far back it was looked, where the page ends for that. */
+  /** How far the search got, if the page ended early. */
   reached: string | null
 }
 interface Place {
   cursor: string | null
-  /** Of its first row, in the whole list. */
+  /** Index of its first row in the whole list. */
   start: number
   count: number
 }
 export interface WindowState<Problem> {
-  /** Rows that are known: those of every page that was loaded, whether or not they are kept. */
+  /** Number of rows in all pages that were loaded, including discarded ones. */
   count: number
-  /** Whether the last row there is is known. */
+  /** Whether the last row has been loaded. */
   isWhole: boolean
-  /** To where it was looked; null once everything was. */
+  /** How far the search got; null when it is complete. */
   reached: string | null
   isLoading: boolean
   problem: Problem | undefined
-  /** Rows of how many pages are kept now. */
+  /** Number of pages in memory. */
   kept: number
-  /** Pages without a row that came one after the other at the end: it is worth asking whether to go on. */
+  /** Consecutive empty pages at the end: after several, the user decides whether to continue. */
   empty: number
 }
 
-/** Rows ahead of the last one shown from which on the next page is loaded. */
+/** Load the next page when fewer rows than this remain below the visible ones. */
 const ahead = 60
 
 /**
- * A list of millions, of which some pages are kept: those around what is shown. Every page's place is remembered by its cursor, so that
- * one that was let go is loaded again on the way back. `failed` says what an error is.
+ * A list of millions of rows that keeps only the pages near the visible rows in memory. It remembers the cursor of every page to reload
+ * discarded ones. `failed` converts an error.
  */
 export function pageWindow<Row, Problem>({
   load,
@@ -42,7 +42,7 @@ export function pageWindow<Row, Problem>({
   load: (cursor: string | null) => Promise<LoadedPage<Row>>
   failed: (error: unknown) => Problem
   first?: LoadedPage<Row>
-  /** Pages that are kept at most. */
+  /** The most pages in memory. */
   most?: number
 }) {
   const places: Place[] = []
@@ -73,7 +73,7 @@ export function pageWindow<Row, Problem>({
     state = snapshot()
     for (const watcher of watchers) watcher()
   }
-  /** The page with this row; -1 where no page is known to have it. Pages without rows are passed over. */
+  /** The page that contains this row; -1 if unknown. Empty pages are skipped. */
   function pageOf(index: number): number {
     let low = 0
     let high = places.length - 1
@@ -87,7 +87,7 @@ export function pageWindow<Row, Problem>({
     }
     return -1
   }
-  /** As {@link pageOf}, of what lies beyond the last row the last page. */
+  /** Like {@link pageOf}, but returns the last page for a row beyond the end. */
   const nearestPage = (index: number): number => {
     const page = pageOf(index)
     return page < 0 ? places.length - 1 : page
@@ -106,7 +106,7 @@ export function pageWindow<Row, Problem>({
       reached = page.next === null ? null : page.reached
       empty = page.rows.length > 0 ? 0 : empty + 1
     }
-    // What is loaded again has as many rows as before, or fewer where some went by their term since.
+    // A reloaded page has at most as many rows as before, because entries may have expired.
     kept.set(index, page.rows)
     letGo()
   }
@@ -143,17 +143,17 @@ export function pageWindow<Row, Problem>({
       const place = places[page]
       return place && kept.get(page)?.[index - place.start]
     },
-    /** These rows are seen, both inclusive: what is missing of them is loaded, and the next page where the end is near. */
+    /** Reports the visible rows, both inclusive. Loads missing pages, and the next page near the end. */
     show(from: number, to: number): void {
       shown = { from, to }
       const [low, high] = [nearestPage(from), nearestPage(to)]
       for (let page = Math.max(low, 0); page <= high; page++) {
         if (places[page]?.count && !kept.has(page)) void fetchPage(page)
       }
-      // Beyond some pages without a row somebody has to ask for more.
+      // After five empty pages, only `goOn` continues.
       if (to + ahead >= state.count && mayGoOn() && empty < 5) void fetchPage(places.length)
     },
-    /** Goes on after a problem, or beyond pages without a row. */
+    /** Continues after a problem or after empty pages. */
     goOn(): void {
       problem = undefined
       empty = 0

@@ -8,7 +8,7 @@ import { useLoaded } from '#components/ui/loaded.ts'
 
 const list = () => import('./search-list.tsx')
 
-/** Named filters of the signed-in person. `search`: the current filters, as in the URL. */
+/** The saved filters of the signed-in person. `search`: the current filters as a query string. */
 export function SavedSearches({ search }: { search: string }) {
   const t = useTranslations('audit.saved')
   const [isOpen, setOpen] = useState(false)

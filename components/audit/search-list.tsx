@@ -16,7 +16,7 @@ const listAt: Endpoint<typeof listSearches> = { method: 'get', path }
 const saveAt: Endpoint<typeof saveSearch> = { method: 'post', path }
 const deleteAt: Endpoint<typeof deleteSearch> = { method: 'delete', path: '/api/audit/searches/{id}' }
 
-/** The filters that were kept, with a field to keep the present ones. */
+/** The saved filters, with a field to save the current ones. */
 export function SearchList({ search, onLeave }: { search: string; onLeave: () => void }) {
   const t = useTranslations('audit.saved')
   const list = useAsked(listAt)

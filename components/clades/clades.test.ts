@@ -9,19 +9,19 @@ const sibling = { agent_id: 'two', name: null, status: 'active', pending: 0 } as
 const sharing = { siblings: [sibling], sharing_since: '2026-11-22T08:00:00.000Z' }
 
 test.each([
-  ['nothing', 'person', living, sharing, undefined],
-  ['the reader’s role', 'auditor', living, sharing, 'role'],
-  ['death', 'person', { ...living, status: 'dead' }, sharing, 'dead'],
-  ['an erasure ahead', 'person', { ...living, state: 'suspended' }, sharing, 'going'],
+  ['no obstacle', 'person', living, sharing, undefined],
+  ['a read-only role', 'auditor', living, sharing, 'role'],
+  ['a retired agent', 'person', { ...living, status: 'dead' }, sharing, 'dead'],
+  ['a pending erasure', 'person', { ...living, state: 'suspended' }, sharing, 'going'],
   ['a restriction', 'person', { ...living, restricted_at: sharing.sharing_since }, sharing, 'restricted'],
   ['a pause', 'person', { ...living, status: 'paused' }, sharing, 'paused'],
-  ['that it is alone', 'person', living, { ...sharing, siblings: [] }, 'alone'],
-  ['that sharing is off', 'person', living, { ...sharing, sharing_since: null }, 'off'],
-] as const)('%s stands in the way of sharing', (_what, role, agent, clade, hindrance) => {
+  ['no siblings', 'person', living, { ...sharing, siblings: [] }, 'alone'],
+  ['sharing turned off', 'person', living, { ...sharing, sharing_since: null }, 'off'],
+] as const)('hindranceOf returns the reason that blocks sharing for %s', (_what, role, agent, clade, hindrance) => {
   expect(hindranceOf(role, agent, { ...clade, siblings: [...clade.siblings] })).toBe(hindrance)
 })
 
-test('a recall reaches only the siblings that received the entry', () => {
+test('recallOf counts the siblings that received the share and those that did not', () => {
   const at = sharing.sharing_since
   const of = (state: 'pending' | 'delivered' | 'recalling' | 'recalled' | 'expired', delivered_at: string | null) => ({
     agent_id: state,
@@ -37,20 +37,20 @@ test('a recall reaches only the siblings that received the entry', () => {
   expect(recallOf([of('recalling', at), of('recalled', at)])).toEqual({ unfetched: 0, told: 2, acknowledged: 1 })
 })
 
-test('an address names the entry or the share', () => {
+test('sharingPage addresses the agent, an entry or a share', () => {
   expect(sharingPage('a/b')).toBe('/agents/a%2Fb/sharing')
   expect(sharingPage('a', { entry: 'ent_1' })).toBe('/agents/a/sharing?entry=ent_1#preview')
   expect(sharingPage('a', { share: 'shr_1' })).toBe('/agents/a/sharing#shr_1')
 })
 
 const signed = (claims: unknown) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`
-test('a manifest says what was taken out, whatever it is', () => {
+test('removedBy returns the removed counts of a manifest and undefined for any other text', () => {
   expect(removedBy(signed({ removed: { email: 2 }, kind: 'Ümlaut 名' }))).toEqual({ email: 2 })
   for (const broken of ['', 'a', 'a.%%%.b', `a.${Buffer.from('[]').toString('base64url')}.b`, signed({ removed: [] })])
     expect(removedBy(broken)).toBeUndefined()
 })
 
-test('what was taken out is told in one order, kinds of tomorrow as others', () => {
+test('takenOut sorts known kinds and counts unknown ones as other', () => {
   expect(takenOut({ email: 1, private_key: 2, passport: 3, ip: 0, name: 'x' })).toEqual([
     { kind: 'private_key', count: 2 },
     { kind: 'email', count: 1 },
@@ -58,7 +58,7 @@ test('what was taken out is told in one order, kinds of tomorrow as others', () 
   ])
 })
 
-test('an entry is told by the beginning of what it says', () => {
+test('shareableOf returns the entry with an excerpt, and undefined if it cannot be shared', () => {
   const entry = { confidence: null, tags: [], provenance: null, parents: [], valid_from: null, valid_until: null }
   const view = {
     id: 'ent_1',
@@ -84,6 +84,6 @@ test('an entry is told by the beginning of what it says', () => {
   expect(excerptOf({ a: '😀'.repeat(300) })).toHaveLength(6 + 2 * 133 + 1)
 })
 
-test('every kind that is taken out has words', () => {
+test('takenOutKinds equals the kinds that the server removes', () => {
   expect(takenOutKinds.toSorted()).toEqual(strippedKinds.toSorted())
 })

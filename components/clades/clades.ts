@@ -23,9 +23,9 @@ export const shareAt: Endpoint<typeof readShare> = { method: 'get', path: one }
 export const sendAt: Endpoint<typeof addShare> = { method: 'post', path: `${at}/shares` }
 export const recallAt: Endpoint<typeof recallShare> = { method: 'delete', path: one }
 
-/** Everything that tells of what is shared begins so. */
+/** Path prefix of all cached answers about sharing. */
 export const touched = [at]
-/** Rows that a list asks for at once. */
+/** Rows per page of a list. */
 export const rowsAtOnce = 20
 
 export type Clade = Output<typeof readClade>['data']
@@ -36,15 +36,15 @@ export type Share = ShareView
 export type Received = Output<typeof listReceived>['data'][number]
 
 const coded = encodeURIComponent
-/** Where an agent's sharing is shown: with an entry about to be shared, or at a share. */
+/** The sharing page of an agent, optionally at the preview of an entry or at a share. */
 export function sharingPage(agentId: string, { entry, share }: { entry?: string; share?: string } = {}): string {
   const query = entry === undefined ? '' : `?entry=${coded(entry)}#preview`
   return `/agents/${coded(agentId)}/sharing${query}${share === undefined ? '' : `#${share}`}`
 }
 
-/** Why nothing can be shared now; undefined: it can. */
+/** Why nothing can be shared now. */
 export type Hindrance = 'role' | 'dead' | 'going' | 'restricted' | 'paused' | 'alone' | 'off'
-/** Returns the first reason that prevents sending. `role` comes first, because it concerns the reader and not the agent. */
+/** The first reason that blocks sharing; undefined if none does. `role` comes first, because it concerns the reader and not the agent. */
 export function hindranceOf(
   role: Role,
   agent: Pick<OwnAgentWhole, 'status' | 'state' | 'restricted_at'>,
@@ -59,7 +59,7 @@ export function hindranceOf(
   return sharing_since === null ? 'off' : undefined
 }
 
-/** Counts the siblings of a recalled share by progress: not fetched yet, notified, acknowledged. */
+/** The counts of a recall: siblings that never fetched the share, siblings told to delete it, and confirmations. */
 export function recallOf(siblings: Share['siblings']): { unfetched: number; told: number; acknowledged: number } {
   const unfetched = siblings.filter(
     ({ state, delivered_at }) => (state === 'pending' || state === 'expired') && delivered_at === null,

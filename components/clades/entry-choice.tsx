@@ -6,7 +6,7 @@ import { judgeGate } from '#lib/domains/clades/rules.ts'
 import { sharingPage } from './clades.ts'
 import type { Shareable } from './entry-excerpt.ts'
 
-/** Entries that may go to siblings: each leads to what a share of it would send. */
+/** Entries that can be shared with siblings. Each links to a preview of its share. */
 export function EntryChoice({ agentId, rows }: { agentId: string; rows: readonly Shareable[] }) {
   const t = useTranslations('agentSharing.entries')
   const kinds = useTranslations('agentSharing.entryKinds')

@@ -1,7 +1,7 @@
 import { isShared, type SharedKind } from '#lib/domains/clades/rules.ts'
 import type { EntryView } from '#lib/domains/grimoire/contract.ts'
 
-/** An entry as it is chosen: not more of it than tells it from others. */
+/** An entry in the list: just enough to recognize it. */
 export interface Shareable {
   id: string
   kind: SharedKind
@@ -11,14 +11,14 @@ export interface Shareable {
 }
 const longest = 140
 
-/** The beginning of what an entry says, in one line. */
+/** The beginning of the content, on one line. */
 export function excerptOf(content: unknown): string {
   const text = (typeof content === 'string' ? content : JSON.stringify(content)).replace(/\s+/g, ' ').trim()
   const signs = Array.from(text.slice(0, 4 * longest))
   return signs.length > longest ? `${signs.slice(0, longest - 1).join('')}…` : text
 }
 
-/** Undefined for one that nobody here can read, and for kinds that are never shared. */
+/** Undefined for an entry that is unreadable here, and for kinds that are never shared. */
 export function shareableOf({ id, kind, entry, created_at }: EntryView): Shareable | undefined {
   if (entry === null || !isShared(kind)) return undefined
   return { id, kind, confidence: entry.confidence ?? 0, excerpt: excerptOf(entry.content), created_at }

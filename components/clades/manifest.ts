@@ -1,4 +1,4 @@
-/** What is taken out of what leaves, as the API calls it. */
+/** Kinds of removed data, as the API names them. */
 export const takenOutKinds = [
   'private_key',
   'seed_phrase',
@@ -19,7 +19,7 @@ export const takenOutKinds = [
 ] as const
 export type TakenOutKind = (typeof takenOutKinds)[number]
 
-/** How much of what was taken out, in our order; `other`: of kinds that this page does not know yet. */
+/** Counts of removed data in display order; `other`: kinds that this page does not know. */
 export function takenOut(
   removed: Readonly<Record<string, unknown>>,
 ): { kind: TakenOutKind | 'other'; count: number }[] {
@@ -40,8 +40,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * What a manifest says was taken out, by kind. Its signature is not checked here: the page reads what its own server sent. Undefined
- * where it is no manifest.
+ * The removed data in a manifest, by kind. The signature is not verified, because the page trusts its own server. Undefined for any other
+ * text.
  */
 export function removedBy(manifest: string): Record<string, unknown> | undefined {
   const [, payload] = manifest.split('.')

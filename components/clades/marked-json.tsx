@@ -2,7 +2,7 @@ import { MarkedText } from '#components/ui/marked-text.tsx'
 
 const markForm = /‹[a-z_]{2,20}:\d{1,6}›/g
 
-/** A value as JSON, as it is; what stands in the place of something that was taken out is marked. */
+/** A value as JSON. Placeholders of removed data are marked. */
 export function MarkedJson({ value, label }: { value: unknown; label: string }) {
   const text = JSON.stringify(value, null, 2)
   const spans = [...text.matchAll(markForm)].map(({ 0: mark, index }) => ({

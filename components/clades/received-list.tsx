@@ -5,7 +5,7 @@ import { Time } from '#components/ui/time.tsx'
 import { type Received, sharingPage } from './clades.ts'
 import { MarkedJson } from './marked-json.tsx'
 
-/** What siblings sent and the agent took in, in the order in which it came. */
+/** Entries that the agent received from siblings, in order of arrival. */
 export function ReceivedList({ rows, names }: { rows: readonly Received[]; names: Readonly<Record<string, string>> }) {
   const t = useTranslations('agentSharing.received')
   const kinds = useTranslations('agentSharing.entryKinds')

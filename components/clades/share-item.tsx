@@ -46,7 +46,7 @@ function SiblingLine({ one, sharedAt, name }: { one: Standing; sharedAt: string;
   )
 }
 
-/** How far siblings have removed what was recalled: asked again while one of them has not said so. */
+/** The progress of a recall. It polls until every sibling has confirmed. */
 function RecallProgress({ share }: { share: Share }) {
   const t = useTranslations('agentSharing.shares')
   const { data } = useAsked(
@@ -71,10 +71,10 @@ function RecallProgress({ share }: { share: Share }) {
 interface ShareItemProps {
   share: Share
   names: Readonly<Record<string, string>>
-  /** Absent: the reader may not. */
+  /** Absent if the reader may not recall. */
   onRecall?: () => void
 }
-/** One share: its time, recipients, outcome and manifest. */
+/** One share: time, recipients, state, and the contents of its manifest. */
 export function ShareItem({ share, names, onRecall }: ShareItemProps) {
   const t = useTranslations('agentSharing.shares')
   const kinds = useTranslations('agentSharing.entryKinds')

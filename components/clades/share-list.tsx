@@ -14,11 +14,11 @@ interface ShareListProps {
   agentId: string
   initial: SharePage
   names: Readonly<Record<string, string>>
-  /** The reader's role lets them recall. */
+  /** Whether the reader's role may recall. */
   mayRecall: boolean
 }
 
-/** What was shared, the newest first: who has it, what the manifest says, and taking it back. */
+/** The shares of an agent, newest first: recipients, manifest, and a button to recall. */
 export function ShareList({ agentId, initial, names, mayRecall }: ShareListProps) {
   const t = useTranslations('agentSharing.shares')
   const list = usePages(sharesAt, { params: { id: agentId }, query: { limit: rowsAtOnce } }, { initial })

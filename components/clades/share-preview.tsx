@@ -18,13 +18,13 @@ interface SharePreviewProps {
   entryId: string
   preview: Preview
   siblings: readonly Sibling[]
-  /** Something else than the entry stands in the way, and is told above. */
+  /** Something other than the entry blocks sharing; the page explains it above. */
   isHindered: boolean
 }
-/** The maximum number of siblings that a request names. If there are more, it is sent to all. */
+/** The most recipients that a request can name; with more, it goes to all. */
 const mostNamed = 100
 
-/** Exactly what a share would send, whether it may be sent, and to whom; then the button. */
+/** Exactly what a share would send, whether it may be sent, and to whom, with the send button. */
 export function SharePreview({ agentId, entryId, preview, siblings, isHindered }: SharePreviewProps) {
   const t = useTranslations('agentSharing.preview')
   const kinds = useTranslations('agentSharing.entryKinds')

@@ -13,11 +13,11 @@ interface SharingSwitchProps {
   agentId: string
   since: string | null
   siblings: number
-  /** Shares that wait to be fetched. */
+  /** Shares that are not fetched yet. */
   waiting: number
 }
 
-/** Sharing with siblings, on or off: what follows comes before the button. */
+/** Turns sharing with siblings on or off after explaining the consequences. */
 export function SharingSwitch({ agentId, since, siblings, waiting }: SharingSwitchProps) {
   const t = useTranslations('agentSharing.switch')
   const [isOpen, setOpen] = useState(false)

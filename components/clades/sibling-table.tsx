@@ -6,7 +6,7 @@ import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type Sibling, sharingPage } from './clades.ts'
 
-/** Agents of the same ancestor and owner, each with its own sharing. */
+/** Agents with the same ancestor and owner, and whether each one shares. */
 export function SiblingTable({ siblings }: { siblings: readonly Sibling[] }) {
   const t = useTranslations('agentSharing.siblings')
   const format = useFormatter()

@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { Tag } from '#components/ui/tag.tsx'
 import { takenOut } from './manifest.ts'
 
-/** Kinds and counts of what was taken out; never what it was. */
+/** Kinds and counts of removed data, never the data itself. */
 export function TakenOut({ removed }: { removed: Readonly<Record<string, unknown>> }) {
   const t = useTranslations('agentSharing')
   const kinds = takenOut(removed)

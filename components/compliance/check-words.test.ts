@@ -7,11 +7,11 @@ import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
 import { checkKeyOf } from './check-words.ts'
 
-// The production application; nothing here asks its database.
+// The production application; no test here queries its database.
 const app = createApp({ env: readEnv({}) })
 afterAll(() => app.close())
 
-it('there are words for every check and every line, and none left over', () => {
+it('every check and line has a translation and no translation is unused', () => {
   const keys = app.compliance.checkNames.map(checkKeyOf)
   expect([...keys].sort()).toEqual(Object.keys(en.compliance.of).sort())
   expect(Object.keys(en.compliance.lines).sort()).toEqual([...evidenceLines].sort())
@@ -20,7 +20,7 @@ it('there are words for every check and every line, and none left over', () => {
 it.each([
   ['en', en],
   ['zh', zh],
-] as const)('in %s the title says what is so, whatever was found', (locale, messages) => {
+] as const)('the title in %s differs for every combination of results', (locale, messages) => {
   const t = createTranslator({ locale, messages, namespace: 'compliance' })
   const titles = [
     [0, 0, 0],

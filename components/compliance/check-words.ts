@@ -7,12 +7,12 @@ type CheckKey = keyof typeof checks
 type WordKey = keyof typeof words
 type TimeKey = keyof typeof times
 
-/** Where the words on a check stand; a dot would nest them. Undefined: a check that there are no words for. */
+/** The message key of a check: next-intl nests keys at dots, so dots become underscores. Undefined if there is no translation. */
 export function checkKeyOf(name: string): CheckKey | undefined {
   const key = name.replaceAll('.', '_')
   return isCheck(key) ? key : undefined
 }
 const isCheck = (key: string): key is CheckKey => Object.hasOwn(checks, key)
-/** Whether a fact is a word of ours, to be said in the reader's language. */
+/** Whether a fact is a known word that can be translated. */
 export const isWord = (text: string): text is WordKey => Object.hasOwn(words, text)
 export const isTime = (name: string): name is TimeKey => Object.hasOwn(times, name)

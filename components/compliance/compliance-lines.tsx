@@ -22,7 +22,7 @@ function StateTag({ state }: { state: State }) {
   return <Tag tone={tones[state]}>{t(state)}</Tag>
 }
 
-/** The way to the page that shows more; whose role may not open it is told which may. */
+/** A link to the page with details, or the roles that may open it if the reader's role may not. */
 function Evidence({ address, role }: { address: string; role: Role }) {
   const t = useTranslations('compliance')
   const format = useFormatter()
@@ -31,7 +31,7 @@ function Evidence({ address, role }: { address: string; role: Role }) {
   return <span>{t('evidenceOf', { roles: format.list((page.roles ?? []).map((one) => t(`roles.${one}`))) })}</span>
 }
 
-/** What one question found, in a sentence with its numbers; what to do where somebody must; and where to look. */
+/** The result of one check: a sentence with its numbers, what to do if anything, and where to look. */
 function CheckWords({ check, isAlone, role }: { check: CheckView; isAlone: boolean; role: Role }) {
   const t = useTranslations('compliance')
   const key = checkKeyOf(check.name)
@@ -40,7 +40,7 @@ function CheckWords({ check, isAlone, role }: { check: CheckView; isAlone: boole
   )
   const values = {
     ...facts,
-    // A number and the names that it counts are called the same.
+    // A number and the names that it counts have the same key.
     ...check.numbers,
     unanswered_names: check.facts.unanswered ?? '',
     missing_names: check.facts.missing ?? '',
@@ -72,7 +72,7 @@ function CheckWords({ check, isAlone, role }: { check: CheckView; isAlone: boole
   )
 }
 
-/** Every promise with what was found just now. */
+/** Every promise with its current check results. */
 export function ComplianceLines({ lines, role }: { lines: readonly LineView[]; role: Role }) {
   const t = useTranslations('compliance')
   return (

@@ -5,7 +5,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Overview } from './overview.ts'
 
-/** How many agents and tokens somebody has, and what of them needs a look. */
+/** The number of agents and tokens, and how many need attention. */
 export function AgentsAtAGlance({ agents, tokens }: Pick<Overview, 'agents' | 'tokens'>) {
   const t = useTranslations('overview.agents')
   const ofAgents = [

@@ -4,7 +4,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Overview } from './overview.ts'
 
-/** Projects of the reader's whose data goes before long; each leads to where it is called off or taken along. */
+/** The reader's projects that are about to be erased, each with a link to the page to reopen or export it. */
 export function ClosingProjects({ closing }: { closing: Overview['closing'] }) {
   const t = useTranslations('overview.closing')
   return (

@@ -3,7 +3,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Overview } from './overview.ts'
 
-/** Units, skills and downloads that expire soon. */
+/** Data that expires soon: units and skills at the end of their retention period, and downloads. */
 export function ExpiringSoon({ expiring }: { expiring: Overview['expiring'] }) {
   const t = useTranslations('overview.expiring')
   const { by_visibility: groups, exports } = expiring

@@ -3,7 +3,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Overview } from './overview.ts'
 
-/** When somebody signed in last, and with what, so that a stranger is noticed. */
+/** The latest sign-ins with time and browser, so that people notice an intruder. */
 export function LastSignIns({ signIns }: { signIns: Overview['sign_ins'] }) {
   const t = useTranslations('overview.signIns')
   return (

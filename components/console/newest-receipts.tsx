@@ -3,7 +3,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Overview } from './overview.ts'
 
-/** The newest proofs that something is gone. */
+/** The newest erasure receipts. */
 export function NewestReceipts({ receipts }: Pick<Overview, 'receipts'>) {
   const t = useTranslations('overview.receipts')
   const kinds = useTranslations('receipt.own.kinds')

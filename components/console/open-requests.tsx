@@ -37,7 +37,7 @@ function RequestLine({ row }: { row: Row }) {
   )
 }
 
-/** Requests that are open, the most urgent first, each with its clock. */
+/** Open requests, most urgent first, each with its remaining time. */
 export function OpenRequests({ requests: { open, shown } }: { requests: Overview['requests'] }) {
   const t = useTranslations('overview.requests')
   return (

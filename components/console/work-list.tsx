@@ -10,7 +10,7 @@ import type { readWork } from '#lib/domains/console/contract.ts'
 import type { Work } from './overview.ts'
 
 const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
-/** What runs for the reader at this moment; it follows what happens. */
+/** Work that is running for the reader. It polls for changes. */
 export function WorkList({ initial }: { initial: Work }) {
   const t = useTranslations('overview.work')
   const { data } = useAsked(workAt, {}, { initial, every: (answer) => (answer?.data.total ? 4_000 : 60_000) })

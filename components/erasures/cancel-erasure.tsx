@@ -11,11 +11,11 @@ interface CancelErasureProps {
   run: Pick<Run, 'state' | 'part' | 'request_id' | 'audit_id' | 'waits_for'>
   onCancelled: () => void
 }
-/** Cancels an erasure that waits for a store before its first step; else nothing. Needs the words `storeProgress`. */
+/** Cancels an erasure that waits for a store before its first step; otherwise renders nothing. Needs the messages `storeProgress`. */
 export function CancelErasure({ run, onCancelled }: CancelErasureProps) {
   const t = useTranslations('storeProgress')
   const [isOpen, setOpen] = useState(false)
-  // A cancelled erasure has no page: asking for it again is a 404.
+  // Quiet: the page of a cancelled erasure returns 404.
   const cancel = useChange(cancelErasureAt, { touches: ['/api/projects'], isQuiet: true })
   const auditId = run.audit_id
   const isPart = run.part !== null && run.part.kind !== 'project'

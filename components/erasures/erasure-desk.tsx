@@ -18,7 +18,7 @@ import { StoreProgress } from './store-progress.tsx'
 import { StuckSteps } from './stuck-steps.tsx'
 import { ThreadDecisions } from './thread-decisions.tsx'
 
-/** One erasure, store by store, until the receipt is signed. An auditor reads it; an admin also tries again what stands still. */
+/** One erasure, store by store, until the receipt is signed. Auditors can read it; admins can also retry stuck steps. */
 export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAdmin: boolean }) {
   const t = useTranslations('erasures.one')
   const list = useTranslations('erasures')

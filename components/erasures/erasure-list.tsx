@@ -42,7 +42,7 @@ interface ErasureListProps {
   initial: ErasurePage
   state: RunState | undefined
 }
-/** Erasures by state, newest first; while any goes on, all is asked for again: rows, and the counts above them. */
+/** Erasures by state, newest first. While one is running, rows and counts are polled. */
 export function ErasureList({ initial, state }: ErasureListProps) {
   const t = useTranslations('erasures')
   const list = usePages(erasuresAt, { query: { ...(state && { state }), limit: '50' } }, { initial })

@@ -10,7 +10,7 @@ it.each([
   ['store_refuses:missing', { code: 'store_refuses', thread: null, refusal: 'missing' }],
   ['store_refuses:words', { code: 'store_refuses', thread: null, refusal: null }],
   ['other:user:17', { code: 'other', thread: null, refusal: null }],
-])('a step’s fault %s is %o', (fault, parts) => {
+])('faultParts(%s) returns %o', (fault, parts) => {
   expect(faultParts(fault)).toEqual(parts)
 })
 
@@ -20,7 +20,7 @@ it.each([
   ['stuck', null, false, true],
   ['waiting', 'conflict:user:17', false, false],
   ['done', null, false, false],
-] as const)('a step that is %s with the fault %s: undecided %s, stuck %s', (state, fault, undecided, stuck) => {
+] as const)('a step in state %s with the fault %s: isUndecided %s, isStuck %s', (state, fault, undecided, stuck) => {
   expect([isUndecided({ state, fault }), isStuck({ state, fault })]).toEqual([undecided, stuck])
 })
 
@@ -31,7 +31,7 @@ it.each([
   ['erasing', 'checkpoints.threads', 1, 'done', false],
   ['erasing', 'checkpoints.messages', 1, 'stuck', false],
   ['done', 'checkpoints.threads', 1, 'done', false],
-] as const)('an erasure that is %s, with %s: %i planned, %s: has threads to decide about: %s', (...told) => {
+] as const)('hasThreads of an erasure in state %s with a step of %s (%i planned, %s) returns %s', (...told) => {
   const [state, holder, planned, own, expected] = told
   const step = { holder, store: 'checkpoints', state: own, planned, erased: 0, held: [], residue: null, results: {} }
   const times = { waiting_since: null, started_at: null, finished_at: null, verified_at: null }

@@ -8,7 +8,7 @@ interface FaultParts {
   /** Why the store refuses. */
   refusal: StoreRefusal | null
 }
-/** What a step is stuck on: a code, and what the fault names beside it. */
+/** Parses the fault of a step: a code, and the thread or reason after the colon. */
 export function faultParts(fault: string | null): FaultParts {
   const [code = '', ...rest] = (fault ?? 'internal').split(':')
   const named = rest.join(':')
@@ -20,13 +20,13 @@ export function faultParts(fault: string | null): FaultParts {
 }
 
 type Step = Run['steps'][number]
-/** A thread cannot be rewritten: the step waits for a decision, and retrying it changes nothing. */
+/** A thread cannot be rewritten: the step waits for a decision, and a retry has no effect. */
 export const isUndecided = ({ state, fault }: Pick<Step, 'state' | 'fault'>): boolean =>
   state === 'stuck' && faultParts(fault).thread !== null
-/** It gave up after failures. */
+/** The step gave up after repeated failures. */
 export const isStuck = (step: Pick<Step, 'state' | 'fault'>): boolean => step.state === 'stuck' && !isUndecided(step)
 
-/** Whether the erasure has threads that it cannot rewrite, and has not finished with them. */
+/** Whether the erasure includes threads of the checkpoint store that are not finished. */
 export const hasThreads = ({ state, steps }: Pick<Run, 'state' | 'steps'>): boolean =>
   state !== 'done' &&
   steps.some((step) => step.holder === 'checkpoints.threads' && step.planned > 0 && step.state !== 'done')

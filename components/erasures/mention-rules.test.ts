@@ -16,17 +16,17 @@ const step = (store: string, planned: number): Run['steps'][number] => ({
   },
 })
 
-describe('names in what others wrote', () => {
+describe('mentions in records of others', () => {
   it.each<[boolean, Run['state'], Run['steps']]>([
     [true, 'done', [step('postgresql', 1), step('graph', 2)]],
     [false, 'done', [step('postgresql', 1), step('graph', 0)]],
     [false, 'done', [step('postgresql', 1), step('cache', 3)]],
     [false, 'verifying', [step('graph', 2)]],
-  ])('were looked for (%s) where the graph had something of it: %s', (looked, state, steps) => {
+  ])('wereNamesLookedFor returns %s for a run in state %s with the steps %s', (looked, state, steps) => {
     expect(wereNamesLookedFor({ state, steps })).toBe(looked)
   })
 
-  it('stand in places that have words, or keep the store’s own', () => {
+  it('mentionKind returns the key of a known kind and undefined otherwise', () => {
     expect(mentionKind('fact')).toBe('fact')
     expect(mentionKind('constructor')).toBeUndefined()
   })

@@ -1,6 +1,9 @@
 import type { Run } from './places.ts'
 
-/** Of a part, names are looked for in the graph alone: whether there was anything of it there, so that not to have found any says something. */
+/**
+ * The erasure of a message, conversation or document searches names only in the graph. An empty result means something only if the graph
+ * held data of it.
+ */
 export const wereNamesLookedFor = ({ state, steps }: Pick<Run, 'state' | 'steps'>): boolean =>
   state === 'done' && steps.some(({ store, planned }) => store === 'graph' && planned > 0)
 
@@ -15,5 +18,5 @@ const kinds = [
   'document',
   'conversation',
 ] as const
-/** Under which key the word for a kind of place stands; undefined: there is none. */
+/** The message key of a kind of record; undefined if it has no translation. */
 export const mentionKind = (kind: string) => kinds.find((known) => known === kind)

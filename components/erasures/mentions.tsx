@@ -12,7 +12,10 @@ import { useHoldingNames } from './store-progress.tsx'
 
 const atOnce = 200
 
-/** Where names of whom an erasure deleted stand in what others wrote. Nothing where nobody looked. Needs the words `storeProgress`. */
+/**
+ * Records of others that still contain names of people deleted by the erasure. Renders nothing if nobody searched. Needs the messages
+ * `storeProgress`.
+ */
 export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remaining_mentions'> }) {
   const t = useTranslations('storeProgress.mentions')
   const names = useHoldingNames()
@@ -64,7 +67,7 @@ export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remainin
   )
 }
 
-/** {@link Mentions} of an erasure of which a page has the steps alone, asked for once it is over. */
+/** {@link Mentions} for a page that has only the steps of an erasure: loads the rest once it is over. */
 export function MentionsOf({ runId, isOver }: { runId: string; isOver: boolean }) {
   const { data } = useAsked(erasureAt, { params: { id: runId } }, { enabled: isOver })
   return data ? <Mentions run={data.data} /> : null

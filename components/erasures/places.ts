@@ -29,14 +29,14 @@ const placeKeys = {
   'metadata.validated_by': 'validator',
   'skill.author': 'skillAuthor',
 } as const
-/** Under which key the word for a place in a record stands; a dot would nest it. */
+/** The message key for a place in a record: next-intl nests keys at dots, so the API name cannot be one. */
 export const referenceKey = (place: Reference['places'][number]) => placeKeys[place]
 
 export const runStates = ['planning', 'erasing', 'verifying', 'held', 'failed', 'done'] as const
 export type RunState = (typeof runStates)[number]
-/** Something changes by itself, and soon. */
+/** The state changes soon without a user action. */
 export const isLive = ({ state }: { state: RunState }): boolean =>
   state === 'planning' || state === 'erasing' || state === 'verifying'
-/** How often what goes on is asked for again; milliseconds. */
+/** Milliseconds between polls of a running erasure. */
 export const pace = 2_000
 export const stateNamed = (text: string | undefined): RunState | undefined => runStates.find((state) => state === text)

@@ -21,11 +21,11 @@ interface ReferenceListProps {
   decision: Decision
   rows: readonly Reference[]
   total: number
-  /** Above the table. */
+  /** Shown above the table. */
   children?: ReactNode
   onDone: (counts: { changed: number; unchanged: number }) => void
 }
-/** Records with a name, and one decision about those that are chosen. */
+/** Records that contain a name, with one decision for the selected ones. */
 function ReferenceList({ receiptId, decision, rows, total, children, onDone }: ReferenceListProps) {
   const t = useTranslations('erasures.references')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
@@ -110,12 +110,12 @@ function ReferenceList({ receiptId, decision, rows, total, children, onDone }: R
   )
 }
 
-/** References to the id of an erased person or agent in records of others: those that the erasure left, and those that it renamed. */
+/** References to the id of an erased person or agent in records of others: those that remain, and those that were pseudonymized. */
 export function References({ receiptId }: { receiptId: string }) {
   const t = useTranslations('erasures.references')
   const [told, setTold] = useState<string>()
   const { data, problem } = useAsked(referencesAt, { params: { id: receiptId } })
-  // The ledger of this installation does not have the erasure: nothing can be decided.
+  // The ledger of this installation does not contain the erasure, so nothing can be decided.
   if (problem?.code === 'not_found') return null
   if (!data && !problem) return null
   const until = data?.restorable.until ?? null

@@ -11,7 +11,10 @@ import { type Run, retryErasureAt } from './places.ts'
 interface RetryErasureProps {
   run: Pick<Run, 'state' | 'steps' | 'request_id' | 'audit_id' | 'fault' | 'waits_for'>
 }
-/** Retries an erasure without a privacy request that is stuck or failed, or waits for a store; else nothing. Needs the words `storeProgress`. */
+/**
+ * Retries an erasure without a privacy request if it is stuck, has failed or waits for a store; otherwise renders nothing. Needs the
+ * messages `storeProgress`.
+ */
 export function RetryErasure({ run }: RetryErasureProps) {
   const t = useTranslations('storeProgress')
   const common = useTranslations('common')

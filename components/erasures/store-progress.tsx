@@ -24,7 +24,7 @@ const tones = {
   checked: 'plain',
 } as const
 
-/** The name of a holder or a store in words; one that there are no words for keeps its own. */
+/** Display names of data sources and stores; the technical name if there is no translation. */
 export function useHoldingNames() {
   const t = useTranslations('storeProgress')
   return {
@@ -79,11 +79,11 @@ function Kind({ step }: { step: Step }) {
 }
 
 interface StoreProgressProps {
-  /** As the API has them, of an erasure that is under way or over. */
+  /** A running or finished erasure, as the API returns it. */
   run: Pick<RunDetail, 'state' | 'steps' | 'waits_for'>
 }
 
-/** Stores that do not answer: since when, and that nobody has to do anything for the erasure to go on. */
+/** Stores that do not answer: since when, and that the erasure continues without help. */
 function UnavailableStores({ waits }: { waits: RunDetail['waits_for'] }) {
   const t = useTranslations('storeProgress')
   const names = useHoldingNames()
@@ -94,7 +94,7 @@ function UnavailableStores({ waits }: { waits: RunDetail['waits_for'] }) {
   ))
 }
 
-/** How far an erasure is: a row of stores filling up, and under it what is erased, kind by kind. Needs the words `storeProgress`. */
+/** Progress of an erasure: a row of stores, and below it the data by kind. Needs the messages `storeProgress`. */
 export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgressProps) {
   const t = useTranslations('storeProgress')
   const names = useHoldingNames()

@@ -24,8 +24,8 @@ const step = (holder: string, more: Partial<Step> = {}): Step => ({
 })
 const at = '2026-01-31T12:00:00.000Z'
 
-describe('the stores of an erasure', () => {
-  it('are the steps put together, with what is planned, erased and held', () => {
+describe('progress by store', () => {
+  it('storeRows sums planned, erased and held records of the steps by store', () => {
     const rows = storeRows([
       step('knowledge.units', { state: 'done', planned: 10, erased: 10 }),
       step('exports.files', { store: 'exports', planned: 2 }),
@@ -50,25 +50,25 @@ describe('the stores of an erasure', () => {
     [['waiting', 'waiting'], 'waiting'],
     [['done', 'waiting'], 'running'],
     [['done', 'done'], 'done'],
-  ] as const)('a store whose steps are %j is %s', (states, whole) => {
+  ] as const)('storeRows with steps in states %j returns the state %s', (states, whole) => {
     expect(storeRows(states.map((state) => step('x', { state })))[0]?.state).toBe(whole)
   })
 
-  it('a store with a thread that nobody has decided about is undecided, unless another step is stuck', () => {
+  it('storeRows returns undecided for a store with an undecided thread unless another step is stuck', () => {
     const undecided = step('x', { state: 'stuck', fault: 'conflict:thread/17' })
     expect(progressOf(undecided)).toBe('undecided')
     expect(storeRows([undecided, step('y', { state: 'done' })])[0]?.state).toBe('undecided')
     expect(storeRows([undecided, step('y', { state: 'stuck', fault: 'internal' })])[0]?.state).toBe('stuck')
   })
 
-  it('a store that does not answer is blocked until a step of it is stuck', () => {
+  it('storeRows returns blocked for a store that does not answer until a step is stuck', () => {
     const waiting = step('x', { state: 'running', fault: 'unavailable', waiting_since: at })
     expect(progressOf(waiting)).toBe('blocked')
     expect(storeRows([step('y', { state: 'done' }), waiting])[0]?.state).toBe('blocked')
     expect(progressOf({ ...waiting, state: 'stuck' })).toBe('stuck')
   })
 
-  it('are searched again only once every step was, and nothing was left', () => {
+  it('storeRows returns checked only when every step was verified without residue', () => {
     const checked = step('x', { state: 'done', verified_at: at, residue: 0 })
     expect(progressOf(checked)).toBe('checked')
     expect(progressOf({ ...checked, residue: 2 })).toBe('done')
@@ -77,7 +77,7 @@ describe('the stores of an erasure', () => {
   })
 })
 
-it('sums what the steps count, and has words for each', () => {
+it('resultsOf sums the counts of the steps, and every name has a translation', () => {
   expect(
     resultsOf([
       step('graph.episodes', { results: { entitiesDeleted: 2, objects: 0 } }),
@@ -90,7 +90,7 @@ it('sums what the steps count, and has words for each', () => {
   expect(Object.keys(en.storeProgress.results).sort()).toEqual([...resultNames].sort())
 })
 
-// The production application; nothing here asks its database.
+// The production application; no test here queries its database.
 const app = createApp({ env: readEnv({}) })
 afterAll(() => app.close())
 
@@ -98,9 +98,9 @@ describe.each([
   ['English', en],
   ['Chinese', zh],
 ])('the progress of an erasure in %s', (_, { storeProgress }) => {
-  it('has words for every holder and store, and none left over', () => {
+  it('names every data source and store and nothing else', () => {
     expect(Object.keys(storeProgress.holders).sort()).toEqual(app.holders.map(({ name }) => holderKey(name)).sort())
-    // Only a plan names places elsewhere, and only a wait names the ledger.
+    // Only plans name locations outside, and only waits name the ledger.
     const stores = new Set(['ledger', ...app.holders.map(({ store }) => storeKey(store)), 'outside'])
     expect(Object.keys(storeProgress.storeNames).sort()).toEqual([...stores].sort())
   })

@@ -5,7 +5,10 @@ export type Steps = RunDetail['steps']
 export type Step = Steps[number]
 export type Progress = Step['state'] | 'blocked' | 'checked' | 'undecided'
 
-/** How far one kind of data is; `blocked`: its store does not answer; `undecided`: somebody decides about a thread. Searched again comes after erased, and only where nothing was found. */
+/**
+ * Progress of one kind of data. `blocked`: its store does not answer; `undecided`: a thread needs a decision; `checked`: erased, and a
+ * second search found no residue.
+ */
 export const progressOf = ({ state, fault, verified_at, residue, waiting_since }: Step): Progress => {
   if (state === 'done') return verified_at !== null && (residue ?? 0) === 0 ? 'checked' : state
   if (isUndecided({ state, fault })) return 'undecided'
@@ -18,13 +21,13 @@ export interface StoreRow {
   store: string
   planned: number
   erased: number
-  /** Kept by legal holds. */
+  /** Records under legal hold. */
   held: number
   state: Progress
   steps: Step[]
 }
 
-/** The steps by store, in the order of the run. The state of a store is that of its least advanced step. */
+/** The steps by store, in processing order. A store has the least advanced state of its steps. */
 export function storeRows(steps: Steps): StoreRow[] {
   const byStore = new Map<string, Step[]>()
   for (const step of steps) byStore.set(step.store, [...(byStore.get(step.store) ?? []), step])
@@ -36,7 +39,7 @@ export function storeRows(steps: Steps): StoreRow[] {
       planned: own.reduce((sum, { planned }) => sum + planned, 0),
       erased: own.reduce((sum, { erased }) => sum + erased, 0),
       held: own.reduce((sum, { held }) => sum + held.reduce((all, { count }) => all + count, 0), 0),
-      // Between two steps of a store nothing runs, and it does not wait for its turn either.
+      // Between two steps of a store none is running, but the store has started.
       state: first === 'waiting' && states.some((state) => state === 'done' || state === 'checked') ? 'running' : first,
       steps: own,
     }
@@ -109,9 +112,9 @@ const stores = [
   'outside',
 ] as const
 
-/** Where the words on a holder stand; a dot would nest them. Undefined: there are none. */
+/** The message key of a data source: next-intl nests keys at dots, so dots become underscores. Undefined if there is no translation. */
 export const holderKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))
-/** As {@link holderKey}, of a store. */
+/** Like {@link holderKey}, for a store. */
 export const storeKey = (name: string) => stores.find((key) => key === name)
 
 export const resultNames = [
@@ -130,7 +133,7 @@ export const resultNames = [
   'objects',
 ] as const
 export type ResultName = (typeof resultNames)[number]
-/** What steps count beside records, summed by name; those that nothing was counted under are left out. */
+/** The other counts of the steps, summed by name, without zeros. */
 export const resultsOf = (steps: readonly Pick<Step, 'results'>[]): { name: ResultName; count: number }[] =>
   resultNames
     .map((name) => ({ name, count: steps.reduce((sum, { results }) => sum + (results[name] ?? 0), 0) }))

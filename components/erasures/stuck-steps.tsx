@@ -56,10 +56,10 @@ function StuckStep({ step, requestId }: StuckStepProps) {
 
 interface StuckStepsProps {
   steps: Steps
-  /** The request that they are tried again by, for who may. */
+  /** The request through which they can be retried, if the reader may. */
   requestId: string | null
 }
-/** Steps that gave up: why, what to do, and the buttons for whom they are given something to act on. */
+/** Steps that gave up: the reason, what to do, and buttons for readers who may act. */
 export function StuckSteps({ steps, requestId }: StuckStepsProps) {
   const t = useTranslations('adminRequest.stuck')
   const stuck = steps.filter(isStuck)

@@ -22,7 +22,7 @@ const authorKinds = ['account', 'agent', 'participant'] as const
 const useAuthors = () => {
   const t = useTranslations('storeProgress.threads')
   const format = useFormatter()
-  /** The authors by kind, each kind with its number: ids are in the list below. */
+  /** The number of authors by kind; the list below has their ids. */
   return (authors: Thread['authors']): string =>
     format.list(
       authorKinds
@@ -38,7 +38,7 @@ interface DecideProps {
   decision: Decision
   onDecided: () => void
 }
-/** Asks for a confirmation that says what is lost: neither decision can be undone. */
+/** Confirms a decision and explains what is lost: neither decision can be undone. */
 function Decide({ auditId, thread, decision, onDecided }: DecideProps) {
   const t = useTranslations('storeProgress.threads')
   const authorsIn = useAuthors()
@@ -124,10 +124,12 @@ function ThreadRow({ thread, mayDelete, ...rest }: ThreadRowProps) {
 
 interface ThreadDecisionsProps {
   run: Pick<Run, 'state' | 'steps' | 'audit_id'>
-  /** Owners of the project and admins delete messages of others; a requester who is neither does not. */
+  /** Project owners and admins may delete messages of others; other requesters may not. */
   mayDelete: boolean
 }
-/** Threads that the erasure cannot rewrite, with the messages of others in them, until each is decided about. Needs the words `storeProgress`. */
+/**
+ * Threads that the erasure cannot rewrite, with messages of others in them, until each has a decision. Needs the messages `storeProgress`.
+ */
 export function ThreadDecisions({ run, mayDelete }: ThreadDecisionsProps) {
   const t = useTranslations('storeProgress.threads')
   const auditId = run.audit_id

@@ -11,13 +11,13 @@ describe('beginningOf and endOf', () => {
     ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
     ['2026-10-25', 'Europe/Berlin', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
     ['2024-02-29', 'Asia/Kathmandu', '2024-02-28T18:15:00.000Z', '2024-02-29T18:14:59.999Z'],
-  ])('return for %s in %s the range from %s to %s', (day, zone, from, to) => {
+  ])('%s in %s lasts from %s to %s', (day, zone, from, to) => {
     expect(beginningOf(day, zone)?.toISOString()).toBe(from)
     expect(endOf(day, zone)?.toISOString()).toBe(to)
     expect([from, to].map((at) => dayOf(new Date(at), zone))).toEqual([day, day])
   })
   test.each(['', 'yesterday', '2026-13-01', '2026-02-30', '1999-12-31', '9999-12-31', '2026-1-1'])(
-    'return undefined for the invalid day %s',
+    'beginningOf returns undefined for the invalid day %s',
     (day) => {
       expect(beginningOf(day, 'UTC')).toBeUndefined()
       expect(endOf(day, 'UTC')).toBeUndefined()

@@ -18,9 +18,9 @@ const rendered = (fields: ReactNode): string => {
 }
 
 test.each([
-  ['what opens a keyring', () => createElement(UnlockForm, { keyring: {}, vault }), 1],
-  ['a new passphrase', () => createElement(NewPassphrase), 2],
-])('a form submitted before hydration sends no field of %s', (_what, fields, count) => {
+  ['the unlock form', () => createElement(UnlockForm, { keyring: {}, vault }), 1],
+  ['the new passphrase form', () => createElement(NewPassphrase), 2],
+])('%s has no named inputs, so submitting it before hydration sends nothing', (_what, fields, count) => {
   const inputs = rendered(fields()).match(/<input[^>]*>/g) ?? []
   expect(inputs).toHaveLength(count)
   for (const input of inputs) expect(input).not.toContain(' name=')

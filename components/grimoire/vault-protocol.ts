@@ -34,7 +34,7 @@ export type Question = { [N in QuestionName]: { name: N; asks: Questions[N]['ask
 
 /**
  * Why an operation failed. `unsupported`: this browser lacks X25519. `insecure`: the page was loaded without TLS, so the browser offers no
- * cryptography. `locked`: the vault locked during the operation. `failed`: the worker did not start.
+ * cryptography. `locked`: the vault locked during the operation. `failed`: any other fault.
  */
 export type VaultCode = SealingCode | 'unsupported' | 'insecure' | 'locked' | 'failed'
 export interface Asked {

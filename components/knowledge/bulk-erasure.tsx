@@ -17,7 +17,7 @@ interface Outcome {
   id: string
   title: string
   receiptId?: string
-  /** The problem's code, where it was not erased. */
+  /** The problem code if the erasure was refused. */
   refused?: ProblemDocument['code']
 }
 
@@ -32,14 +32,14 @@ async function erased({ id, title }: RecordRow): Promise<Outcome> {
   }
 }
 
-/** Erases the selected units one after the other, and shows the outcome of each. */
+/** Erases the selected records one after the other and reports the result of each. */
 export function BulkErasure({
   records,
   onClose,
   onCancel,
 }: {
   records: readonly RecordRow[]
-  /** When it was done. */
+  /** Called after the erasures. */
   onClose: () => void
   onCancel: () => void
 }) {
@@ -48,7 +48,7 @@ export function BulkErasure({
   const client = useQueryClient()
   const router = useRouter()
   const [typed, setTyped] = useState('')
-  // Kept: the list beneath is asked for again, and what is gone is no longer in it.
+  // Kept in state, because the refreshed list no longer contains erased records.
   const [run, setRun] = useState<{ total: number; outcomes: Outcome[]; isOver: boolean }>()
 
   const begin = async () => {

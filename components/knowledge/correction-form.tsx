@@ -23,7 +23,7 @@ import {
   unitAt,
 } from './knowledge.ts'
 
-/** A unit's texts in fields. */
+/** Edits the texts of a unit. */
 export function UnitCorrection({ initial }: { initial: UnitRecord }) {
   const { id } = initial
   const asked = useAsked(unitAt, { params: { id } }, { initial: { data: initial } })
@@ -46,7 +46,7 @@ export function UnitCorrection({ initial }: { initial: UnitRecord }) {
   )
 }
 
-/** A skill's SKILL.md and files in fields. */
+/** Edits the SKILL.md and the files of a skill. */
 export function SkillCorrection({ initial }: { initial: SkillRecord }) {
   const { id } = initial
   const asked = useAsked(skillAt, { params: { id } }, { initial: { data: initial } })
@@ -71,7 +71,7 @@ export function SkillCorrection({ initial }: { initial: SkillRecord }) {
 
 interface CorrectionFormProps {
   id: string
-  /** Of what is stored now, as `fields` show it. */
+  /** The stored version that `fields` show. */
   etag: string
   fields: readonly TextField[]
   isSop: boolean
@@ -79,12 +79,12 @@ interface CorrectionFormProps {
   save: (texts: Readonly<Record<string, string>>, done: (warnings: string[]) => void) => void
 }
 interface Draft extends Record<string, unknown> {
-  /** Of what was there when the writing began; empty: nothing is written yet. */
+  /** The stored version when the edit began; empty if nothing was typed yet. */
   etag: string
   typed: Record<string, string>
 }
 
-/** What is wrong with a text, where the problem names its place. */
+/** The validation message for a text, if the problem names its path. */
 const faultOf = (problem: ProblemDocument | undefined, key: string): string | undefined =>
   problem?.issues?.find(({ path }) => [path.join('.'), path.slice(1).join('.')].includes(key))?.message
 
@@ -94,7 +94,7 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
   const [warnings, setWarnings] = useState<string[]>()
   const { changed, homeless } = sorted(fields, draft.typed)
   const hasChanges = Object.keys(changed).length > 0
-  // Another version is stored than the one that the writing began from.
+  // Somebody else changed the record after this edit began.
   const isMoved = draft.etag !== '' && versionOf(draft.etag) !== versionOf(etag)
   const { problem } = state
   const faultWords = useFaultWords()

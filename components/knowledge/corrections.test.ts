@@ -15,11 +15,11 @@ describe('texts of a record', () => {
     ],
     [withText, ['name', 'description', 'tool_sequence.0.condition', 'metadata.task_domain']],
     [sop(), ['name', 'decision_tree.0.instruction', 'domain']],
-  ])('are those that a person reads', (unit, keys) => {
+  ])('unitFields returns the texts that a person reads', (unit, keys) => {
     expect(unitFields(unit).map(({ key }) => key)).toEqual(keys)
   })
 
-  test('each is corrected alone: the merge patch changes it and nothing else', () => {
+  test('unitPatch for one text changes only that text', () => {
     for (const unit of [trace(), withText, sop()])
       for (const { key, value } of unitFields(unit)) {
         const text = `${value} — corrected <b>as text</b> \u05d0`
@@ -33,13 +33,13 @@ describe('texts of a record', () => {
       }
   })
 
-  test('together they are one patch, which leaves out what nobody touched', () => {
+  test('unitPatch for several texts omits unchanged members', () => {
     const patch = unitPatch(trace(), { 'task.objective': 'One', 'steps.0.content': 'Two' })
     expect(Object.keys(patch).sort()).toEqual(['steps', 'task'])
     expect(patch.steps).toHaveLength(3)
   })
 
-  test('of a skill: all files go along when one changes, none when none does', () => {
+  test('skillPatch includes all files if one changed and none otherwise', () => {
     const file = { size: 1, sha256: '' }
     const skill = {
       skill_md: 'one',
@@ -60,15 +60,15 @@ describe('texts of a record', () => {
   })
 })
 
-describe('what was typed', () => {
-  test('is sorted into what changes something, and what has no place any more', () => {
+describe('typed corrections', () => {
+  test('sorted separates changed texts from texts whose place no longer exists', () => {
     const fields = unitFields(sop())
     expect(sorted(fields, { name: 'Restore a backup', domain: 'ops', 'decision_tree.7.instruction': 'Gone' })).toEqual({
       changed: { domain: 'ops' },
       homeless: [['decision_tree.7.instruction', 'Gone']],
     })
   })
-  test('a vote is no other version', () => {
+  test('versionOf ignores votes', () => {
     expect(versionOf('"v3-5000"')).toBe(versionOf('"v3-7100"'))
     expect(versionOf('"v3-5000"')).not.toBe(versionOf('"v4-5000"'))
     expect(versionOf('"v3"')).toBe('v3')

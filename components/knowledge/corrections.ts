@@ -1,8 +1,8 @@
 import type { SkillRecord, Unit } from './knowledge.ts'
 
-/** One text of a record that a person reads, and may correct. */
+/** A text of a record that a person can read and correct. */
 export interface TextField {
-  /** Its place in the record, dots between. */
+  /** Its path in the record, joined by dots. */
   key: string
   label:
     | 'objective'
@@ -16,7 +16,7 @@ export interface TextField {
     | 'instruction'
     | 'skillMd'
     | 'file'
-  /** Which step, from 1; the file's path. */
+  /** The number of the step, from 1, or the path of the file. */
   of?: number | string
   value: string
   isLong: boolean
@@ -28,7 +28,7 @@ const field = (key: string, label: TextField['label'], value: string | undefined
   value === undefined ? [] : [{ key, label, value, isLong: true, ...more }]
 const short = { isLong: false }
 
-/** The texts of a unit, in the order in which it is read. What it has no text for is not offered. */
+/** The texts of a unit in reading order. Absent texts are not offered. */
 export function unitFields(unit: Unit): TextField[] {
   const domain = field('metadata.task_domain', 'domain', unit.metadata.task_domain, short)
   switch (unit['@type']) {
@@ -68,7 +68,7 @@ export const skillFields = ({ skill_md, files }: Pick<SkillRecord, 'skill_md' | 
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** Sets the text at the place, where there is one. */
+/** Replaces the text at a path, if the path exists. */
 function put(root: unknown, path: readonly string[], text: string): void {
   const last = path.at(-1)
   let at: unknown = root
@@ -76,7 +76,7 @@ function put(root: unknown, path: readonly string[], text: string): void {
   if (last !== undefined && isObject(at) && last in at) at[last] = text
 }
 
-/** A merge patch (RFC 7396) that makes the texts say this; lists are sent whole, as such a patch wants them. */
+/** A merge patch (RFC 7396) that sets these texts. Merge patches replace lists as a whole. */
 export function unitPatch(unit: Unit, texts: Texts): Json {
   const whole: Json = structuredClone({ ...unit })
   const touched = new Set<string>()
@@ -85,10 +85,10 @@ export function unitPatch(unit: Unit, texts: Texts): Json {
     put(whole, path, text)
     touched.add(path[0] ?? '')
   }
-  // Of an object that was touched all members go along; those that are the same change nothing.
+  // The patch includes all members of a changed object; equal members change nothing.
   return Object.fromEntries(Object.entries(whole).filter(([name]) => touched.has(name)))
 }
-/** The body of a skill's correction: `files` gives all of them. */
+/** The request body that corrects a skill. `files` must contain every file. */
 export function skillPatch({ skill_md, files }: Pick<SkillRecord, 'skill_md' | 'files'>, texts: Texts) {
   const changed = files.map(({ path, content }) => ({ path, content: texts[`files.${path}`] ?? content }))
   return {
@@ -97,7 +97,7 @@ export function skillPatch({ skill_md, files }: Pick<SkillRecord, 'skill_md' | '
   }
 }
 
-/** What was typed, as far as it differs from what is there; and what has no place any more. */
+/** Splits typed texts into changed ones and those whose place no longer exists in the record. */
 export function sorted(fields: readonly TextField[], typed: Texts): { changed: Texts; homeless: [string, string][] } {
   const now = new Map(fields.map(({ key, value }) => [key, value]))
   const changed: Record<string, string> = {}
@@ -110,5 +110,5 @@ export function sorted(fields: readonly TextField[], typed: Texts): { changed: T
   return { changed, homeless }
 }
 
-/** The version in an ETag: votes move its other part, and are no change of the text. */
+/** The version in an ETag. The rest of it changes with votes, not with the text. */
 export const versionOf = (etag: string): string => /^"(v\d+)/.exec(etag)?.[1] ?? etag

@@ -15,7 +15,7 @@ interface FilterBarProps {
   agents: readonly { id: string; name: string | null }[]
 }
 
-/** A field whose text reaches the address once it stands. */
+/** A text field that updates the address after a pause in typing. */
 function useTypedField(value: string, pass: (text: string) => void) {
   const { typed, setTyped } = useTyped(value, pass)
   return { value: typed, onChange: ({ target }: { target: { value: string } }) => setTyped(target.value) }
@@ -23,7 +23,7 @@ function useTypedField(value: string, pass: (text: string) => void) {
 const chosen = <V extends string>(all: readonly V[], value: string): V | null =>
   all.find((one) => one === value) ?? null
 
-/** What is looked for, and whose; the rest is folded until it is wanted. */
+/** Search text and owner; further filters are collapsed. */
 export function FilterBar({ filters, set, agents }: FilterBarProps) {
   const t = useTranslations('knowledge')
   const zone = useTimeZone() ?? 'UTC'
@@ -87,7 +87,7 @@ export function FilterBar({ filters, set, agents }: FilterBarProps) {
             options={[
               { value: '', title: t('filters.anyAgent') },
               ...agents.map(({ id, name }) => ({ value: id, title: name ?? id })),
-              // Another's, by a link.
+              // The agent of another owner, from a link.
               ...(filters.agent !== null && !agents.some(({ id }) => id === filters.agent)
                 ? [{ value: filters.agent, title: filters.agent }]
                 : []),

@@ -5,7 +5,7 @@ import { visibilities } from './knowledge.ts'
 export const kinds = ['trace', 'pattern', 'sop', 'skill'] as const
 export const qualities = ['0.25', '0.5', '0.75'] as const
 
-/** What stands in the address of the list. */
+/** The filters in the address of the list. */
 export const filterParsers = {
   q: parseAsString.withDefault(''),
   show: parseAsStringLiteral(['mine', 'all'] as const).withDefault('mine'),
@@ -19,7 +19,7 @@ export const filterParsers = {
 }
 export type Filters = inferParserType<typeof filterParsers>
 export const loadFilters = createLoader(filterParsers)
-/** All of them, cleared. */
+/** All filters cleared. */
 export const none = {
   q: null,
   show: null,
@@ -31,12 +31,15 @@ export const none = {
   quality: null,
 } as const
 
-/** Rows that come at once. */
+/** Rows per page. */
 const pageSize = 25
 const isText = (text: string | null, most: number): text is string =>
   text !== null && text.trim() !== '' && text.length <= most && /^\P{Cc}*$/u.test(text)
 
-/** As the API takes them; days are the reader's. What an address cannot mean is left out, so that a mistyped one shows more and no error. */
+/**
+ * The query for the API; days are in the reader's time zone. Invalid values are omitted, so that a mistyped address shows more rows instead
+ * of an error.
+ */
 export function queryOf(filters: Filters, timeZone: string) {
   const { q, show, kind, visibility, agent, domain, quality } = filters
   const from = filters.from === null ? undefined : beginningOf(filters.from, timeZone)
@@ -45,7 +48,7 @@ export function queryOf(filters: Filters, timeZone: string) {
     limit: String(pageSize),
     kind: kind ?? ('unit' as const),
     mine: show === 'mine' ? ('true' as const) : ('false' as const),
-    // Without a letter or a digit there is nothing to look for.
+    // A search needs a letter or a digit.
     ...(isText(q, 1_000) && /[\p{L}\p{N}]/u.test(q) && { q }),
     ...(visibility && { visibility }),
     ...(isText(agent, 300) && { agent_id: agent }),
@@ -55,6 +58,6 @@ export function queryOf(filters: Filters, timeZone: string) {
     ...(quality && { min_quality: quality }),
   }
 }
-/** Whether anything but whose and which kind is asked for. */
+/** Whether a filter other than owner and kind is set. */
 export const isNarrowed = ({ q, visibility, agent, domain, from, to, quality }: Filters): boolean =>
   q !== '' || [visibility, agent, domain, from, to, quality].some((one) => one !== null)

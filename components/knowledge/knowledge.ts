@@ -11,7 +11,7 @@ export const correctUnitAt: Endpoint<typeof rectifyUnit> = { method: 'patch', pa
 export const correctSkillAt: Endpoint<typeof correctSkill> = { method: 'patch', path: '/v1/skills/{id}' }
 export const eraseUnitAt: Endpoint<typeof eraseUnit> = { method: 'delete', path: '/v1/knowledge/{id}' }
 export const eraseSkillAt: Endpoint<typeof eraseSkill> = { method: 'delete', path: '/v1/skills/{id}' }
-/** What a change of a record changes elsewhere. */
+/** Path prefixes of the cached answers that a record change affects. */
 export const touched = ['/api/knowledge', '/api/skills', '/api/agents', '/api/privacy']
 
 export type RecordPage = Output<typeof listRecords>
@@ -24,14 +24,14 @@ export const visibilities = ['private', 'org', 'network'] as const satisfies rea
 export type Kind = RecordRow['kind']
 
 export const isSkillId = (id: string): boolean => id.startsWith('kp:skill:')
-/** Which of the four a record is, by its id. */
+/** The kind of a record, from its id. */
 export const kindOf = (id: string): Kind => {
   const kind = id.split(':')[1]
   return kind === 'pattern' || kind === 'sop' || kind === 'skill' ? kind : 'trace'
 }
-/** Ids have colons. */
+/** Ids contain colons. */
 export const recordPage = (id: string): string => `/knowledge/${encodeURIComponent(id)}`
-/** Where the record itself is: a document of the API. */
+/** The address of the record document in the API. */
 export const recordDocument = (id: string): string =>
   `/v1/${isSkillId(id) ? 'skills' : 'knowledge'}/${encodeURIComponent(id)}`
 export const fileNameOf = (id: string): string => `${id.replaceAll(':', '-')}.json`

@@ -28,11 +28,11 @@ interface RecordActionsProps {
   isOwn: boolean
   visibility: Visibility
   wasPublic: boolean
-  /** Days that a record of each visibility is kept; null: for ever. */
+  /** Retention in days by visibility; null means forever. */
   periods: Record<Visibility, number | null>
 }
 
-/** What can be done with a unit or a skill. */
+/** The actions for a unit or a skill. */
 export function RecordActions(props: RecordActionsProps) {
   const { id, isOwn } = props
   const t = useTranslations('knowledge.unit')
@@ -129,7 +129,7 @@ function Erasure({ id, visibility, wasPublic, onClose }: RecordActionsProps & { 
       }
       action={t('action')}
       change={isSkill ? skill : unit}
-      // The page asks again after it, and is told that it is gone, with the receipt.
+      // Afterwards the page refreshes and shows that the record is erased, with the receipt.
       onConfirm={() => (isSkill ? skill.begin(parts, onClose) : unit.begin(parts, onClose))}
     >
       <p>

@@ -20,17 +20,17 @@ import { type Filters, filterParsers, isNarrowed, none, queryOf } from './filter
 import { percent, type RecordPage, type RecordRow, recordPage, recordsAt } from './knowledge.ts'
 import { Snippet } from './snippet.tsx'
 
-/** Ranked lists end there. */
+/** The most results of a ranked search. */
 const mostRanked = 300
 
 interface RecordListProps {
   initial: RecordPage
-  /** What the server rendered `initial` for. */
+  /** The filters for which the server rendered `initial`. */
   asked: Filters
   agents: readonly { id: string; name: string | null }[]
 }
 
-/** Units or skills: searched, narrowed, and chosen to be erased. */
+/** Units or skills, with search, filters and selection for erasure. */
 export function RecordList({ initial, asked, agents }: RecordListProps) {
   const t = useTranslations('knowledge')
   const common = useTranslations('common')
@@ -45,7 +45,7 @@ export function RecordList({ initial, asked, agents }: RecordListProps) {
   )
   const [chosen, setChosen] = useState<{ asking: string; ids: ReadonlySet<string> }>({ asking, ids: new Set() })
   const [isErasing, setErasing] = useState(false)
-  // What was chosen of another list is not chosen of this one.
+  // A selection applies only to the query in which it was made.
   const ids = chosen.asking === asking ? chosen.ids : new Set<string>()
   const choose = (next: ReadonlySet<string>) => setChosen({ asking, ids: next })
   const { cursor } = useRowKeys({ count: list.rows.length })

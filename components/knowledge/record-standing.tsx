@@ -7,7 +7,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { kindOf, percent, type SkillRecord, type UnitRecord } from './knowledge.ts'
 
-/** A fact, and why it is so or what follows from it. */
+/** A fact with its reason or consequence. */
 const Why = ({ children, why }: { children: ReactNode; why: string }) => (
   <>
     {children}
@@ -15,7 +15,7 @@ const Why = ({ children, why }: { children: ReactNode; why: string }) => (
   </>
 )
 
-/** How a record stands: who sees it, until when, how it is judged, whose it is. */
+/** The state of a record: visibility, expiry, quality and owner. */
 export function RecordStanding({ record, agentName }: { record: UnitRecord | SkillRecord; agentName: string | null }) {
   const t = useTranslations('knowledge.unit')
   const words = useTranslations('knowledge')

@@ -5,7 +5,7 @@ import { Facts } from '#components/ui/facts.tsx'
 import type { SkillRecord } from './knowledge.ts'
 import { Written } from './unit-content.tsx'
 
-/** SKILL.md and its files as the text that they are: nothing of it becomes a part of the page. */
+/** SKILL.md and the files as plain text: never rendered as markup. */
 export function SkillContent({ skill }: { skill: SkillRecord }) {
   const t = useTranslations('knowledge.unit')
   const format = useFormatter()

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { RecordRow } from './knowledge.ts'
 
-/** The stretch of text that was found, its words marked; all of it as text, whatever it holds. */
+/** A search result excerpt with highlighted words, always rendered as text. */
 export function Snippet({ snippet: { text, highlights } }: { snippet: NonNullable<RecordRow['snippet']> }) {
   const pieces: ReactNode[] = []
   let at = 0

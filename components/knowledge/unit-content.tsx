@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { Tag } from '#components/ui/tag.tsx'
 import { percent, type Unit } from './knowledge.ts'
 
-/** What somebody wrote: as text, in the direction that it runs in, with its line breaks. */
+/** User text, with its own writing direction and line breaks. */
 export const Written = ({ text }: { text: string }) => (
   <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
     {text}
@@ -17,7 +17,7 @@ const Block = ({ title, children }: { title: string; children: ReactNode }) => (
   </div>
 )
 
-/** A value of any shape, folded: most people need not look at it. */
+/** Any value, collapsed, because most readers do not need it. */
 function Payload({ title, value }: { title: string; value: unknown }) {
   return (
     <details>
@@ -29,7 +29,7 @@ function Payload({ title, value }: { title: string; value: unknown }) {
   )
 }
 
-/** Steps have no other name than their place, from 1. */
+/** Numbers steps from 1, because they have no names. */
 const numbered = <T,>(all: readonly T[]) => all.map((one, at) => ({ one, n: at + 1 }))
 
 const Step = ({ head, children }: { head: ReactNode; children: ReactNode }) => (
@@ -39,7 +39,7 @@ const Step = ({ head, children }: { head: ReactNode; children: ReactNode }) => (
   </li>
 )
 
-/** A unit as a person reads it. */
+/** A unit in readable form. */
 export function UnitContent({ unit }: { unit: Unit }) {
   switch (unit['@type']) {
     case 'ReasoningTrace':

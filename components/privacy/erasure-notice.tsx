@@ -36,7 +36,7 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
   const cancelling = useMutation({
     mutationFn: () => request(cancelAt, { params: { id: erasure.requestId } }),
     onSuccess: onKept,
-    // Whether it succeeded or was too late, the server knows the state.
+    // Refresh in every case: only the server knows whether the cancellation was in time.
     onSettled: () => {
       isAsked.current = false
       router.refresh()

@@ -126,7 +126,7 @@ describe('filtered', () => {
     ['all', ' LABEL:person ', ['a1']],
     ['kept', 'sample', []],
     ['all', 'supersed', ['b2']],
-  ] as const)('of the view %s with %j returns the matching verdicts', (view, typed, ids) =>
+  ] as const)('returns the matching verdicts of the view %s for the text %j', (view, typed, ids) =>
     expect(filtered(list, view, typed).map(({ id }) => id)).toEqual(ids),
   )
 })

@@ -10,7 +10,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { regionOptions } from '#components/ui/region-words.ts'
 import { editAt, type Project, touched } from './places.ts'
 
-/** Where the project's data may lie: one of the regions, or wherever this installation keeps it. */
+/** Where the data of the project may be stored: in one region, or in any region of this installation. */
 export function RegionForm({ project: { id, region }, regions }: { project: Project; regions: readonly string[] }) {
   const locale = useLocale()
   const t = useTranslations('projects.settings.region')

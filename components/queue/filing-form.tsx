@@ -58,7 +58,7 @@ const empty: FilingDraft = {
 }
 
 /**
- * Records a request that came by post. Typed text survives until it is filed. A form about one account (`about`) has its own draft, so that
+ * Records a request that arrived by mail. Typed text survives until it is filed. A form about one account (`about`) has its own draft, so that
  * it cannot contain another person's data.
  */
 export function FilingForm({ about }: { about: string | undefined }) {

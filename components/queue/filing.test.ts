@@ -14,7 +14,7 @@ const draft = (more: Partial<FilingDraft> = {}): FilingDraft => ({
   ...more,
 })
 
-describe('filing a request that came by post', () => {
+describe('filing a request that arrived by mail', () => {
   it.each([
     [{}, []],
     [{ subject: '  ' }, ['subject']],

@@ -48,9 +48,12 @@ describe('due dates', () => {
     ['paused', 3_600, 'paused', 'plain'],
     ['paused', -3_600, 'pausedOver', 'plain'],
     ['stopped', null, 'stopped', 'plain'],
-  ] as const)('dueOf with clocks %s and %s seconds left returns %s in tone %s', (due, seconds_left, says, tone) => {
-    expect(dueOf(request({ due, seconds_left }))).toMatchObject({ says, tone })
-  })
+  ] as const)(
+    'dueOf a request in due state %s with %s seconds left returns %s in tone %s',
+    (due, seconds_left, says, tone) => {
+      expect(dueOf(request({ due, seconds_left }))).toMatchObject({ says, tone })
+    },
+  )
 
   it('dueOf returns the earlier limit, and no date for a closed request', () => {
     expect(dueOf(request())).toMatchObject({ at: '2026-02-04T12:00:00.000Z', clock: 'ours' })
@@ -107,14 +110,14 @@ describe('actsOf', () => {
   })
 })
 
-describe('extendedBy and longestExtension', () => {
+describe('an extension of the legal limit', () => {
   const now = new Date('2026-02-10T00:00:00Z')
-  it('count from the current limit and allow two months after the first one', () => {
+  it('extendedBy counts from the current limit and allows two months after the first one', () => {
     expect(extendedBy(request(), 10, now)).toEqual(new Date('2026-03-10T12:00:00Z'))
     expect(longestExtension(request(), now)).toBe(61)
     expect(extendedBy(request(), 62, now)).toBe('beyond_law')
   })
-  it('allow one extension, and only within the first month', () => {
+  it('longestExtension allows one extension, and only within the first month', () => {
     expect(longestExtension(request({ extended: true }), now)).toBe(0)
     expect(longestExtension(request(), new Date('2026-03-01T00:00:00Z'))).toBe(0)
   })

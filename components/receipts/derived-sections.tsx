@@ -5,7 +5,7 @@ import { Section } from '#components/ui/page.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { ReceiptTable } from './receipt-table.tsx'
 
-/** The name of a store in words, or its own where there are none. */
+/** Display name of a store; the technical name if there is no translation. */
 export function useStoreNames(): (store: string) => string {
   const t = useTranslations('storeProgress.storeNames')
   return (store) => {

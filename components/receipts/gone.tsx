@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 
-/** What a page was about is erased. Its former owner alone gets here, with the receipt's id; for everybody else there never was anything. */
+/** The subject of the page is erased. Only its former owner sees this page with the receipt id; everybody else gets a 404. */
 export function Gone({ receiptId }: { receiptId: string }) {
   const t = useTranslations('common.gone')
   return (

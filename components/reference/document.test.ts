@@ -4,8 +4,8 @@ import { boundsOf, matching, referenceOf, typeOf } from './document.ts'
 
 const reference = referenceOf(openApi)
 
-describe('the document that the API is described by', () => {
-  test('is read with its operations and the schemas they name', () => {
+describe('referenceOf', () => {
+  test('returns all operations of openapi.json and the schemas that they name', () => {
     expect(reference.version).toMatch(/^\d+\.\d+\.\d+$/)
     expect(reference.operations).toContainEqual(
       expect.objectContaining({ method: 'post', path: '/api/account/password', 'x-permission': 'accounts:person' }),
@@ -14,23 +14,23 @@ describe('the document that the API is described by', () => {
     expect(Object.keys(reference.schemas)).toContain('Receipt')
   })
 
-  test('is refused when it is another', () => expect(() => referenceOf({ paths: [] })).toThrow())
+  test('throws for a document of another shape', () => expect(() => referenceOf({ paths: [] })).toThrow())
 })
 
-describe('the filter', () => {
+describe('matching', () => {
   const found = (query: string) =>
     [...matching(reference.operations, query).values()].flat().map(({ operationId }) => operationId)
-  test('without words finds all', () => expect(found(' ')).toHaveLength(reference.operations.length))
+  test('returns all operations for an empty query', () => expect(found(' ')).toHaveLength(reference.operations.length))
   test.each([
     ['Change MY password', 'changePassword'],
     ['POST password', 'changePassword'],
     ['/v1/receipts', 'readReceipt'],
     ['accounts:person delete', 'revokeSession'],
-  ])('%j finds %s', (query, id) => expect(found(query)).toContain(id))
-  test('takes every word', () => expect(found('password zebra')).toEqual([]))
+  ])('returns for the query %j the operation %s', (query, id) => expect(found(query)).toContain(id))
+  test('requires every word', () => expect(found('password zebra')).toEqual([]))
 })
 
-describe('a schema', () => {
+describe('schema text', () => {
   test.each([
     [{ type: 'string' }, 'string'],
     [{ $ref: '#/components/schemas/Part' }, 'Part'],
@@ -38,7 +38,7 @@ describe('a schema', () => {
     [{ anyOf: [{ enum: ['a', 'b'] }, { type: 'null' }] }, '"a" | "b" | null'],
     [{ const: 1 }, '1'],
     [{}, 'any'],
-  ])('%j is %s', (schema, text) => expect(typeOf(schema)).toBe(text))
+  ])('typeOf %j returns %s', (schema, text) => expect(typeOf(schema)).toBe(text))
 
   test.each([
     [{ minimum: 1, maximum: 100, default: 20 }, ['1–100', 'default 20']],
@@ -46,5 +46,5 @@ describe('a schema', () => {
     [{ maxLength: 500 }, ['≤ 500 characters']],
     [{ minItems: 1 }, ['≥ 1 items']],
     [{ format: 'date-time', pattern: '^\\d+$' }, ['date-time']],
-  ])('%j has the bounds %j', (schema, bounds) => expect(boundsOf(schema)).toEqual(bounds))
+  ])('boundsOf %j returns %j', (schema, bounds) => expect(boundsOf(schema)).toEqual(bounds))
 })

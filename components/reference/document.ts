@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the page reads of a JSON Schema; other keywords are left alone. */
+/** The JSON Schema keywords that the page shows; it ignores all others. */
 export interface Schema {
   $ref?: string | undefined
   type?: string | string[] | undefined
@@ -92,7 +92,10 @@ export interface Reference {
   schemas: Record<string, Schema>
 }
 
-/** What a reference means, or the value itself. Throws for an unknown name, which the document never has. */
+/**
+ * Resolves a reference, or returns the value itself.
+ * @throws for an unknown name, which openapi.json never contains.
+ */
 function resolved<T extends object>(value: T | z.output<typeof Shared>, shared: Readonly<Record<string, T>>): T {
   if (!isShared(value)) return value
   const found = shared[value.$ref.slice(value.$ref.lastIndexOf('/') + 1)]
@@ -101,7 +104,7 @@ function resolved<T extends object>(value: T | z.output<typeof Shared>, shared: 
 }
 const isShared = (value: object): value is z.output<typeof Shared> => '$ref' in value
 
-/** The OpenAPI document as the page reads it. */
+/** Parses the OpenAPI document. */
 export function referenceOf(openApi: unknown): Reference {
   const { info, paths, components } = Document.parse(openApi)
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -118,7 +121,7 @@ export function referenceOf(openApi: unknown): Reference {
   return { version: info.version, operations, schemas: components.schemas }
 }
 
-/** The operations that have every word of the query, in their address, name or text, by tag in the order of the document. */
+/** The operations that contain every word of the query, by tag, in the order of the document. */
 export function matching(operations: readonly ReferenceOperation[], query: string): Map<string, ReferenceOperation[]> {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   const found = operations.filter((operation) => {
@@ -131,7 +134,7 @@ export function matching(operations: readonly ReferenceOperation[], query: strin
   return Map.groupBy(found, ({ tags }) => tags[0] ?? '')
 }
 
-/** A schema's type in a few words: `string`, `array of Unit`, `"a" or "b"`. */
+/** A short text for the type of a schema: `string`, `array of Unit`, `"a" | "b"`. */
 export function typeOf(schema: Schema): string {
   if (schema.$ref) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -143,7 +146,7 @@ export function typeOf(schema: Schema): string {
   return schema.type ?? 'any'
 }
 
-/** The schema's bounds, as JSON Schema names them. */
+/** The bounds of a schema as short texts. */
 export function boundsOf(schema: Schema): string[] {
   const text = (bound: number) => bound.toLocaleString('en')
   const range = (least = 0, most = Number.MAX_SAFE_INTEGER, unit = ''): string[] => {

@@ -7,7 +7,7 @@ import { useKeys } from '#components/frame/keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Field } from '#components/ui/field.tsx'
 
-/** Writes what is typed into the address, which is what filters; a form, so that it works before the page is alive. */
+/** Writes the search text to the address, which does the filtering. A form, so that it works before hydration. */
 export function FilterField() {
   const t = useTranslations('reference')
   const keys = useTranslations('common.keys')

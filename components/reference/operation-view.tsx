@@ -11,7 +11,7 @@ const methods: Record<string, string> = {
 
 const verbs = ['public', 'read', 'write', 'self', 'person', 'audit', 'admin'] as const
 
-/** Text with `code` in it. */
+/** Text that may contain `code` in backticks. */
 const Prose = ({ text }: { text: string }) => {
   const [plain, code, ...rest] = text.split('`')
   return (
@@ -47,7 +47,7 @@ function Parameters({ parameters }: { parameters: Parameter[] }) {
   )
 }
 
-/** One operation: its address, who may, what it takes, what it answers. */
+/** One operation: its address, permission, parameters and responses. */
 export function OperationView({
   operation,
   schemas,

@@ -3,7 +3,7 @@ import { type ProblemCode, problems } from '#lib/kernel/problem.ts'
 
 const codes = Object.keys(problems).filter((code): code is ProblemCode => code in problems)
 
-/** Every refusal that the API can give, in plain words; a problem document's `type` leads to its code here. */
+/** All problem codes with explanations. The `type` of a problem document links here. */
 export function ProblemCodes() {
   const t = useTranslations('problems')
   return (

@@ -4,13 +4,13 @@ import { boundsOf, type Schema, typeOf } from './document.ts'
 interface SchemaViewProps {
   schema: Schema
   schemas: Record<string, Schema>
-  /** Names that are open above this one: a schema that holds itself is named, not drawn again. */
+  /** Names of the enclosing schemas: a recursive schema is named but not expanded again. */
   above?: readonly string[]
 }
 
 const nameOf = (schema: Schema): string | undefined => schema.$ref?.slice(schema.$ref.lastIndexOf('/') + 1)
 
-/** What lies within: the fields of an object, the items of an array, each choice of several. */
+/** The contents of a schema: fields of an object, items of an array, or alternatives. */
 function Within({ schema, schemas, above = [] }: SchemaViewProps) {
   const t = useTranslations('reference')
   const name = nameOf(schema)
@@ -51,7 +51,7 @@ function Within({ schema, schemas, above = [] }: SchemaViewProps) {
   return null
 }
 
-/** The description and the bounds of one value. */
+/** Description and bounds of one value. */
 export function Notes({ schema }: { schema: Schema }) {
   const bounds = boundsOf(schema)
   if (bounds.length === 0 && !schema.description) return null
@@ -69,7 +69,7 @@ export function Notes({ schema }: { schema: Schema }) {
   )
 }
 
-/** A body or an answer, folded until it is wanted. */
+/** A request or response body, collapsed. */
 export function SchemaView({ title, schema, schemas }: SchemaViewProps & { title: string }) {
   return (
     <details className="group rounded-box border border-line bg-raised">

@@ -7,7 +7,7 @@ import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { useCancelling } from './requests.ts'
 
-/** What was gone by then, as the refusal counts it: by store. */
+/** The number of records that were already erased, by store, from the refusal. */
 function erasedIn(problem: object | undefined): [store: string, count: number][] {
   if (!problem || !('erased' in problem)) return []
   const { erased } = problem
@@ -19,11 +19,11 @@ function erasedIn(problem: object | undefined): [store: string, count: number][]
 
 interface CancelProps {
   id: string
-  /** On the button. */
+  /** The button label. */
   label: string
   cancelling: ReturnType<typeof useCancelling>
 }
-/** One click takes it back; once more does nothing more. */
+/** Cancels a request. Further clicks have no effect. */
 export function CancelButton({ id, label, cancelling }: CancelProps) {
   const t = useTranslations('common')
   return (
@@ -33,7 +33,7 @@ export function CancelButton({ id, label, cancelling }: CancelProps) {
   )
 }
 
-/** The outcome of a cancellation: done, rejected, or too late, with the data that is already erased. */
+/** The result of a cancellation: done, refused, or too late, with the counts of erased records. */
 export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
   const t = useTranslations('requests.request.actions')
   const names = useHoldingNames()

@@ -6,15 +6,15 @@ import { handOf, spanOf } from './time-left-rules.ts'
 
 interface ClockRowProps {
   name: string
-  /** What it counts. */
+  /** The time limit in words. */
   text: string
   from: string
   until: string
   now: Date
-  /** It runs: nothing has stopped it, and it is owed. */
+  /** The clock is neither paused nor stopped. */
   runs: boolean
 }
-/** One time limit: its date, the remaining time, and the elapsed share. */
+/** One time limit: its date, the remaining time and the elapsed share. */
 export function ClockRow({ name, text, from, until, now, runs }: ClockRowProps) {
   const t = useTranslations('requests')
   const words = useSpanWords()

@@ -12,7 +12,7 @@ interface PasswordActProps {
   act: 'expedite' | 'verify'
   change: ReturnType<typeof useExpediting> | ReturnType<typeof useVerifying>
 }
-/** Something of weight: says what follows, and asks for the password once more. */
+/** A sensitive action: explains its consequences and asks for the password again. */
 export function PasswordAct({ id, act, change }: PasswordActProps) {
   const t = useTranslations('requests.request.actions')
   const [isOpen, setOpen] = useState(false)

@@ -9,7 +9,7 @@ import type { RequestDetail } from './requests.ts'
 
 const proofs = ['password', 'link', 'token', 'admin', 'manager'] as const
 
-/** When it came and by when it has to be done: by our own limit, and by the law's. */
+/** The receipt of a request and its two limits: ours and the legal one. */
 export function RequestClocks({ request }: { request: RequestDetail }) {
   const t = useTranslations('requests')
   const now = useNow({ updateInterval: 60_000 })

@@ -15,7 +15,7 @@ import { TimeLeft } from './time-left.tsx'
 type Row = Requests['data'][number]
 const placeOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
 
-/** What a person asked for, newest first. */
+/** The requests of a person, newest first. */
 export function RequestList({ initial }: { initial: Requests }) {
   const t = useTranslations('requests')
   const pages = usePages(listAt, { query: { limit: 50 } }, { initial })

@@ -3,13 +3,13 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import type { Part } from './request-rules.ts'
 import type { RequestDetail } from './requests.ts'
 
-/** The state of a requested copy: its location, or its outcome. */
+/** The state of the requested copy; undefined if none is being prepared. */
 function copyOf({ outcome: { copy, export_id }, state }: Part) {
   if (copy === 'ready' || copy === 'fetched' || copy === 'gone' || copy === 'failed') return copy
   return export_id !== undefined && state === 'running' ? 'preparing' : undefined
 }
 
-/** Each of the things that were asked for, and how far it is. */
+/** The parts of a request with the progress of each. */
 export function RequestParts({ request: { parts, redact } }: { request: RequestDetail }) {
   const t = useTranslations('requests')
   return (

@@ -39,7 +39,7 @@ const event = (name: string, details: TimelineEvent['details'] = {}): TimelineEv
 const inAnHour = new Date(now.getTime() + 3_600_000).toISOString()
 const anHourAgo = new Date(now.getTime() - 3_600_000).toISOString()
 
-describe('how a request stands', () => {
+describe('sayingOf', () => {
   const cases: [Saying, Given, TimelineEvent[]?][] = [
     ['received', request()],
     ['paused', request({ paused: { since: anHourAgo, reason: 'Who are you?' } })],
@@ -84,9 +84,9 @@ describe('how a request stands', () => {
     ['failedErasure', request({ state: 'failed', parts: [part('erasure', 'running')] })],
     ['failed', request({ state: 'failed', kinds: ['access'], parts: [part('access', 'running')] })],
   ]
-  it.each(cases)('%s', (saying, given, timeline = []) => expect(sayingOf(given, timeline, now)).toBe(saying))
+  it.each(cases)('returns %s', (saying, given, timeline = []) => expect(sayingOf(given, timeline, now)).toBe(saying))
 
-  it('has words in both languages, whatever the state', () => {
+  it('returns only keys that have a translation in both languages', () => {
     for (const words of [en, zh]) {
       for (const [saying] of cases) expect(words.requests.request.says).toHaveProperty(saying)
       for (const [saying] of cases) {
@@ -98,7 +98,7 @@ describe('how a request stands', () => {
   })
 })
 
-it('an id that was reserved is no receipt: it is one when its erasure is done, and something was erased', () => {
+it('signedReceipt returns the reserved id only after an erasure that erased something', () => {
   const done = { receipt_id: 'rcpt_1', parts: [part('erasure', 'partly_done', { receipt_id: 'rcpt_1' })] }
   for (const state of ['received', 'waiting', 'running', 'verifying', 'failed'] as const)
     expect(signedReceipt({ state, ...done })).toBeNull()
@@ -108,14 +108,14 @@ it('an id that was reserved is no receipt: it is one when its erasure is done, a
   expect(signedReceipt({ state: 'partly_completed', ...kept })).toBeNull()
 })
 
-it('is asked for often while stores fill up, and never again once it is closed', () => {
+it('pace is short while an erasure runs and false for a closed request', () => {
   expect(pace({ state: 'running' }, { state: 'erasing' })).toBe(3_000)
   expect(pace({ state: 'waiting' }, null)).toBe(60_000)
   expect(pace({ state: 'completed' }, { state: 'done' })).toBe(false)
 })
 
-describe('the timeline', () => {
-  it('says every event of which letters tell, and the rest that a subject sees, in both languages', () => {
+describe('wordsOf', () => {
+  it('returns a translated key for every event that a subject sees', () => {
     const others = ['added_to', 'taken_over', 'retried', 'copy_fetched', 'copy_gone']
     for (const name of [...Object.keys(english), ...others]) {
       const key = wordsOf({ ...event(name), by: 'subject' })
@@ -123,7 +123,7 @@ describe('the timeline', () => {
       for (const words of [en, zh]) expect(words.timeline.events).toHaveProperty(key)
     }
   })
-  it('tells apart what the details tell apart', () => {
+  it('distinguishes events by their details', () => {
     expect(wordsOf(event('running', { run_id: 'run_1' }))).toBe('running_erasure')
     expect(wordsOf(event('completed', { by: 'erasure' }))).toBe('completed_moot')
     expect(wordsOf(event('partly_completed', { nothing_erased: true }))).toBe('kept_whole')
@@ -131,7 +131,7 @@ describe('the timeline', () => {
   })
 })
 
-describe('time left', () => {
+describe('remaining time', () => {
   it.each([
     [90 * 60, 'minutes', 90],
     [2 * 3_600, 'hours', 2],
@@ -139,15 +139,15 @@ describe('time left', () => {
     [2 * 86_400, 'days', 2],
     [-3 * 86_400, 'days', 3],
     [59, 'minutes', 0],
-  ])('%i seconds are put into one number, never more than it is', (seconds, unit, n) => {
+  ])('spanOf %i seconds returns a rounded-down number of %s', (seconds, unit, n) => {
     expect(spanOf(seconds)).toEqual({ unit, n })
   })
-  it('is amber when it is near and red when it is over', () => {
+  it('leftOf returns amber when the limit is near and red when it has passed', () => {
     expect(leftOf('near', 60).tone).toBe('amber')
     expect(leftOf('overdue', -60)).toEqual({ says: 'over', tone: 'red' })
     expect(leftOf('stopped', null).says).toBe('stopped')
   })
-  it('of a clock goes from its beginning to its end', () => {
+  it('handOf returns the elapsed share of a limit', () => {
     expect(handOf(anHourAgo, inAnHour, now)).toEqual({ elapsed: 0.5, secondsLeft: 3_600 })
     expect(handOf(anHourAgo, anHourAgo, now).elapsed).toBe(1)
   })

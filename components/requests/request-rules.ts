@@ -2,7 +2,7 @@ import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
 import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 
-/** One row of a timeline, as the API has it. */
+/** One entry of a timeline, as the API returns it. */
 export interface TimelineEvent {
   at: string
   by: 'subject' | 'manager' | 'admin' | 'system'
@@ -17,20 +17,20 @@ const partOf = ({ parts }: Pick<RequestView, 'parts'>, kind: Part['kind']): Part
   parts.find((part) => part.kind === kind)
 const hasErasure = ({ kinds }: Pick<RequestView, 'kinds'>): boolean => kinds.includes('erasure')
 
-/** A legal hold keeps everything: nothing was erased, and there is no receipt. */
+/** A legal hold retains everything: nothing was erased and there is no receipt. */
 const isKeptWhole = (request: Pick<RequestView, 'state' | 'parts'>): boolean =>
   request.state === 'partly_completed' && partOf(request, 'erasure')?.outcome.nothing_erased === true
 
-/** It waits for the new address of a correction to be confirmed. */
+/** A correction waits until the new email address is confirmed. */
 export const waitsForAddress = (request: Pick<RequestView, 'parts'>): boolean =>
   partOf(request, 'rectification')?.state === 'running' &&
   partOf(request, 'rectification')?.outcome.waits_for === 'address'
 
-/** A copy was asked for with an erasure, and is neither fetched nor gone. */
+/** A copy was requested with the erasure and is neither downloaded nor deleted. */
 export const waitsForCopy = ({ parts }: Pick<RequestView, 'parts'>): boolean =>
   parts.some(({ outcome }) => outcome.export_id !== undefined && outcome.copy !== 'fetched' && outcome.copy !== 'gone')
 
-/** The id of a receipt that is signed; one is reserved long before that, and then says nothing. */
+/** The id of the signed receipt. The id is reserved much earlier, so its presence does not prove an erasure. */
 export const signedReceipt = ({ state, receipt_id, parts }: Pick<RequestView, 'state' | 'receipt_id' | 'parts'>) =>
   (state === 'completed' || state === 'partly_completed') &&
   !isKeptWhole({ state, parts }) &&
@@ -61,7 +61,7 @@ function saidClosed(request: Standing, timeline: readonly TimelineEvent[]) {
   }
 }
 
-/** How a request stands, as one sentence says it: the key of that sentence. */
+/** The message key of the sentence that describes the state of a request. */
 export function sayingOf(request: Standing, timeline: readonly TimelineEvent[], now: Date) {
   const whom = request.subject === 'agent' ? 'Agent' : 'Person'
   if (isClosed(request.state)) return saidClosed(request, timeline)
@@ -86,7 +86,7 @@ export function sayingOf(request: Standing, timeline: readonly TimelineEvent[], 
 }
 export type Saying = ReturnType<typeof sayingOf>
 
-/** What stands under the sentence, where there is more to say. */
+/** The message key of the explanation below that sentence, if there is one. */
 export function leadOf(saying: Saying) {
   if (saying === 'received' || saying === 'blocked' || saying === 'paused' || saying === 'rejected') return saying
   if (saying === 'partly' || saying === 'keptWhole') return saying
@@ -96,14 +96,14 @@ export function leadOf(saying: Saying) {
   return saying === 'failed' || saying === 'failedErasure' ? 'failed' : undefined
 }
 
-/** How soon to ask again, in milliseconds: often while stores are filling up, seldom where a person or the clock acts next. */
+/** Milliseconds until the next poll: short while an erasure runs, long while a person or a date comes next. */
 export function pace(request: Pick<RequestView, 'state'>, run: { state: string } | null): number | false {
   if (isClosed(request.state)) return false
   if (run && ['planning', 'erasing', 'verifying'].includes(run.state)) return 3_000
   return request.state === 'running' || request.state === 'verifying' ? 10_000 : 60_000
 }
 
-/** Whether the person can retry it: a part of it failed, or a step of its erasure is stuck or waits for a store. */
+/** Whether the person can retry the request: a part failed, or a step of its erasure is stuck or waits for a store. */
 export const isRetryable = ({
   for_member,
   closed_at,

@@ -26,7 +26,7 @@ import {
 import { Said, SaidMore } from './saying.tsx'
 import { Timeline } from './timeline.tsx'
 
-/** Once the erasure of its subject has begun a request names nobody, and is nobody's to read: the receipt says how it stands. */
+/** After its erasure has begun, a request names nobody and nobody can read it. The receipt shows the state. */
 function ErasedSubject({ receiptId }: { receiptId: string | null }) {
   const t = useTranslations('requests.request')
   return (
@@ -99,7 +99,7 @@ function Actions({ request, hasPassword }: { request: RequestDetail; hasPassword
   )
 }
 
-/** One request: how it stands in words, what can be done, its clocks, how far it is, and its story. It follows what happens. */
+/** One request: its state, actions, clocks, progress and timeline. It polls for changes. */
 export function RequestView({ initial, hasPassword }: { initial: RequestDetail; hasPassword: boolean }) {
   const t = useTranslations('requests')
   const now = useNow({ updateInterval: 10_000 })

@@ -24,7 +24,7 @@ const linkAt: Endpoint<typeof sendRequestLink> = { method: 'post', path: '/api/p
 export type Requests = Output<typeof listRequests>
 export type RequestDetail = Output<typeof readRequest>['data']
 
-/** Each changes how requests stand, and with it what is at a glance elsewhere. */
+/** Cached answers that depend on the state of requests. */
 const touches = ['/api/privacy/requests', '/api/overview', '/api/work']
 export const useCancelling = () => useChange(cancelAt, { touches })
 export const useExpediting = () => useChange(expediteAt, { touches })

@@ -8,7 +8,7 @@ interface SaidProps {
   request: Pick<RequestView, 'agent_id' | 'waiting_until' | 'paused'>
 }
 
-/** How a request stands, in one sentence: the same wherever whom it is about reads of it. */
+/** The state of a request in one sentence, the same on every page for its subject. */
 export function Said({ saying, request }: SaidProps) {
   const t = useTranslations('requests')
   const { waiting_until: until } = request
@@ -18,7 +18,7 @@ export function Said({ saying, request }: SaidProps) {
   })
 }
 
-/** What there is to say beside the sentence; nothing where it says all. */
+/** The explanation below the sentence, if there is one. */
 export function SaidMore({ saying, request, hasPassword = true }: SaidProps & { hasPassword?: boolean }) {
   const t = useTranslations('requests.request.leads')
   const lead = leadOf(saying)

@@ -2,7 +2,7 @@ export interface Span {
   unit: 'days' | 'hours' | 'minutes'
   n: number
 }
-/** A length of time in one number: days from two on, hours from two on, else minutes. Never more than it is. */
+/** A duration as one number: days from two days, hours from two hours, otherwise minutes. Rounded down. */
 export function spanOf(seconds: number): Span {
   const whole = Math.abs(seconds)
   if (whole >= 2 * 86_400) return { unit: 'days', n: Math.floor(whole / 86_400) }
@@ -10,7 +10,7 @@ export function spanOf(seconds: number): Span {
   return { unit: 'minutes', n: Math.floor(whole / 60) }
 }
 
-/** What the tag of a request says, by how its clocks stand (`ok`, `near`, `overdue`, `paused`, `stopped`). */
+/** The text key and colour of a due tag for a clock state (`ok`, `near`, `overdue`, `paused`, `stopped`). */
 export function leftOf(due: string, secondsLeft: number | null) {
   if (due === 'stopped') return { says: 'stopped', tone: 'plain' } as const
   if (due === 'paused') return { says: (secondsLeft ?? 0) < 0 ? 'pausedOver' : 'paused', tone: 'plain' } as const
@@ -19,11 +19,11 @@ export function leftOf(due: string, secondsLeft: number | null) {
 }
 
 export interface ClockHand {
-  /** Of the whole term, 0–1. */
+  /** Share of the whole period, from 0 to 1. */
   elapsed: number
   secondsLeft: number
 }
-/** How far one clock is: from when it began to when it ends. */
+/** The progress of one clock from its start to its end. */
 export function handOf(from: string, until: string, now: Date): ClockHand {
   const [begin, end] = [Date.parse(from), Date.parse(until)]
   const elapsed = end <= begin ? 1 : (now.getTime() - begin) / (end - begin)

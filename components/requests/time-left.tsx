@@ -2,13 +2,13 @@ import { useTranslations } from 'next-intl'
 import { Tag } from '#components/ui/tag.tsx'
 import { leftOf, type Span, spanOf } from './time-left-rules.ts'
 
-/** A length of time in words: "3 days". Needs the words `requests`. */
+/** A duration in words: "3 days". Needs the messages `requests`. */
 export function useSpanWords() {
   const t = useTranslations('requests.duration')
   return ({ unit, n }: Span): string => t(unit, { n })
 }
 
-/** How much time is left until the earlier of the two limits: amber under a quarter, red when there is none. */
+/** The time until the earlier of the two limits: amber below a quarter, red when overdue. */
 export function TimeLeft({ due, seconds_left }: { due: string; seconds_left: number | null }) {
   const t = useTranslations('requests.due')
   const words = useSpanWords()

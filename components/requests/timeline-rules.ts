@@ -1,7 +1,7 @@
 import type { TimelineEvent } from './request-rules.ts'
 
 const proofs = ['password', 'link', 'token', 'admin'] as const
-/** Whose words need nothing of their details. */
+/** Events whose text does not depend on their details. */
 const plain = [
   'reminded',
   'kept_whole',
@@ -25,7 +25,7 @@ const plain = [
   'taken_over',
 ] as const
 
-/** The key of the words that say an event; `other` where there are none. */
+/** The message key of an event; `other` for an unknown event. */
 export function wordsOf({ event, by, details }: Pick<TimelineEvent, 'event' | 'by' | 'details'>) {
   switch (event) {
     case 'received':
@@ -65,5 +65,5 @@ export function wordsOf({ event, by, details }: Pick<TimelineEvent, 'event' | 'b
 export const textIn = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 export const numberIn = (value: unknown): number => (typeof value === 'number' ? value : 0)
-/** Names that stand in a text with commas between. */
+/** Splits a comma-separated list of names. */
 export const namesIn = (value: unknown): string[] => textIn(value).split(',').filter(Boolean)

@@ -5,13 +5,13 @@ import type { TimelineEvent } from './request-rules.ts'
 import { namesIn, numberIn, textIn, wordsOf } from './timeline-rules.ts'
 
 const fields = ['name', 'email', 'locale'] as const
-/** The words for one of a few names; another stands for itself. */
+/** Translates a known name; returns any other name unchanged. */
 function known<T extends string>(all: readonly T[], name: string, words: (found: T) => string): string {
   const found = all.find((one) => one === name)
   return found === undefined ? name : words(found)
 }
 
-/** What happened, in words. A value that there are no words for stands as it is. */
+/** An event in words. A value without a translation is shown as it is. */
 function EventWords({ event }: { event: TimelineEvent }) {
   const t = useTranslations('timeline')
   const { details } = event
@@ -34,10 +34,10 @@ function EventWords({ event }: { event: TimelineEvent }) {
   })
 }
 
-/** The story of a request, oldest first. Needs the words `timeline`. */
+/** The timeline of a request, oldest first. Needs the messages `timeline`. */
 export function Timeline({ events }: { events: readonly TimelineEvent[] }) {
   const t = useTranslations('timeline')
-  // Events are never taken away, nor moved: their place tells two of the same moment apart.
+  // Events are only appended, so the index is a stable key.
   const told = events.map((event, place) => ({ event, key: `${event.at} ${place}` }))
   return (
     <ol className="grid gap-0 border-l border-line pl-5">

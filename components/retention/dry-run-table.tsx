@@ -8,7 +8,7 @@ import type { DryRun } from './endpoints.ts'
 
 type Due = DryRun['would_delete'] & { when: string }
 
-/** What sweeps would remove, by visibility and time. */
+/** The records that sweeps would delete, by visibility and time. */
 export function DryRunTable({ run }: { run: DryRun }) {
   const t = useTranslations('retention')
   const format = useFormatter()

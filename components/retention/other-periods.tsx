@@ -29,7 +29,7 @@ const byEnvironment: readonly Row[] = ['requests', 'backups']
 const byOwners: readonly Row[] = ['agentDocuments', 'grimoire']
 const setBy = (row: Row) => (byEnvironment.includes(row) ? 'environment' : byOwners.includes(row) ? 'owner' : 'fixed')
 
-/** How long everything is kept that is no unit and no skill: for reading. Years of requests; days of backups, -1: not stated. */
+/** Read-only retention periods of everything except units and skills. `years`: requests; `days`: backups, -1 if not stated. */
 export function OtherPeriods({ years, days }: { years: number; days: number }) {
   const t = useTranslations('retention.rest')
   const columns: Column<Row>[] = [

@@ -15,7 +15,7 @@ import { DryRunTable } from './dry-run-table.tsx'
 import { type DryRun, dryRunAt, editAt } from './endpoints.ts'
 import { changeOf, daysOf, isSame, periodsIn, type TypedPeriods, typedOf } from './typed-periods.ts'
 
-/** What a change of the periods brings, before it is saved. */
+/** The effects of changed periods, before they are saved. */
 export function DryRunConsequences({ run }: { run: DryRun }) {
   const t = useTranslations('retention.edit')
   const { total, held: _, ...by } = run.would_delete
@@ -28,7 +28,7 @@ export function DryRunConsequences({ run }: { run: DryRun }) {
   )
 }
 
-/** Sets periods: nothing is saved before a dry run of just these was looked at. */
+/** Sets retention periods. Saving requires a dry run of exactly these periods. */
 export function PeriodForm({ inForce }: { inForce: Periods }) {
   const t = useTranslations('retention')
   const { draft, change, clear } = useDraft<{ typed: TypedPeriods | null }>('retention', { typed: null })
@@ -40,7 +40,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
   const typed = draft.typed ?? typedOf(inForce)
   const wanted = periodsIn(typed)
   const isAsBefore = wanted !== undefined && isSame(wanted, inForce)
-  // What was counted for other periods says nothing of these.
+  // A dry run of other periods does not apply.
   const counted = run && wanted && isSame(run.policy, wanted) ? run : undefined
   const type = (next: TypedPeriods) => {
     setIsSaved(false)

@@ -14,7 +14,7 @@ const variables = {
   private: 'KP_RETENTION_PRIVATE_DAYS',
 } as const
 
-/** The periods in force and who set them; with a dry run, what they are about to remove. */
+/** The current periods and who set them; with a dry run, also what they will delete soon. */
 export function PeriodsTable({ policy, run }: { policy: Record<Visibility, PeriodInForce>; run: DryRun | undefined }) {
   const t = useTranslations('retention')
   const format = useFormatter()

@@ -11,7 +11,7 @@ import { type DryRun, dryRunAt, resetAt } from './endpoints.ts'
 import { DryRunConsequences } from './period-form.tsx'
 import { usePeriodWords } from './period-words.ts'
 
-/** Goes back to the environment's periods, after a dry run of them. */
+/** Restores the periods from the environment, after a dry run. */
 export function ResetButton({ environment }: { environment: Periods }) {
   const t = useTranslations('retention')
   const words = usePeriodWords()

@@ -71,7 +71,7 @@ function useColumns(): Column<Sweep>[] {
   ]
 }
 
-/** What the sweeps removed: a table, and the same as bars. */
+/** The records that past sweeps deleted, as a table and a bar chart. */
 export function SweepHistory({ initial }: { initial: SweepPage }) {
   const t = useTranslations('retention')
   const format = useFormatter()

@@ -12,7 +12,7 @@ import { type DryRun, dryRunAt, readSweepAt, type Sweep, sweepAt } from './endpo
 
 const every = 1_000
 
-/** A sweep under way, or how it ended. */
+/** A running sweep, or its result. */
 function SweepProgress({ begun, expected }: { begun: Sweep; expected: number }) {
   const t = useTranslations('retention.sweep')
   const asked = useAsked(
@@ -39,7 +39,7 @@ function SweepProgress({ begun, expected }: { begun: Sweep; expected: number }) 
   )
 }
 
-/** Starts a sweep after a dry run. `running`: a sweep that already runs, started by anyone. */
+/** Starts a sweep after a dry run. `running` is a sweep that is already in progress, regardless of who started it. */
 export function SweepNow({ running }: { running: Sweep | undefined }) {
   const t = useTranslations('retention.sweep')
   const [run, setRun] = useState<DryRun>()

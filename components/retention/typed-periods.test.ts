@@ -12,16 +12,17 @@ it.each([
   ['1.5', undefined],
   ['1e3', undefined],
   ['', undefined],
-])('%j days are %j', (days, period) => expect(daysOf({ isForEver: false, days })).toBe(period))
-it('“for ever” is null, whatever was typed', () => expect(daysOf({ isForEver: true, days: 'x' })).toBeNull())
+])('daysOf %j returns %j', (days, period) => expect(daysOf({ isForEver: false, days })).toBe(period))
+it('daysOf returns null for "forever", whatever the days field contains', () =>
+  expect(daysOf({ isForEver: true, days: 'x' })).toBeNull())
 
-describe('a form', () => {
-  it('means what it was filled with', () => expect(periodsIn(typedOf(periods))).toEqual(periods))
-  it('means nothing while one field is wrong', () =>
+describe('periodsIn', () => {
+  it('reads back the periods that typedOf wrote', () => expect(periodsIn(typedOf(periods))).toEqual(periods))
+  it('returns undefined if one field is invalid', () =>
     expect(periodsIn({ ...typedOf(periods), org: { isForEver: false, days: '0' } })).toBeUndefined())
 })
 
-it('a change names what changes and nothing else', () => {
+it('changeOf returns only the changed fields', () => {
   expect(changeOf(periods, periods)).toEqual({})
   expect(changeOf(periods, { network: 30, org: 730, private: null })).toEqual({ network_days: 30, private_days: null })
   expect(isSame(periods, { ...periods })).toBe(true)

@@ -1,10 +1,10 @@
 import { longestPeriod, presets, type Visibility, visibilities } from '#lib/domains/retention/rules.ts'
 import type { Periods } from '#lib/kernel/holder.ts'
 
-/** Periods as a form has them: days as typed, and a box for “for ever”. */
+/** Periods in a form: days as typed, and a checkbox for "forever". */
 export type TypedPeriods = Record<Visibility, { isForEver: boolean; days: string }>
 
-/** As a form shows them; where something is kept for ever, the days that untick the box are the stricter preset's or a year. */
+/** The initial form. For a period of "forever", the days field contains the strict preset, or a year if that has none. */
 export const typedOf = (periods: Periods): TypedPeriods => {
   const one = (visibility: Visibility) => ({
     isForEver: periods[visibility] === null,
@@ -13,7 +13,7 @@ export const typedOf = (periods: Periods): TypedPeriods => {
   return { network: one('network'), org: one('org'), private: one('private') }
 }
 
-/** The period that a field means: null is for ever; undefined where it is none. */
+/** Parses one period: null means forever; undefined if invalid. */
 export function daysOf({ isForEver, days }: TypedPeriods[Visibility]): number | null | undefined {
   if (isForEver) return null
   const typed = days.trim()
@@ -21,7 +21,7 @@ export function daysOf({ isForEver, days }: TypedPeriods[Visibility]): number | 
   return /^\d+$/.test(typed) && value >= 1 && value <= longestPeriod ? value : undefined
 }
 
-/** All three; undefined where one of them is none. */
+/** Parses all three periods; undefined if one is invalid. */
 export function periodsIn(typed: TypedPeriods): Periods | undefined {
   const [network, org, own] = [daysOf(typed.network), daysOf(typed.org), daysOf(typed.private)]
   return network === undefined || org === undefined || own === undefined ? undefined : { network, org, private: own }
@@ -30,7 +30,7 @@ export function periodsIn(typed: TypedPeriods): Periods | undefined {
 export const isSame = (one: Periods, other: Periods): boolean =>
   visibilities.every((visibility) => one[visibility] === other[visibility])
 
-/** The fields of a change that lead from one to the other; what stays is not sent, and stays the environment's or the admin's. */
+/** The changed fields. A field that is not sent keeps its value and its origin, the environment or an admin. */
 export const changeOf = (from: Periods, to: Periods) => ({
   ...(to.network !== from.network && { network_days: to.network }),
   ...(to.org !== from.org && { org_days: to.org }),

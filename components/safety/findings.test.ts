@@ -3,11 +3,11 @@ import { kinds } from '#lib/domains/pii/findings.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { analyzedKinds, countsOf, redactedKinds, refusedKinds, verdictOf } from './findings.ts'
 
-test('every kind that the scanner knows is told of', () => {
+test('the lists of kinds contain every kind of the scanner', () => {
   expect([...refusedKinds, ...redactedKinds, ...analyzedKinds, 'strategy_detail'].toSorted()).toEqual(kinds.toSorted())
 })
 
-test('one secret refuses the whole text', () => {
+test('verdictOf returns blocked for a text with one secret', () => {
   expect(verdictOf([])).toEqual({ says: 'nothing', count: 0 })
   const letter = scan('one@example.org, two@example.org')
   expect(verdictOf(letter)).toEqual({ says: 'redacted', count: 2 })

@@ -3,7 +3,7 @@ import type { ScanResult } from './endpoints.ts'
 export type Finding = ScanResult['findings'][number]
 export type FindingKind = Finding['kind']
 
-/** What the scanner looks for, as its findings are told: what refuses first. */
+/** Kinds of findings, by consequence; those that reject the text come first. */
 export const refusedKinds = ['private_key', 'seed_phrase'] as const satisfies readonly FindingKind[]
 export const redactedKinds = [
   'api_key',
@@ -18,7 +18,7 @@ export const redactedKinds = [
 ] as const satisfies readonly FindingKind[]
 export const analyzedKinds = ['name', 'address'] as const satisfies readonly FindingKind[]
 
-/** How many of each kind, in the order in which they first stand. */
+/** The number of findings of each kind, in order of first occurrence. */
 export function countsOf(
   findings: readonly Finding[],
 ): { kind: FindingKind; action: Finding['action']; count: number }[] {
@@ -31,7 +31,7 @@ export function countsOf(
   return [...counts.values()]
 }
 
-/** What would become of the text: one secret in it, and nothing of it is stored. */
+/** The consequence for a text: a single secret rejects all of it. */
 export function verdictOf(findings: readonly Finding[]): { says: 'nothing' | 'blocked' | 'redacted'; count: number } {
   const blocking = findings.filter(({ action }) => action === 'block').length
   if (blocking > 0) return { says: 'blocked', count: blocking }

@@ -29,7 +29,7 @@ function Reasons({ item: { reports, settled_reports } }: { item: HeldItem }) {
   )
 }
 
-/** Something that waits for a review: why, its content as text and nothing else, and the two ways to decide. */
+/** A quarantined item: the reason, its content as plain text, and the two decisions. */
 export function HeldItemView({
   item,
   index,

@@ -32,13 +32,13 @@ function Consequences({ item: { visibility, reports }, decision }: Choice) {
   )
 }
 
-/** Opens a row's content: what is decided on should have been seen. */
+/** Opens the content of a row, because reviewers should see it before they decide. */
 function unfold(index: number): void {
   const details = document.querySelector(`[data-row="${index}"] details`)
   if (details instanceof HTMLDetailsElement) details.open = !details.open
 }
 
-/** What waits for a review, the longest first: by mouse, or by j, k, r and h. */
+/** Quarantined items, longest waiting first. Reviewers use the mouse or the keys j, k, r and h. */
 export function Quarantine({ initial }: { initial: QuarantinePage }) {
   const t = useTranslations('safety.held')
   const list = usePages(quarantineAt, { query: { limit: '20' } }, { initial })

@@ -25,7 +25,7 @@ const colours = {
   other: 'quiet',
 } as const
 
-/** Counts of what was refused: over time, by check, and whose. Never what it was. */
+/** Counts of rejected contributions over time, by check and by agent; never their contents. */
 export function Rejections({ seen }: { seen: Seen }) {
   const t = useTranslations('safety.rejections')
   const format = useFormatter()

@@ -12,7 +12,7 @@ import { Tag } from '#components/ui/tag.tsx'
 import { type ScanResult, scanAt } from './endpoints.ts'
 import { countsOf, verdictOf } from './findings.ts'
 
-/** UTF-16 units that the scanner takes. */
+/** The scanner accepts this many UTF-16 units. */
 const mostUnits = 100_000
 const tones = { nothing: 'done', blocked: 'danger', redacted: 'warning' } as const
 
@@ -56,7 +56,7 @@ function Result({ text, result }: { text: string; result: ScanResult }) {
   )
 }
 
-/** A text that the reader brings, and what the scanner finds in it. The text is kept nowhere: not as a draft, and not by the server. */
+/** Scans a text of the reader and shows the findings. The text is stored nowhere: neither as a draft nor on the server. */
 export function ScannerTrial({ isAnalyzed }: { isAnalyzed: boolean }) {
   const t = useTranslations('safety.scanner.try')
   const common = useTranslations('common')
@@ -88,7 +88,7 @@ export function ScannerTrial({ isAnalyzed }: { isAnalyzed: boolean }) {
           onChange={({ target }) => setText(target.value)}
           error={error}
           dir="auto"
-          // A browser may send what it checks to its maker.
+          // A browser may send text to its vendor to check the spelling.
           spellCheck={false}
           autoComplete="off"
         />

@@ -8,7 +8,7 @@ import { type Column, DataTable } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Rejections } from './endpoints.ts'
 
-/** How often the scanner refused a contribution, over time. */
+/** How often the scanner rejected a contribution because of a secret, over time. */
 export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<Rejections, 'step' | 'points'> }) {
   const t = useTranslations('safety.scanner.over')
   const kinds = useTranslations('safety.rejections.stages')

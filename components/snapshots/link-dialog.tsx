@@ -9,7 +9,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { linkAt, type Snapshot } from './places.ts'
 
-/** A link to the sealed file: what it is good for comes before it. */
+/** Creates a link to the sealed file after explaining its use. */
 export function LinkDialog({ snapshot, onClose }: { snapshot: Snapshot; onClose: () => void }) {
   const t = useTranslations('agentSnapshots.link')
   const common = useTranslations('common')
@@ -32,7 +32,7 @@ export function LinkDialog({ snapshot, onClose }: { snapshot: Snapshot; onClose:
         {made ? (
           <>
             <p role="status">{t.rich('until', { time: () => <Time at={made.expires_at} relative /> })}</p>
-            {/* After a repetition the address is not told again. */}
+            {/* A replayed response does not contain the address. */}
             {made.url && <CodeBlock code={made.url} what={t('address')} />}
             <div className="flex flex-wrap justify-end gap-2">
               <Button tone="plain" onClick={onClose}>

@@ -18,9 +18,9 @@ export const makeAt: Endpoint<typeof makeSnapshot> = { method: 'post', path: all
 export const linkAt: Endpoint<typeof linkSnapshot> = { method: 'post', path: `${one}/link` }
 export const deleteAt: Endpoint<typeof deleteSnapshot> = { method: 'delete', path: one }
 export const deleteStateAt: Endpoint<typeof deleteState> = { method: 'delete', path: `${ofAgent}/state` }
-/** Everything that tells of snapshots begins so. */
+/** Path prefix of all cached answers about snapshots. */
 export const touched = [all]
-/** Rows that a list asks for at once. */
+/** Rows per page of a list. */
 export const rowsAtOnce = 50
 
 export type SnapshotPage = Output<typeof listSnapshots>

@@ -5,7 +5,7 @@ import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Section } from '#components/ui/page.tsx'
 import type { Snapshot } from './places.ts'
 
-/** How what a snapshot has comes back: its owner opens it, on a machine of their own. */
+/** Explains how the owner restores a snapshot on their own machine. */
 export function Restoring({ agentId, snapshot }: { agentId: string; snapshot: Snapshot | undefined }) {
   const t = useTranslations('agentSnapshots.restore')
   const id = snapshot?.id ?? 'snap_…'

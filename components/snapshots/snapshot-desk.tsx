@@ -20,19 +20,19 @@ import { askAgain, newestReady } from './snapshot-rules.ts'
 interface SnapshotDeskProps {
   agentId: string
   initial: SnapshotPage
-  /** Without a keyring there is nobody to seal to. */
+  /** Without a keyring there is no key to seal a snapshot to. */
   hasKeyring: boolean
-  /** Not while nothing is written for the agent. */
+  /** False while writing is blocked for the agent. */
   mayMakeKeyring: boolean
   isDead: boolean
   mayWrite: boolean
-  /** Why none can be made now, in words. */
+  /** Why no snapshot can be made now, in words. */
   hindered: string | undefined
-  /** Snapshots on demand that may be there at once. */
+  /** The most on-demand snapshots at a time. */
   most: number
 }
 
-/** An agent's snapshots: made, watched until they are there, linked to and deleted. */
+/** The snapshots of an agent: create, follow until ready, link and delete. */
 export function SnapshotDesk({
   agentId,
   initial,
@@ -59,7 +59,7 @@ export function SnapshotDesk({
   })
   const router = useRouter()
   const wasWaiting = useRef(false)
-  // The page's first line counts those that are ready, and the server writes it.
+  // The server renders the number of ready snapshots at the top of the page.
   useEffect(() => {
     if (wasWaiting.current && wait === false) router.refresh()
     wasWaiting.current = wait !== false

@@ -18,10 +18,10 @@ interface SnapshotEntryProps {
   snapshot: Snapshot
   now: Date
   onLink: () => void
-  /** Undefined: the reader may not. */
+  /** Undefined if the reader may not delete. */
   onRemove?: () => void
 }
-/** One snapshot: how it stands, until when it is there, and what kept it from being made. */
+/** One snapshot: its state, its expiry, and why it failed. */
 export function SnapshotEntry({ snapshot, now, onLink, onRemove }: SnapshotEntryProps) {
   const t = useTranslations('agentSnapshots')
   const { id, kind, state, bytes, sha256, created_at, expires_at, failure } = snapshot
@@ -95,7 +95,7 @@ function Failed({ failure }: { failure: NonNullable<Snapshot['failure']> }) {
     const known = secrets.find((one) => one === kind)
     return known ? t(`secrets.${known}`) : kind
   }
-  // Several of one kind may stand in one place.
+  // One place may contain several findings of the same kind.
   const places = new Map(failure.map((place) => [`${place.kind} ${place.path}`, place]))
   if (failure.length === 0) return <p className="text-sm">{t('failed.unknown')}</p>
   return (

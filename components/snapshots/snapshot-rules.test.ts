@@ -9,21 +9,21 @@ test.each([
   ['2026-03-01T13:00:00.001Z', 'little'],
   ['2026-03-01T13:59:59.999Z', 'little'],
   ['2026-03-01T14:00:00.000Z', 'over'],
-])('the clock of four hours at %s', (now, says) => {
+])('clockOf a snapshot that lasts four hours at %s', (now, says) => {
   expect(clockOf(made, new Date(now))).toBe(says)
 })
 
-test('what has no end stays', () => {
+test('clockOf returns stays without an expiry', () => {
   expect(clockOf({ ...made, expires_at: null }, new Date('2030-01-01T00:00:00Z'))).toBe('stays')
 })
 
-test('it is asked again while one is being made, and not longer', () => {
+test('askAgain returns a delay only while a snapshot is being made', () => {
   expect(askAgain([])).toBe(false)
   expect(askAgain([{ state: 'ready' }, { state: 'failed' }])).toBe(false)
   expect(askAgain([{ state: 'ready' }, { state: 'preparing' }])).toBeGreaterThan(0)
 })
 
-test('the newest that opens, whatever the order', () => {
+test('newestReady returns the newest ready snapshot in any order of rows', () => {
   const rows = [
     { id: 'failed', state: 'failed' as const, created_at: '2026-03-03T00:00:00.000Z' },
     { id: 'old', state: 'ready' as const, created_at: '2026-03-01T00:00:00.000Z' },

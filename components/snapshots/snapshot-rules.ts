@@ -1,7 +1,7 @@
 import type { Snapshot } from './places.ts'
 
 type Dated = Pick<Snapshot, 'created_at' | 'expires_at'>
-/** How much time is left, for its colour: under a quarter of it is little. */
+/** The remaining time as a level: `little` means less than a quarter. */
 export function clockOf({ created_at, expires_at }: Dated, now: Date): 'stays' | 'plenty' | 'little' | 'over' {
   if (expires_at === null) return 'stays'
   const [from, until, at] = [Date.parse(created_at), Date.parse(expires_at), now.getTime()]
@@ -9,11 +9,11 @@ export function clockOf({ created_at, expires_at }: Dated, now: Date): 'stays' |
   return (until - at) * 4 < until - from ? 'little' : 'plenty'
 }
 
-/** Milliseconds until it is worth asking again whether one is made; false: none is being made. */
+/** Milliseconds until the next poll; false if no snapshot is being made. */
 export const askAgain = (rows: readonly Pick<Snapshot, 'state'>[]): number | false =>
   rows.some(({ state }) => state === 'preparing') ? 1_500 : false
 
-/** Of those that are there and open, the newest. */
+/** The newest snapshot that is ready. */
 export const newestReady = <S extends Pick<Snapshot, 'state' | 'created_at'>>(rows: readonly S[]): S | undefined =>
   rows
     .filter(({ state }) => state === 'ready')

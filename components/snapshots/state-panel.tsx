@@ -11,7 +11,7 @@ import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { deleteStateAt, type State } from './places.ts'
 
-/** The state that the agent uploaded for its snapshots: how large it is, and the way to be rid of it. */
+/** The state that the agent uploaded for its snapshots: its size, and a button to delete it. */
 export function StatePanel({ state, mayWrite }: { state: State; mayWrite: boolean }) {
   const t = useTranslations('agentSnapshots.state')
   const size = useSizes()

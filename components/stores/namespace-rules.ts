@@ -1,15 +1,15 @@
 const form = /^[\w.:-]{3,200}$/
-/** As many as an organization may have. */
+/** The most prefixes of an organization. */
 export const mostPrefixes = 20
-/** The prefix that stands for every id which no other organization has. */
+/** The prefix that allows every id not assigned to another organization. */
 export const anyId = '*'
 
 export interface TypedNamespaces {
   prefixes: string[]
-  /** What is wrong: the lines that are no prefixes, or that there are too many. */
+  /** The lines that are not valid prefixes, or that there are too many. */
   fault: { kind: 'form'; lines: string[] } | { kind: 'count' } | undefined
 }
-/** Prefixes as they are typed, one on a line. */
+/** Parses prefixes, one per line. */
 export function typedNamespaces(text: string, hasAny: boolean): TypedNamespaces {
   const lines = [...new Set(text.split('\n').map((line) => line.trim()))].filter((line) => line !== '')
   const wrong = lines.filter((line) => !form.test(line))

@@ -17,7 +17,7 @@ import type { Output } from '#lib/kernel/operation.ts'
 import { anyId, mostPrefixes, typedNamespaces } from './namespace-rules.ts'
 import { assignNamespacesAt } from './places.ts'
 
-/** As many as the API lists at once. */
+/** The most organizations that the API lists. */
 const mostListed = 100
 
 interface AssignProps {
@@ -91,7 +91,7 @@ function AssignDialog({ organisation, close, done }: AssignProps) {
   )
 }
 
-/** Which graph groups and threads each organization may claim; an admin assigns prefixes and releases them. */
+/** The graph groups and threads that each organization may claim. An admin assigns and releases prefixes. */
 export function Namespaces({ initial }: { initial: Output<typeof listOrganisations> }) {
   const t = useTranslations('stores.namespaces')
   const [q, setQ] = useState('')

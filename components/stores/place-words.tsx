@@ -5,7 +5,7 @@ import { Tag } from '#components/ui/tag.tsx'
 import type { Jurisdiction, Processor, Store } from './places.ts'
 import { placeKey } from './places.ts'
 
-/** A place by its name in words, or its own where there are none. */
+/** Display name of a store or processor; the technical name if there is no translation. */
 export function usePlaceNames(): (name: string) => string {
   const t = useTranslations('stores.names')
   return (name) => {
@@ -30,14 +30,14 @@ export function JurisdictionTag({ jurisdiction }: { jurisdiction: Jurisdiction }
   return <Tag tone={territoryTones[jurisdiction]}>{t(jurisdiction)}</Tag>
 }
 
-/** A country by its name in the reader's language. */
+/** Display name of a country in the reader's language. */
 export function useCountries(): (code: string) => string {
   const locale = useLocale()
   const names = new Intl.DisplayNames([locale], { type: 'region', fallback: 'code' })
   return (code) => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : code)
 }
 
-/** The region, whose it is, and how that is known. */
+/** The region, its jurisdiction, and how the region is known. */
 export function RegionCell({ place }: { place: Store | Processor }) {
   const t = useTranslations('stores')
   const country = useCountries()
@@ -54,9 +54,9 @@ export function RegionCell({ place }: { place: Store | Processor }) {
   )
 }
 
-/** As the API names tables of our own database. */
+/** The API uses this name for tables of our own database. */
 const ownDatabase = 'this database'
-/** What a place is called and what serves it, with its address. */
+/** The name of a store or processor, its provider and address. */
 export function PlaceCell({ place }: { place: Store | Processor }) {
   const t = useTranslations('stores')
   const nameOf = usePlaceNames()
@@ -78,6 +78,6 @@ export function PlaceCell({ place }: { place: Store | Processor }) {
   )
 }
 
-/** Things beside one another: each may be several words with commas of its own. */
+/** Joins items that may contain commas. */
 export const listed = (things: readonly string[], none: string): string =>
   things.length === 0 ? none : things.join(' · ')

@@ -43,8 +43,8 @@ const stores = [
 ]
 const processors = [processor('mail', 'eu-central-1', 'eea'), processor('llm', null, 'unknown')]
 
-describe('where data lies and travels', () => {
-  it('is counted for the first line', () => {
+describe('locations of personal data', () => {
+  it('countsOf counts stores and processors by jurisdiction and state', () => {
     expect(countsOf({ stores, processors })).toEqual({
       stores: 4,
       processors: 2,
@@ -60,11 +60,11 @@ describe('where data lies and travels', () => {
     ['unknown', ['eea', 'unknown']],
     ['eea', ['eea', 'eea']],
     ['outside', ['outside', 'unknown']],
-  ] as const)('says %s first where places are %j', (told, places) => {
+  ] as const)('countsOf reports %s for the jurisdictions %j', (told, places) => {
     const counted = countsOf({ stores: places.map((one) => store('graph', null, one)), processors: [] })
     expect(counted.told).toBe(told)
   })
-  it('is told by jurisdiction and region', () => {
+  it('territoriesOf groups stores and processors by jurisdiction and region', () => {
     const found = territoriesOf({ stores, processors }).map(({ jurisdiction, regions }) => [
       jurisdiction,
       regions.map(({ region, country, lies, travels }) => [
@@ -86,8 +86,11 @@ describe('where data lies and travels', () => {
 it.each([
   ['English', en],
   ['Chinese', zh],
-])('has words in %s for everything that lies and travels, and none left over', (_, { stores: words }) => {
-  expect(Object.keys(words.holds)).toEqual([...heldThings])
-  expect(Object.keys(words.travels)).toEqual([...travellingThings])
-  expect(Object.keys(words.names)).toEqual([...placeNames])
-})
+])(
+  'every stored and transferred kind of data has a %s translation and no translation is unused',
+  (_, { stores: words }) => {
+    expect(Object.keys(words.holds)).toEqual([...heldThings])
+    expect(Object.keys(words.travels)).toEqual([...travellingThings])
+    expect(Object.keys(words.names)).toEqual([...placeNames])
+  },
+)

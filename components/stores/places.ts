@@ -31,13 +31,13 @@ export const placeNames = [
   'presidio',
   'posthog',
 ] as const
-/** The key of the words on a place; undefined: it keeps its own name. */
+/** The message key of a store or processor; undefined if it has no translation. */
 export const placeKey = (name: string) => placeNames.find((one) => one === name)
 
 export const jurisdictions = ['eea', 'outside', 'unknown'] as const
 export type Jurisdiction = (typeof jurisdictions)[number]
 
-/** What the page's first line says; what is switched off lies nowhere that anybody has said. */
+/** The counts for the first line of the page. The location of a store that is switched off counts as unknown. */
 export function countsOf({ stores, processors }: Pick<Stores, 'stores' | 'processors'>) {
   const places: Place[] = [...stores, ...processors]
   const of = (jurisdiction: Jurisdiction) => places.filter((place) => place.jurisdiction === jurisdiction).length
@@ -47,7 +47,7 @@ export function countsOf({ stores, processors }: Pick<Stores, 'stores' | 'proces
     processors: processors.length,
     outside,
     unknown,
-    /** What is said of them: what is outside comes before what nobody has said. */
+    /** The headline: places outside the EEA take precedence over unknown places. */
     told: outside > 0 ? 'outside' : unknown === places.length ? 'none' : unknown > 0 ? 'unknown' : 'eea',
     down: stores.filter(({ state }) => state === 'down').length,
     off: stores.filter(({ state }) => state === 'off').length,
@@ -58,7 +58,7 @@ export interface Territory {
   jurisdiction: Jurisdiction
   regions: { region: string | null; country: string | null; lies: Store[]; travels: Processor[] }[]
 }
-/** Places by jurisdiction and region: those inside first, regions that nobody has said last. Empty jurisdictions are left out. */
+/** Stores and processors by jurisdiction and region: EEA first, unknown regions last. Empty jurisdictions are omitted. */
 export function territoriesOf({ stores, processors }: Pick<Stores, 'stores' | 'processors'>): Territory[] {
   return jurisdictions.flatMap((jurisdiction) => {
     const isHere = (place: Place) => place.jurisdiction === jurisdiction

@@ -7,7 +7,7 @@ import { anotherFolder } from '#lib/domains/stores/rules.ts'
 import { JurisdictionTag, listed, PlaceCell, RegionCell, StateTag } from './place-words.tsx'
 import type { Processor, Store } from './places.ts'
 
-/** The connected stores: state, location and contents. */
+/** The connected stores: state, location and contents of each. */
 export function StoreTable({ stores }: { stores: readonly Store[] }) {
   const t = useTranslations('stores')
   const { cursor } = useRowKeys({ count: stores.length, onOpen: null })
@@ -69,7 +69,7 @@ export function StoreTable({ stores }: { stores: readonly Store[] }) {
   )
 }
 
-/** Who else gets some of it, and what. */
+/** Processors that receive personal data, and which. */
 export function ProcessorTable({ processors }: { processors: readonly Processor[] }) {
   const t = useTranslations('stores')
   if (processors.length === 0) return <p className="text-quiet">{t('travel.none')}</p>

@@ -64,7 +64,7 @@ function RetireDialog({ store, name, close, done }: RetireDialogProps) {
 
 const isKnown = (store: Store): store is Store & { known_store_id: string } => store.known_store_id !== null
 
-/** Stores that kept data and are connected no more; an admin states that nothing is left in one. */
+/** Stores that held data and are no longer connected. An admin can declare that one contains no data any more. */
 export function SwitchedOff({ stores, isAdmin }: { stores: readonly Store[]; isAdmin: boolean }) {
   const t = useTranslations('stores')
   const nameOf = usePlaceNames()

@@ -8,7 +8,7 @@ import { type Stores, territoriesOf } from './places.ts'
 
 const looks = { eea: 'border-line', outside: 'border-red/40', unknown: 'border-amber/40' } as const
 
-/** Jurisdictions as frames with their regions, and in each region the stored and the transferred data. */
+/** Jurisdictions as boxes with their regions, and the stores and processors in each. */
 export function TerritoryMap({ stores, processors }: Pick<Stores, 'stores' | 'processors'>) {
   const t = useTranslations('stores')
   const nameOf = usePlaceNames()

@@ -23,7 +23,7 @@ import { type Filters, filterParsers, queryOf } from './filters.ts'
 type Agent = AgentPage['data'][number]
 const addressOf = ({ agent_id }: Agent) => `/admin/tokens/${encodeURIComponent(agent_id)}`
 
-/** What the agent's active tokens may do in an hour between them. */
+/** The combined hourly limit of the agent's active tokens. */
 const hourly = ({ limits, active_tokens }: Agent) =>
   (limits.reads_per_minute + limits.writes_per_minute) * 60 * Math.max(1, active_tokens)
 
@@ -93,7 +93,7 @@ function useColumns(): Column<Agent>[] {
   ]
 }
 
-/** Every agent with its limits and its use; `asked` is what the server rendered `initial` for. */
+/** All agents with limits and use; `asked` are the filters for which the server rendered `initial`. */
 export function AgentList({ initial, asked }: { initial: AgentPage; asked: Filters }) {
   const t = useTranslations('tiers')
   const [filters, setFilters] = useQueryStates(filterParsers)

@@ -13,7 +13,7 @@ export const editSettingsAt: Endpoint<typeof editSettings> = { method: 'patch', 
 export const revokeAt: Endpoint<typeof revokeToken> = { method: 'delete', path: '/v1/auth/tokens/{id}' }
 export const revokePrefixAt: Endpoint<typeof revokeByPrefix> = { method: 'post', path: '/v1/auth/revoke' }
 
-/** What has to be asked for again when tokens or limits change. */
+/** Path prefixes of the cached answers that a change of tokens or limits affects. */
 export const ofTokens = ['/api/admin/agents', '/api/admin/revocations', '/api/admin/tokens', '/v1/auth/tokens'] as const
 
 export type AgentPage = Output<typeof listAgents>

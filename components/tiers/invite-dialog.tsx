@@ -72,7 +72,7 @@ function InviteForm({ onMade }: { onMade: (made: Made) => void }) {
   )
 }
 
-/** Invites an agent: the code is shown once, here. */
+/** Invites an agent and shows the code once. */
 export function InviteDialog() {
   const t = useTranslations('tiers.invite')
   const [isOpen, setIsOpen] = useState(false)

@@ -12,7 +12,7 @@ it.each([
   ['1.5', undefined],
   ['1e3', undefined],
   ['many', undefined],
-])('%j as a limit of its own is %j', (text, limit) => expect(ownLimit(text)).toBe(limit))
+])('ownLimit(%j) returns %j', (text, limit) => expect(ownLimit(text)).toBe(limit))
 
 it.each([
   [{ tier: 'free', reads: '7', writes: 'x' } as const, { body: { tier: 'free' }, reads: 300, writes: 30 }],
@@ -29,4 +29,4 @@ it.each([
     },
   ],
   [{ tier: 'enterprise', reads: '7', writes: 'x' } as const, undefined],
-])('%j asks for %j', (typed, edit) => expect(editOf(typed)).toEqual(edit))
+])('editOf(%j) returns %j', (typed, edit) => expect(editOf(typed)).toEqual(edit))

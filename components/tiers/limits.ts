@@ -2,14 +2,14 @@ import { type TierName, tierLimits } from '#lib/domains/tokens/tier-rules.ts'
 
 export interface TypedLimits {
   tier: TierName
-  /** As typed, a minute and token; empty: the tier's. */
+  /** Requests per minute and token, as typed; empty for the limit of the tier. */
   reads: string
   writes: string
 }
 
 const most = 1_000_000
 
-/** A limit of its own as typed: a whole number from 1 to a million, null for the tier's; undefined where it is none. */
+/** Parses a custom limit: a whole number from 1 to a million, null for the tier's limit; undefined if invalid. */
 export function ownLimit(text: string): number | null | undefined {
   const typed = text.trim()
   if (typed === '') return null
@@ -17,13 +17,13 @@ export function ownLimit(text: string): number | null | undefined {
   return /^\d+$/.test(typed) && value >= 1 && value <= most ? value : undefined
 }
 
-/** What an edit asks for, and the limits that are in force then; undefined where a field is wrong. */
+/** The request body of an edit and the resulting limits; undefined if a field is invalid. */
 export function editOf({ tier, reads, writes }: TypedLimits) {
   const isOwn = tier === 'enterprise'
   const [ownReads, ownWrites] = isOwn ? [ownLimit(reads), ownLimit(writes)] : [null, null]
   if (ownReads === undefined || ownWrites === undefined) return undefined
   const after = { reads: ownReads ?? tierLimits[tier].reads, writes: ownWrites ?? tierLimits[tier].writes }
-  // What is not sent stays as it is: both are, or neither.
+  // The API keeps a limit that is not sent: send both or neither.
   const limits =
     ownReads === null && ownWrites === null ? null : { reads_per_minute: after.reads, writes_per_minute: after.writes }
   return { body: { tier, ...(isOwn && { limits }) }, ...after }

@@ -7,7 +7,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { editSettingsAt } from './endpoints.ts'
 
-/** Switches anonymous reading; what it means stands before the button. */
+/** Turns anonymous reading on or off after explaining the consequences. */
 export function ReadingSwitch({ isOn }: { isOn: boolean }) {
   const t = useTranslations('tiers.settings')
   const [isOpen, setIsOpen] = useState(false)

@@ -31,7 +31,7 @@ function Evidence({ revocation }: { revocation: Revocation }) {
   )
 }
 
-/** Tokens that their own refusals revoked, with these as evidence; of one agent where it is named. */
+/** Tokens that were revoked because of refused requests, with these requests as evidence. `agentId` limits the list to one agent. */
 export function RevocationList({ initial, agentId }: { initial: RevocationPage; agentId?: string }) {
   const t = useTranslations('tiers.revocations')
   const list = usePages(

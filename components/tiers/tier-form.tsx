@@ -15,7 +15,7 @@ import { editOf, ownLimit, type TypedLimits } from './limits.ts'
 type Agent = Pick<AgentUse, 'agent_id' | 'tier' | 'limits' | 'custom_limits' | 'active_tokens'>
 const asTyped = (limit: number | null | undefined): string => (limit == null ? '' : String(limit))
 
-/** What an edit of the limits means, before it is made. */
+/** The consequences of an edit, before it is saved. */
 function Consequences({ agent, typed }: { agent: Agent; typed: TypedLimits }) {
   const t = useTranslations('tiers')
   const edit = editOf(typed)
@@ -43,7 +43,7 @@ function Consequences({ agent, typed }: { agent: Agent; typed: TypedLimits }) {
   )
 }
 
-/** Changes an agent's tier and limits: what follows is said before it is done. */
+/** Changes the tier and limits of an agent and shows the consequences first. */
 export function TierForm({ agent }: { agent: Agent }) {
   const t = useTranslations('tiers')
   const { agent_id: id, tier, custom_limits: own } = agent

@@ -25,7 +25,7 @@ const reasons = [
 const reasonOf = (reason: string | null) => reasons.find((one) => one === reason) ?? 'other'
 const mayEnd = ({ state }: Token) => state === 'active' || state === 'rotated'
 
-/** An agent's tokens, each with the way to revoke it. */
+/** The tokens of an agent, each with a button to revoke it. */
 export function TokenTable({ tokens }: { tokens: readonly Token[] }) {
   const t = useTranslations('tiers.agent')
   const format = useFormatter()

@@ -9,7 +9,7 @@ import type { AgentUse } from './endpoints.ts'
 
 type Point = AgentUse['use']['points'][number]
 
-/** An agent's requests over time, as a picture and in numbers. `limit`: requests that a point may have. */
+/** Requests of an agent over time, as a chart and in numbers. `limit`: the most requests per interval. */
 export function Usage({ use, limit }: { use: AgentUse['use']; limit: number }) {
   const t = useTranslations('tiers.agent')
   const format = useFormatter()

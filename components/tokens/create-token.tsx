@@ -12,11 +12,11 @@ import { KeyDialog } from './key-dialog.tsx'
 import { createTokenAt, type TokenAgent, touched } from './tokens.ts'
 
 const expiries = ['7', '30', '90', '365', 'never', 'day'] as const
-/** What a token with scope `admin` can have at most. */
+/** The allowed lifetimes of a token with scope `admin`. */
 const adminExpiries = ['7', '30', '90', 'day'] as const
 const fresh = { agent: '', name: '', read: true, write: false, admin: false, expiry: '90', day: '' }
 
-/** When a token ends that works through its last day: the end of that day where the reader is. */
+/** The end of the token's last day, in the reader's time zone. */
 const endOf = (day: string): Date => new Date(`${day}T23:59:59.999`)
 const expiryOf = (expiry: string, day: string) => {
   if (expiry === 'never') return {}
@@ -28,7 +28,7 @@ interface CreateTokenProps {
   chosen: string | undefined
   isAdmin: boolean
 }
-/** A token for one of the person's agents: what it may, and until when. Its key is shown once. */
+/** Creates a token for one of the person's agents, with scopes and expiry. Its key is shown once. */
 export function CreateToken({ agents, chosen, isAdmin }: CreateTokenProps) {
   const t = useTranslations('tokens')
   const [isOpen, setOpen] = useState(false)

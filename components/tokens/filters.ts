@@ -8,15 +8,15 @@ export const tokenStates = [
   'revoked',
 ] as const satisfies readonly ListedToken['state'][]
 
-/** What stands in the address of the list of tokens. */
+/** The filters in the address of the token list. */
 export const filterParsers = { agent: parseAsString, state: parseAsStringLiteral(tokenStates) }
 export type Filters = inferParserType<typeof filterParsers>
 export const loadFilters = createLoader(filterParsers)
 
-/** Rows that come at once. */
+/** Rows per page. */
 const pageSize = 50
 
-/** As the API takes them. An agent that is none of the person's is left out, so that a mistyped address shows more and not an error. */
+/** The query for the API. The id of a foreign agent is omitted, so that a mistyped address shows more rows instead of an error. */
 export const queryOf = ({ agent, state }: Filters, own: readonly string[]) => ({
   limit: String(pageSize),
   ...(agent !== null && own.includes(agent) && { agent_id: agent }),

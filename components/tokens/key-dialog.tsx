@@ -10,19 +10,19 @@ import { Secret } from '#components/ui/secret.tsx'
 import { useBackStop, useLeaveWarning } from './leave-warning.ts'
 
 interface KeyDialogProps {
-  /** Undefined where a repetition answered: the key was shown before, and is nowhere now. */
+  /** Undefined if this was a replay: the key was shown before and is stored nowhere. */
   apiKey: string | undefined
   title: string
-  /** How it is used, beneath the key. */
+  /** Explains below the key how to use it. */
   children?: ReactNode
-  /** Where one goes from here: shown once the key is stored, for a link away would lose it. */
+  /** Next steps, shown after the user confirms that the key is stored, because following a link loses it. */
   after?: ReactNode
-  /** What follows from a repetition, which has no key to show. */
+  /** Explains what to do after a replay, which has no key. */
   replayed: string
   onClose: () => void
 }
 
-/** Shows a key once. The dialog closes only after the reader confirms that the key is stored, or may be lost. */
+/** Shows a key once. It closes only after the user confirms that the key is stored or may be lost. */
 export function KeyDialog({ apiKey, title, children, after, replayed, onClose }: KeyDialogProps) {
   const t = useTranslations('tokens.key')
   const [isStored, setStored] = useState(false)

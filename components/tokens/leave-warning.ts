@@ -3,7 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useEffect, useEffectEvent, useRef } from 'react'
 
-/** While it is active the browser asks before the page is left or loaded anew: what is on it cannot be shown again. */
+/** While active, the browser asks for confirmation before it leaves or reloads the page, because its contents cannot be shown again. */
 export function useLeaveWarning(isActive: boolean): void {
   useEffect(() => {
     if (!isActive) return
@@ -14,9 +14,8 @@ export function useLeaveWarning(isActive: boolean): void {
 }
 
 /**
- * While it is active, Back does not leave the page, but asks `onBack`; false: stay where you are. An entry of its own in the history stands
- * in between, of the same address, so that the router finds nothing to draw anew. Gives what takes that entry out again, for who leaves by
- * another way.
+ * While active, Back calls `onBack` instead of leaving the page; false stays on the page. It works with an extra history entry of the same
+ * address, so the router does not render again. Returns a function that removes this entry, for leaving the page in another way.
  */
 export function useBackStop(isActive: boolean, onBack: () => boolean): () => void {
   const router = useRouter()
@@ -26,7 +25,7 @@ export function useBackStop(isActive: boolean, onBack: () => boolean): () => voi
     if (!isActive) return
     const stop = () => {
       if (isBetween.current) return
-      // With the router's own state: it takes the entry for one of its own.
+      // Keep the state of the router, so that the router accepts the entry.
       window.history.pushState(window.history.state, '', window.location.href)
       isBetween.current = true
     }
@@ -42,7 +41,7 @@ export function useBackStop(isActive: boolean, onBack: () => boolean): () => voi
   return () => {
     if (!isBetween.current) return
     isBetween.current = false
-    // Going back makes the router drop what it is asking for: it asks once more.
+    // Going back makes the router abort its refresh: request it again.
     window.addEventListener('popstate', () => router.refresh(), { once: true })
     window.history.back()
   }

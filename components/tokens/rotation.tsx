@@ -12,7 +12,7 @@ import { KeyDialog } from './key-dialog.tsx'
 import { rotateAt, type TokenRow, touched } from './tokens.ts'
 
 const minute = 60_000
-/** In milliseconds: how long the old key still works. */
+/** Milliseconds during which the old key still works. */
 const overlaps = {
   '0s': 0,
   '1m': minute,
@@ -24,7 +24,7 @@ const overlaps = {
 type Overlap = keyof typeof overlaps
 const names: Overlap[] = ['0s', '1m', '15m', '1h', '6h', '24h']
 
-/** Replaces a token's key, with a time in which both work. */
+/** Replaces the key of a token, with an overlap in which both keys work. */
 export function Rotation({ token, onClose }: { token: TokenRow; onClose: () => void }) {
   const t = useTranslations('tokens.rotation')
   const keys = useTranslations('tokens.key')

@@ -25,13 +25,13 @@ import { isNearlyOver, lifeLeft, type TokenAgent, type TokenPage, type TokenRow,
 
 interface TokenListProps {
   initial: TokenPage
-  /** What the server rendered `initial` for. */
+  /** The filters for which the server rendered `initial`. */
   asked: Filters
   agents: readonly TokenAgent[]
   isAdmin: boolean
 }
 
-/** Every token of the person's agents, and what can be done with one. */
+/** All tokens of the person's agents, with their actions. */
 export function TokenList({ initial, asked, agents, isAdmin }: TokenListProps) {
   const t = useTranslations('tokens')
   const now = useNow()

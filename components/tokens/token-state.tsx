@@ -21,7 +21,7 @@ const reasons = [
   'consent_withdrawn',
 ] as const
 
-/** How a token stands; why it was revoked, and, where it asked too much, what it asked. */
+/** The state of a token, why it was revoked, and the refused requests if they caused it. */
 export function TokenState({ token }: { token: TokenRow }) {
   const t = useTranslations('tokens')
   const { state, revoked_at: at, revoked_reason: reason, refusals } = token

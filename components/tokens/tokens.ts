@@ -6,13 +6,13 @@ export const tokensAt: Endpoint<typeof listTokens> = { method: 'get', path: '/v1
 export const createTokenAt: Endpoint<typeof createToken> = { method: 'post', path: '/v1/auth/tokens' }
 export const rotateAt: Endpoint<typeof rotateToken> = { method: 'post', path: '/v1/auth/tokens/{id}/rotate' }
 export const revokeAt: Endpoint<typeof revokeToken> = { method: 'delete', path: '/v1/auth/tokens/{id}' }
-/** What a change of tokens changes elsewhere. */
+/** Path prefixes of the cached answers that a token change affects. */
 export const touched = ['/v1/auth/tokens', '/api/agents']
 
 export type TokenPage = Output<typeof listTokens>
 export type TokenRow = TokenPage['data'][number]
 
-/** An agent, as a token's page needs to know it. */
+/** The data of an agent that the token pages need. */
 export interface TokenAgent {
   id: string
   name: string | null
@@ -20,12 +20,12 @@ export interface TokenAgent {
   most: number
 }
 
-/** The share of its life that a token has left at the moment; undefined where it has no end, or none left. */
+/** The remaining share of a token's life; undefined if it never expires or has expired. */
 export function lifeLeft({ created_at, expires_at }: Pick<TokenRow, 'created_at' | 'expires_at'>, now: Date) {
   if (expires_at === null) return undefined
   const [from, until] = [Date.parse(created_at), Date.parse(expires_at)]
   const left = until - now.getTime()
   return left <= 0 || until <= from ? undefined : left / (until - from)
 }
-/** From here on the end is pointed out. */
+/** Below this share the expiry is highlighted. */
 export const isNearlyOver = (share: number | undefined): boolean => share !== undefined && share < 0.25

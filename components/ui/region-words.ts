@@ -5,7 +5,7 @@ interface RegionWords {
   country(country: string): string
 }
 
-/** Where data may lie: null or empty for anywhere, `eu`, or a country of two letters. */
+/** The title of an allowed storage region: null or empty for anywhere, `eu`, or a country of two letters. */
 export function regionTitle({ anywhere, eu, country }: RegionWords, locale: string, region: string | null): string {
   if (region === null || region === '') return anywhere
   if (region === 'eu') return eu

@@ -7,15 +7,15 @@ export type Verdict =
   | { kind: 'holds'; kid: string; receipt: Receipt; left: number; held: number; isPinned: boolean }
   | { kind: SignatureFault; kid: string | undefined; receipt: Receipt; isPinned: boolean }
 
-/** The keys that this installation publishes; undefined when no answer came. */
+/** The public keys of this installation; undefined if the request fails. */
 async function publishedKeys(): Promise<string | undefined> {
   const response = await fetch('/.well-known/jwks.json', { cache: 'no-store' }).catch(() => undefined)
   return response?.ok ? response.text() : undefined
 }
 
 /**
- * Checks a receipt in this browser: nothing of it leaves it. `pinned` is a key that the reader had before; without one the keys of this
- * installation are fetched. What checks signatures is loaded when it is needed.
+ * Verifies a receipt in this browser, without sending it anywhere. `pinned` is a key that the reader already has; otherwise it fetches the
+ * keys of this installation. The signature code loads on demand.
  */
 export async function verdictOn(text: string, pinned: string | undefined): Promise<Verdict> {
   const { checkSignature, keysInText, leftIn, receiptInText } = await import('#lib/domains/erasure/receipt-rules.ts')

@@ -11,7 +11,7 @@ import type { Verdict } from './checking.ts'
 const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text))
 const When = ({ at }: { at: string }) => (isTime(at) ? <Time at={at} /> : at)
 
-/** What a receipt says whose signature holds. */
+/** The contents of a receipt with a valid signature. */
 function Said({
   verdict: { receipt, kid, left, held },
   keysFrom,
@@ -34,7 +34,7 @@ function Said({
   return <Facts facts={facts} />
 }
 
-/** The result in words: what was checked, by which key, and how far that carries. */
+/** The result in words: what was verified, with which key, and what it proves. */
 export function VerdictView({ verdict, origin }: { verdict: Verdict; origin: string }) {
   const t = useTranslations('verify')
   const key = (kid: string | undefined) => () => <code className="font-mono text-[0.8125rem]">{kid ?? '?'}</code>

@@ -10,17 +10,17 @@ import { type Verdict, verdictOn } from './checking.ts'
 import { VerdictView } from './verdict-view.tsx'
 
 const idForm = /^rcpt_[0-9A-Za-z]{22}$/
-/** Larger than any receipt. */
+/** No receipt is larger. */
 const mostBytes = 5_000_000
 
-/** The receipt of this installation with that id; undefined when there is none, or no answer came. */
+/** The receipt with this id from this installation; undefined if there is none or the request fails. */
 async function issuedHere(id: string): Promise<string | undefined> {
   const response = await fetch(`/v1/receipts/${id}`).catch(() => undefined)
   if (!response?.ok) return undefined
   return JSON.stringify(await response.json(), null, 2)
 }
 
-/** Paste, drop or choose a receipt, say whose key counts, and hear in words whether it holds. */
+/** The form to verify a receipt: paste, drop or choose it, select the trusted key, and read the result. */
 export function Verifier({ origin }: { origin: string }) {
   const t = useTranslations('verify')
   const fileId = useId()
@@ -38,7 +38,7 @@ export function Verifier({ origin }: { origin: string }) {
     const own = attempt.current
     setBusy(true)
     setMissing(false)
-    // What the reader typed is a receipt's id: this installation may have it.
+    // The text is a receipt id, and this installation may have that receipt.
     const isId = idForm.test(given.trim())
     const receipt = isId ? await issuedHere(given.trim()) : given
     if (own !== attempt.current) return
@@ -49,7 +49,7 @@ export function Verifier({ origin }: { origin: string }) {
     }
     if (isId) setText(receipt)
     const found = await verdictOn(receipt, key)
-    // Another check was begun meanwhile.
+    // Another check started meanwhile.
     if (own !== attempt.current) return
     setVerdict(found)
     setBusy(false)
@@ -64,7 +64,7 @@ export function Verifier({ origin }: { origin: string }) {
   const take = async (file: File | undefined) => {
     if (file) change(file.size > mostBytes ? '' : await file.text())
   }
-  // The id in the fragment, which no server sees: a receipt's page leads here.
+  // Receipt pages link here with the id in the fragment, which no server receives.
   useEffect(() => {
     const id = window.location.hash.slice(1)
     if (!idForm.test(id)) return
