@@ -21,7 +21,7 @@ interface SharePreviewProps {
   /** Something other than the entry blocks sharing; the page explains it above. */
   isHindered: boolean
 }
-/** The most recipients that a request can name; with more, it goes to all. */
+/** The most recipients that a request can name; with more, the request is sent to all. */
 const mostNamed = 100
 
 /** Exactly what a share would send, whether it may be sent, and to whom, with the send button. */
