@@ -45,10 +45,12 @@ export const checks: readonly Check[] = [
     ),
   },
   { name: 'no secrets in committed files', args: ['bin/security/secrets.ts'] },
-  { name: 'known vulnerabilities (npm audit)', args: ['bin/security/audit.ts'] },
   { name: 'migrations match the schema', args: ['bin/migrate.ts', '--check'] },
   { name: 'openapi.json matches the operations', args: ['bin/openapi.ts', '--check'] },
 ]
+
+/** Its result depends on the day and on the registry, so `npm test` does not run it: the same commit must have the same result. */
+export const audit: Check = { name: 'known vulnerabilities (npm audit)', args: ['bin/security/audit.ts'] }
 
 /** Returns whether the check passed. Prints its output when it failed, and otherwise only its lines that begin with `note: `. */
 export async function runCheck({ name, args }: Check): Promise<boolean> {
