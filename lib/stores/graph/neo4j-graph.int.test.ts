@@ -49,6 +49,37 @@ describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {
       },
     }
   })
+  it('texts returns an attribute whose words begin in one element of a list and end in the next', async () => {
+    const { url, port } = await neo4jServer()
+    const { username, password } = new URL(url)
+    const driver = neo4j.driver(`bolt://127.0.0.1:${port}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    const database = await testDatabase()
+    const db = openDatabase(database.appUrl, { isGuarded: true })
+    const tx = await db.transaction(async (one) => one)
+    const store = neo4jGraph(url)
+    const group = newId('grp').toLowerCase()
+    try {
+      await driver.executeQuery(
+        `CREATE (a:Entity {group_id: $group, uuid: $group + '-a', name: 'A place', summary: '', met: ['seen at the old', 'harbor on friday']})
+         CREATE (b:Entity {group_id: $group, uuid: $group + '-b', name: 'Another', summary: ''})
+         CREATE (a)-[:RELATES_TO {group_id: $group, uuid: $group + '-f', name: 'NEAR', fact: 'near', said: ['next to the old', 'harbor']}]->(b)`,
+        { group },
+      )
+      const found = []
+      for await (const some of await store.texts(group, tx, (text) => text.includes('the old\nharbor')))
+        found.push(...some)
+      expect(found.map(({ id, field }) => `${id} ${field}`).sort()).toEqual([
+        `${group}-a attributes.met`,
+        `${group}-f attributes.said`,
+      ])
+      while ((await store.dropGroup(group, 10, tx)) > 0);
+    } finally {
+      await Promise.all([store.close(), driver.close()])
+      await db.close()
+      await database.drop()
+    }
+  }, 60_000)
+
   it('texts returns, change edits and dropGroup deletes nodes and links outside of Graphiti’s model', async () => {
     const { url, port } = await neo4jServer()
     const { username, password } = new URL(url)

@@ -149,7 +149,15 @@ async function* pagesOf(ask: Ask, group: string, portion: Portion) {
     }
     const texts = found.values.flatMap((some, n) => {
       const key = keys[n] ?? ''
-      const lines = some.flat().filter((value) => typeof value === 'string')
+      // A list stays one text: words may begin in one element and end in the next.
+      const lines = some
+        .map((value) =>
+          [value]
+            .flat()
+            .filter((part) => typeof part === 'string')
+            .join('\n'),
+        )
+        .filter((line) => line !== '')
       return textual.includes(key) ? lines : lines.map((line) => `${key}\n${line}`)
     })
     yield { after, until, texts: texts.join('\n') }
@@ -218,7 +226,7 @@ const bare = `MATCH (n:Entity) WHERE n.group_id = $group AND NOT EXISTS { (n)<-[
 export const entitiesWithoutMentions = async (ask: Ask, group: string): Promise<{ uuid: string; name: string }[]> =>
   z.array(z.object({ uuid: z.string(), name: z.string() })).parse(await ask(bare, { group }))
 
-/** In the order of an index: by the group, too. Otherwise Neo4j reads and sorts all later episodes for each of these. */
+/** The order includes the group, as in the index. Otherwise Neo4j reads and sorts all later episodes for each of these. */
 const following = (time: string) => `UNWIND $ids AS id MATCH (a:Episodic {uuid: id}) WHERE a.group_id = $group
   CALL (a) { MATCH (e:Episodic) WHERE e.group_id = $group AND e.${time} >= a.${time} AND e.uuid <> a.uuid
     RETURN e.uuid AS uuid ORDER BY e.group_id, e.${time} LIMIT ${contextWindow} } RETURN DISTINCT uuid`

@@ -120,7 +120,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. Only owners connect an account of the organization, or replace an email address, and never their own: they claim. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`.',
+    'For owners of the project, managers of its organization and admins. Only owners connect an account of the organization, or change an email address, and never their own: they claim. An admin may add a missing address. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`.',
   permission: 'projects:write',
   audit: { action: 'update', ...participant },
   limit: 'write',

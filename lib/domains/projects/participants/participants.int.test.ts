@@ -200,6 +200,14 @@ describe('participants of a project', () => {
     expect(await edit(project.owner, { account_id: project.owner.accountId })).toBe(403)
     expect(await edit(project.owner, { email: await addressOf(project.owner) })).toBe(403)
     expect(await edit(manager, { name: 'Right' })).toBe(200)
+    await said(project, { external_id: 'no-address' })
+    const withoutAddress = `${project.path}/participants/${(await participantOf(project, 'no-address')).id}`
+    const address = { email: `added-${project.id}@example.org` }
+    for (const [asker, status] of [
+      [manager, 403],
+      [await signedIn(test, 'admin'), 200],
+    ] as const)
+      expect((await test.fetch('PATCH', withoutAddress, { ...asker, body: address })).status).toBe(status)
     expect(await edit(project.owner, { account_id: member.accountId })).toBe(200)
     for (const asker of [manager, project.owner, member]) expect(await edit(asker, { account_id: null })).toBe(403)
     expect(await edit(await signedIn(test, 'admin'), { account_id: null })).toBe(200)

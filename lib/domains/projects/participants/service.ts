@@ -101,7 +101,8 @@ interface Participation extends Omit<ParticipationView, 'claimed' | 'claimed_at'
 
 /**
  * The holder of the account or the address of a participation reads, exports and erases its data. Only owners of the
- * project, who can read the project anyway, assign them, and nobody assigns their own. An admin can undo it.
+ * project, who can read the project anyway, assign them, and nobody assigns their own. An admin may add a missing
+ * address and disconnect an account.
  */
 async function refuseTakeover(
   ports: Pick<ProjectPorts, 'contactOf'>,
@@ -112,12 +113,11 @@ async function refuseTakeover(
 ): Promise<void> {
   if (account_id === null && office !== 'admin')
     throw new Problem('forbidden', 'Only an admin disconnects an account from a participation. Nothing was changed.')
-  const isAssigned =
-    typeof account_id === 'string' || (email !== undefined && email !== row.email && row.email !== null)
-  if (isAssigned && role !== 'owner')
+  const isNewAddress = email !== undefined && email !== row.email && !(office === 'admin' && row.email === null)
+  if ((typeof account_id === 'string' || isNewAddress) && role !== 'owner')
     throw new Problem(
       'forbidden',
-      'Only owners of the project connect an account, or replace an email address. Nothing was changed.',
+      'Only owners of the project connect an account, or change an email address. Nothing was changed.',
     )
   if (actor.accountId === undefined) return
   const own = typeof email === 'string' ? await ports.contactOf(tx, actor.accountId) : undefined
