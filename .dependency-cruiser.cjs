@@ -1,7 +1,7 @@
 // Allowed dependencies between folders, as described in ARCHITECTURE.md.
 const tests = '(\\.test\\.tsx?$|^lib/testing/|^lib/stores/[^/]+/suite/)'
-/** The composition root: `lib/app/` and the files directly in `lib/`, except those that any module may import. */
-const root = '(app/|(?!(secret|data-folder|env)\\.ts$)[^/]+\\.ts$)'
+/** The composition root, the platform and the operator's code. Of `lib/config/`, any module may import all but the store locations. */
+const root = '((app|platform|operator)/|config/locations\\.ts$|[^/]+\\.ts$)'
 module.exports = {
   forbidden: [
     {
@@ -103,7 +103,7 @@ module.exports = {
       from: { path: '^lib/client/', pathNot: tests },
       to: {
         path: '^lib/',
-        pathNot: '^lib/(client/|kernel/|env\\.ts$|domains/[^/]+/(contract|rules|unit|signing)\\.ts$)',
+        pathNot: '^lib/(client/|kernel/|config/env\\.ts$|domains/[^/]+/(contract|rules|unit|signing)\\.ts$)',
       },
     },
     {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
-import { publicUrl, readEnv } from '#lib/env.ts'
+import { publicUrl, readEnv } from '#lib/config/env.ts'
 
 let known: { isSecure: boolean; isDevelopment: boolean } | undefined
 const installation = () => {

@@ -3,7 +3,7 @@ import { Rights } from '#components/home/rights.tsx'
 import { Steps } from '#components/home/steps.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { publicUrl, readEnv } from '#lib/env.ts'
+import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { personForFrame } from './reader.ts'
 
 export default async function FrontPage() {

@@ -1,7 +1,7 @@
 'use server'
 
 import { cookies } from 'next/headers'
-import { publicUrl, readEnv } from '#lib/env.ts'
+import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { chosenLocale, chosenZone } from '../i18n/choice.ts'
 
 async function keep(name: 'locale' | 'tz', value: string): Promise<void> {

@@ -1,7 +1,7 @@
 import '../bin/runtime.ts'
 import { createServer } from 'node:http'
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { createFront } from '#lib/http/front.ts'
 
 // The production API in its own process without pages, so that memory and time are those of the API only.

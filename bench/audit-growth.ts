@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import type { DoorRequest } from '#lib/http/door.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'

@@ -1,5 +1,5 @@
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { crashWorkers } from '#lib/testing/crash-workers.ts'
 import { aheadOfDueDay, type DueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
 import { type Cluster, startCluster } from './installation.ts'

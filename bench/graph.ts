@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { type App, createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { adminSession } from '#lib/testing/due-day.ts'
 import { sharedGraph } from '#lib/testing/graphs.ts'

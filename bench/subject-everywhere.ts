@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { objectsPlace } from '#lib/stores/objects/address.ts'
 import { fileObjects } from '#lib/stores/objects/files.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'

@@ -1,7 +1,7 @@
 import './runtime.ts'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { BadVariable, publicUrl, readEnv } from '#lib/env.ts'
+import { BadVariable, publicUrl, readEnv } from '#lib/config/env.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { BuildFailure, generateChanged } from './build.ts'
 import { materialIn } from './demo/material.ts'

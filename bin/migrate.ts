@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { BadVariable, readEnv } from '#lib/env.ts'
+import { BadVariable, readEnv } from '#lib/config/env.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { openInstallation } from '#lib/stores/postgres/installation.ts'
 import { migrationsFolder } from '#lib/stores/postgres/migration-history.ts'

@@ -1,7 +1,7 @@
 import './runtime.ts'
 import cluster from 'node:cluster'
 import next from 'next'
-import { publicUrl, readEnv } from '#lib/env.ts'
+import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { listenedAt, metricsListener } from '#lib/http/metrics-listener.ts'

@@ -1,9 +1,9 @@
 import './runtime.ts'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { BadVariable, type Env, publicUrl, readEnv } from '#lib/env.ts'
+import { BadVariable, type Env, publicUrl, readEnv } from '#lib/config/env.ts'
+import { refuseOutside } from '#lib/config/locations.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import { refuseOutside } from '#lib/places.ts'
 import { findEmbedded, startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { type Installation, openInstallation } from '#lib/stores/postgres/installation.ts'
@@ -151,7 +151,7 @@ async function start() {
   const { detail } = await caughtUp(opened, env)
   if (stopping) return
   children = startChildren(opened, env)
-  const { firstRun } = await import('#lib/first-run.ts')
+  const { firstRun } = await import('#lib/operator/first-run.ts')
   const [news] = await Promise.all([
     servesWeb ? firstRun({ databaseUrl: opened.appUrl, isTerminal: process.stdout.isTTY === true }) : [],
     ...children.map((child) => child.ready),

@@ -1,6 +1,6 @@
 import './runtime.ts'
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { runJobsAfterReplay } from '#lib/jobs/after-restore.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { supervised } from './supervised.ts'

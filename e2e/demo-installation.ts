@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Env } from '#lib/config/env.ts'
 import { buildChanged } from '../bin/build.ts'
 import { materialIn } from '../bin/demo/material.ts'
-import type { Env } from '../lib/env.ts'
 
 export interface DemoInstallation {
   /** Contains the database URL. */
@@ -44,8 +44,8 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
   })
   // Imported late, because the application reads its settings when it loads.
   const [{ readEnv }, { firstRun }, { prepareDatabase }, { startTemporary }, { tellStory }] = await Promise.all([
-    import('#lib/env.ts'),
-    import('#lib/first-run.ts'),
+    import('#lib/config/env.ts'),
+    import('#lib/operator/first-run.ts'),
     import('#lib/stores/postgres/preparation.ts'),
     import('#lib/stores/postgres/temporary.ts'),
     import('../bin/demo/story.ts'),

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import next from 'next'
 import { createApp } from '#lib/app.ts'
-import type { Env } from '#lib/env.ts'
+import type { Env } from '#lib/config/env.ts'
 import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { runJobs } from '#lib/jobs/runner.ts'

@@ -1,5 +1,5 @@
+import { readEnv } from '#lib/config/env.ts'
 import { type App, createApp } from './app.ts'
-import { readEnv } from './env.ts'
 
 declare global {
   var knowledgePulse: App | undefined

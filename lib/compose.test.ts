@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { readEnv } from './env.ts'
-import { judgedPlaces, sitesOf } from './places.ts'
+import { readEnv } from '#lib/config/env.ts'
+import { judgedPlaces, sitesOf } from '#lib/config/locations.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8')
 const Service = z.object({

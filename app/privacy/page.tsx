@@ -6,9 +6,9 @@ import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
+import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
+import type { Places } from '#lib/config/locations.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { type Env, publicUrl, readEnv } from '#lib/env.ts'
-import type { Places } from '#lib/places.ts'
 import { heldTerms } from './terms.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('privacy'))('title') })

@@ -1,6 +1,6 @@
 import { getTranslations } from 'next-intl/server'
 import { app } from '#lib/app-instance.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 
 /** The retention periods in force, in words: the placeholders of the texts under `privacy.held`. */
 export async function heldTerms() {

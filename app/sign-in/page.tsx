@@ -6,8 +6,8 @@ import { Words } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
+import { openIdProvider, publicUrl } from '#lib/config/env.ts'
 import { returnPath } from '#lib/domains/accounts/rules.ts'
-import { openIdProvider, publicUrl } from '#lib/env.ts'
 import { personForFrame } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('signIn'))('title') })

@@ -4,7 +4,7 @@ import { Words } from '#components/frame/words.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Verifier } from '#components/verify/verifier.tsx'
-import { publicUrl, readEnv } from '#lib/env.ts'
+import { publicUrl, readEnv } from '#lib/config/env.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('verify'))('name') })
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readClientEnv } from '#lib/env.ts'
+import { readClientEnv } from '#lib/config/env.ts'
 import { type Config, configFile, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
 
 const config: Config = { url: 'http://localhost:3000', token: 'kp_x', agent_id: 'me' }

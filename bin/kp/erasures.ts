@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { operator } from '#lib/operator.ts'
+import { operator } from '#lib/operator/operator.ts'
 import type { PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import { exitCodes } from './failure.ts'
 import { enterInstallation, withInstallation } from './installation.ts'

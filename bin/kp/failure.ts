@@ -1,5 +1,5 @@
 import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
-import { BadVariable } from '#lib/env.ts'
+import { BadVariable } from '#lib/config/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
 import { Problem } from '#lib/kernel/problem.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Env, readEnv } from '#lib/env.ts'
+import { type Env, readEnv } from '#lib/config/env.ts'
 import type { Invocation } from './invocation.ts'
 
 export const checkout = join(import.meta.dirname, '../..')

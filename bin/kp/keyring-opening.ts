@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type MasterKey, openKeyring } from '#lib/client/sealing/keyring.ts'
 import { SealingRefusal } from '#lib/client/sealing/sealing-refusal.ts'
+import { readClientEnv } from '#lib/config/env.ts'
 import { readKeyring } from '#lib/domains/grimoire/contract.ts'
-import { readClientEnv } from '#lib/env.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { Asking } from './person.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { open, type Received, type RequestParts, RequestRefused, send, type UploadedBody } from '#lib/client/request.ts'
-import { readClientEnv } from '#lib/env.ts'
+import { readClientEnv } from '#lib/config/env.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { type Config, checkWritable, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readEnv } from '#lib/env.ts'
-import { judgedPlaces, sitesOf } from '#lib/places.ts'
+import { readEnv } from '#lib/config/env.ts'
+import { judgedPlaces, sitesOf } from '#lib/config/locations.ts'
 import { lifetimesCheck, missingCheck, placeCheck, residencyChecks } from './store-checks.ts'
 
 const env = readEnv({

@@ -1,7 +1,7 @@
 import { createTranslator } from 'next-intl'
 import { afterAll, expect, it } from 'vitest'
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { evidenceLines } from '#lib/kernel/evidence.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
 import { holderKey, progressOf, resultNames, resultsOf, type Step, storeKey, storeRows } from './store-rows.ts'

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest'
 import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
 import { groundsIn } from './inventory-rules.ts'

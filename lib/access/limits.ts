@@ -1,4 +1,4 @@
-import type { Env } from '#lib/env.ts'
+import type { Env } from '#lib/config/env.ts'
 import { type Limiter, memoryLimiter } from './limiter.ts'
 import type { LimiterEvents } from './limiter-fallback.ts'
 import { limitsPool, postgresLimiter } from './limiter-postgres.ts'

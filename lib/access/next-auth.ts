@@ -1,7 +1,7 @@
 import type { NextAuthOptions } from 'next-auth'
+import type { OpenIdProvider } from '#lib/config/env.ts'
 import { type Locale, localeOf, sessionLife } from '#lib/domains/accounts/rules.ts'
 import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
-import type { OpenIdProvider } from '#lib/env.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { limitKeyOf } from './client-address.ts'
 import { type IdentityAccounts, identityProvider, identitySignIn, providerId } from './openid.ts'

@@ -1,8 +1,8 @@
 import type { Profile, User } from 'next-auth'
 import type { OAuthConfig } from 'next-auth/providers/oauth'
+import type { OpenIdProvider } from '#lib/config/env.ts'
 import type { Identified, IdentityRefusal } from '#lib/domains/accounts/identities.ts'
 import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
-import type { OpenIdProvider } from '#lib/env.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** Part of the redirect URI: `/api/auth/callback/oidc`. */

@@ -1,7 +1,7 @@
 import { decode } from 'next-auth/jwt'
+import { deriveKey } from '#lib/config/secret.ts'
 import { seenEvery } from '#lib/domains/accounts/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import { deriveKey } from '#lib/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Caller, personCaller, type SessionRow } from './actor.ts'
 

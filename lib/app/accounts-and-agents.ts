@@ -1,4 +1,5 @@
 import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
+import { openIdProvider } from '#lib/config/env.ts'
 import { accountsJobs } from '#lib/domains/accounts/jobs.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { accountExporters } from '#lib/domains/accounts/person-exporters.ts'
@@ -19,7 +20,6 @@ import { settingsKept } from '#lib/domains/settings/kept.ts'
 import { tokenAdmin } from '#lib/domains/tokens/admin.ts'
 import { tokenExporters } from '#lib/domains/tokens/exporters.ts'
 import { tokensJobs } from '#lib/domains/tokens/jobs.ts'
-import { openIdProvider } from '#lib/env.ts'
 import type { Domain, Parts } from './domain.ts'
 
 /** People, agents, and their tokens. */

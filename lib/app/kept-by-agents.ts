@@ -1,3 +1,5 @@
+import { snapshotKeysFolder } from '#lib/config/locations.ts'
+import { deriveKey, sealedPurposes } from '#lib/config/secret.ts'
 import { lifeExporters } from '#lib/domains/agents/life/exporters.ts'
 import { documentRestorer, restoreSettings } from '#lib/domains/agents/life/restoring.ts'
 import { sharingAgent } from '#lib/domains/agents/life/whose.ts'
@@ -25,8 +27,6 @@ import type { SnapshotPorts } from '#lib/domains/snapshots/ports.ts'
 import { snapshotsService } from '#lib/domains/snapshots/service.ts'
 import { isSealedTo } from '#lib/domains/snapshots/terms.ts'
 import { lazily } from '#lib/kernel/lazily.ts'
-import { snapshotKeysFolder } from '#lib/places.ts'
-import { deriveKey, sealedPurposes } from '#lib/secret.ts'
 import type { Domain, Parts } from './domain.ts'
 
 /** What agents store for themselves and for related agents, sealed. */

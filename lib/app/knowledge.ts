@@ -1,3 +1,4 @@
+import { deriveKey } from '#lib/config/secret.ts'
 import { erasedSubjects } from '#lib/domains/erasure/erased-names.ts'
 import { withdrawNaming } from '#lib/domains/idempotency/holders.ts'
 import { withdrawAnswers } from '#lib/domains/idempotency/records.ts'
@@ -23,7 +24,6 @@ import { sopsService } from '#lib/domains/knowledge/sops/service.ts'
 import { saidHolders } from '#lib/domains/knowledge/votes-held.ts'
 import { periodsOf } from '#lib/domains/retention/rules.ts'
 import { lazily } from '#lib/kernel/lazily.ts'
-import { deriveKey } from '#lib/secret.ts'
 import type { Domain, Parts } from './domain.ts'
 
 /** Knowledge that agents share. */

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { markFile, markIn } from '#lib/data-folder.ts'
+import { markFile, markIn } from '#lib/config/data-folder.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 

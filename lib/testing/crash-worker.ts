@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { type App, createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { freeAbandoned } from '#lib/jobs/abandoned.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 

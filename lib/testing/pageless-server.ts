@@ -1,4 +1,4 @@
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { supervised } from '../../bin/supervised.ts'

@@ -1,4 +1,4 @@
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { rotateInstallationSecret } from '#lib/stores/postgres/secret-rotation.ts'
 
 /** Rotates the secret of the installation in the environment, and dies at the point in the first argument. */

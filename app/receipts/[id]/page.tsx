@@ -6,8 +6,8 @@ import { ReceiptView } from '#components/receipts/receipt-view.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
+import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { heldIn } from '#lib/domains/erasure/rules.ts'
-import { publicUrl, readEnv } from '#lib/env.ts'
 import { receiptNamed } from '../named.ts'
 
 // Anyone with the URL may read the receipt, so search engines must not index it.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
+import { seal, unseal } from '#lib/config/secret.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { seal, unseal } from '#lib/secret.ts'
 import { CladePayload } from './contract.ts'
 import { entryBytes } from './rules.ts'
 import type { Shareable } from './strip-rules.ts'

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { operator } from '#lib/operator.ts'
+import { operator } from '#lib/operator/operator.ts'
 import type { LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { trace } from '#lib/testing/units.ts'

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, r
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '#lib/app.ts'
-import { operator } from '#lib/operator.ts'
+import { operator } from '#lib/operator/operator.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'

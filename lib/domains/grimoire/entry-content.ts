@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { seal, unseal } from '#lib/config/secret.ts'
 import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { seal, unseal } from '#lib/secret.ts'
 import { entryBytes } from './rules.ts'
 
 const Json: z.ZodType = z.json()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deriveKey, sealedPurposes, unseal } from '#lib/config/secret.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { deriveKey, sealedPurposes, unseal } from '#lib/secret.ts'
 import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { seal, unseal } from '#lib/secret.ts'
+import { seal, unseal } from '#lib/config/secret.ts'
 import type { Contact } from './ports.ts'
 
 const Sealed = z.strictObject({ email: z.string(), locale: z.enum(['en', 'zh']) })

@@ -1,6 +1,6 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { markFile, markIn } from '#lib/data-folder.ts'
+import { markFile, markIn } from '#lib/config/data-folder.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'

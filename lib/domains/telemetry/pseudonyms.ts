@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { seal, unseal } from '#lib/secret.ts'
+import { seal, unseal } from '#lib/config/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { keyKept, type Told } from './rules.ts'
 

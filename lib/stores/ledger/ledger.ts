@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promise
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import type { Env } from '#lib/env.ts'
+import type { Env } from '#lib/config/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Part } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'

@@ -1,5 +1,13 @@
 import { type ClientBase, escapeIdentifier } from 'pg'
-import { deriveKey, seal, sealedPurposes, secretMark, subjectHash, subjectPurpose, unsealed } from '#lib/secret.ts'
+import {
+  deriveKey,
+  seal,
+  sealedPurposes,
+  secretMark,
+  subjectHash,
+  subjectPurpose,
+  unsealed,
+} from '#lib/config/secret.ts'
 import { SecretRecord, secretRecordName } from './secret-record.ts'
 
 export interface SealedColumn {

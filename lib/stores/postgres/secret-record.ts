@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { secretMark } from '#lib/config/secret.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { secretMark } from '#lib/secret.ts'
 
 /** The settings row that identifies the secret with which keys are sealed, and the former secrets. */
 export const secretRecordName = 'installation_secret'

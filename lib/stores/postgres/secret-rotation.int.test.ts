@@ -3,11 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createSigner, verifyReceipt } from '#lib/domains/erasure/signing.ts'
-import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
-import { subjectHash } from '#lib/domains/privacy-requests/requests.ts'
-import { readEnv } from '#lib/env.ts'
-import { systemClock } from '#lib/kernel/clock.ts'
+import { readEnv } from '#lib/config/env.ts'
 import {
   deriveKey,
   installationSecret,
@@ -16,7 +12,11 @@ import {
   sealedPurposes,
   subjectPurpose,
   unsealed,
-} from '#lib/secret.ts'
+} from '#lib/config/secret.ts'
+import { createSigner, verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
+import { subjectHash } from '#lib/domains/privacy-requests/requests.ts'
+import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { withConnection } from './connection.ts'

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
-import type { Env } from '#lib/env.ts'
-import { adoptNextSecret, nextSecret } from '#lib/secret.ts'
+import type { Env } from '#lib/config/env.ts'
+import { adoptNextSecret, nextSecret } from '#lib/config/secret.ts'
 import { withConnection } from './connection.ts'
 import { findEmbedded } from './embedded.ts'
 import { DatabaseFault } from './fault.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { readEnv } from '#lib/env.ts'
+import { readEnv } from '#lib/config/env.ts'
 
 /** Where `.ci/services` builds and downloads, outside any checkout, so that this happens once per machine. */
 const home = join(homedir(), '.cache', 'knowledgepulse-services')

@@ -5,9 +5,9 @@ import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice
 import { PlanTable } from '#components/privacy/plan-table.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { app } from '#lib/app-instance.ts'
+import { readEnv } from '#lib/config/env.ts'
 import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/contract.ts'
-import { readEnv } from '#lib/env.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { heldWords } from '../held-words.ts'
 

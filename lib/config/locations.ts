@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path'
-import { regionOfHost } from './domains/residency/host-rules.ts'
-import { type Placed, type PlaceFact, parseRegions, placed, residencyFault } from './domains/residency/rules.ts'
+import { regionOfHost } from '#lib/domains/residency/host-rules.ts'
+import { type Placed, type PlaceFact, parseRegions, placed, residencyFault } from '#lib/domains/residency/rules.ts'
+import type { RememberedPort } from '#lib/stores/known-store.ts'
+import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { objectsPlace } from '#lib/stores/objects/address.ts'
+import { isEmbedded } from '#lib/stores/postgres/place.ts'
 import { BadVariable, type Env, telemetryTarget } from './env.ts'
-import type { RememberedPort } from './stores/known-store.ts'
-import { ledgerFolder } from './stores/ledger/ledger.ts'
-import { objectsPlace } from './stores/objects/address.ts'
-import { isEmbedded } from './stores/postgres/place.ts'
 
 /**
  * Where data is stored and who else receives some of it, as far as the settings show: kinds of places, never their addresses. KP_REGIONS

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { parseDataRegions, parseRegions } from './domains/residency/rules.ts'
-import { objectsPlace } from './stores/objects/address.ts'
+import { parseDataRegions, parseRegions } from '#lib/domains/residency/rules.ts'
+import { objectsPlace } from '#lib/stores/objects/address.ts'
 
 /** Thrown for an invalid setting; the message names the variable and says what it accepts. */
 export class BadVariable extends Error {

@@ -1,8 +1,8 @@
-import type { App } from './app.ts'
-import { oneTimePassword } from './domains/accounts/passwords.ts'
-import { normaliseEmail, type Role } from './domains/accounts/rules.ts'
-import type { Transaction } from './kernel/context.ts'
-import { Problem } from './kernel/problem.ts'
+import type { App } from '#lib/app.ts'
+import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
+import { normaliseEmail, type Role } from '#lib/domains/accounts/rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { firstAdmin } from './operator.ts'
 
 export interface AccountLine {

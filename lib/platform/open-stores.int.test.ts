@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ownDatabase } from '#lib/config/locations.ts'
+import type { KnownStore } from '#lib/stores/known-store.ts'
 import { addressHash } from '#lib/stores/known-store.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { ownDatabase } from './places.ts'
-import type { KnownStore } from './stores/known-store.ts'
-import { isEmptyStore, objectFolderMark, openStores } from './stores-opened.ts'
+import { isEmptyStore, objectFolderMark, openStores } from './open-stores.ts'
 
 let test: TestApp
 beforeAll(async () => {

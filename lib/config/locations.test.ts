@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readEnv } from './env.ts'
-import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
+import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './locations.ts'
 
 const dataDir = resolve('a-folder')
 const places = (given: Record<string, string> = {}) => placesOf(readEnv({ KP_DATA_DIR: dataDir, ...given }))

@@ -1,10 +1,10 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { createApp } from './app.ts'
-import { oneTimePassword } from './domains/accounts/passwords.ts'
-import { oneTimePasswordLife } from './domains/accounts/rules.ts'
-import { createAccount, createOrganisation } from './domains/accounts/service.ts'
-import { type Env, publicUrl, readEnv } from './env.ts'
+import { createApp } from '#lib/app.ts'
+import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
+import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
+import { oneTimePasswordLife } from '#lib/domains/accounts/rules.ts'
+import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
 
 export interface FirstRunOptions {
   databaseUrl: string

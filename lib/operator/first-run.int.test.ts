@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { firstRun, firstRunFile } from './first-run.ts'
-import { type TestApp, testApp } from './testing/app.ts'
 
 let test: TestApp
 beforeAll(async () => {

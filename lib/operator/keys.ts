@@ -1,5 +1,5 @@
-import type { App } from './app.ts'
-import type { KeyState } from './domains/erasure/suppression-keys.ts'
+import type { App } from '#lib/app.ts'
+import type { KeyState } from '#lib/domains/erasure/suppression-keys.ts'
 
 export interface InstallationKey {
   kind: 'signing' | 'suppression'

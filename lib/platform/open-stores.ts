@@ -1,24 +1,24 @@
-import { hasNoExport } from './domains/exports/export-files.ts'
-import { keyFolderMark } from './domains/snapshots/key-files.ts'
-import { type ConnectedStore, connectedStores } from './domains/stores/known.ts'
-import { exportsCountFor } from './domains/stores/rules.ts'
-import type { Env } from './env.ts'
-import type { Transaction } from './kernel/context.ts'
-import { lazily } from './kernel/lazily.ts'
-import { exportsFolder, ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
-import type { CacheStore } from './stores/cache/cache.ts'
-import { openCache } from './stores/cache/opening.ts'
-import type { CheckpointStore } from './stores/checkpoints/checkpoints.ts'
-import { otherCheckpoints, ownCheckpoints, ownSchema } from './stores/checkpoints/connected-checkpoints.ts'
-import { folderMark } from './stores/folder-mark.ts'
-import type { GraphStore } from './stores/graph/graph.ts'
-import { postgresGraph } from './stores/graph/postgres-graph.ts'
-import { addressHash, type KnownStore, type StorePort } from './stores/known-store.ts'
-import { hasNoRow, ledgerFolder } from './stores/ledger/ledger.ts'
-import { objectsPlace } from './stores/objects/address.ts'
-import { fileObjects, hasNoObject } from './stores/objects/files.ts'
-import type { ObjectStore } from './stores/objects/objects.ts'
-import type { Database } from './stores/postgres/database.ts'
+import type { Env } from '#lib/config/env.ts'
+import { exportsFolder, ownDatabase, type Site, snapshotKeysFolder } from '#lib/config/locations.ts'
+import { hasNoExport } from '#lib/domains/exports/export-files.ts'
+import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'
+import { type ConnectedStore, connectedStores } from '#lib/domains/stores/known.ts'
+import { exportsCountFor } from '#lib/domains/stores/rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { lazily } from '#lib/kernel/lazily.ts'
+import type { CacheStore } from '#lib/stores/cache/cache.ts'
+import { openCache } from '#lib/stores/cache/opening.ts'
+import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
+import { otherCheckpoints, ownCheckpoints, ownSchema } from '#lib/stores/checkpoints/connected-checkpoints.ts'
+import { folderMark } from '#lib/stores/folder-mark.ts'
+import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import { postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
+import { addressHash, type KnownStore, type StorePort } from '#lib/stores/known-store.ts'
+import { hasNoRow, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { objectsPlace } from '#lib/stores/objects/address.ts'
+import { fileObjects, hasNoObject } from '#lib/stores/objects/files.ts'
+import type { ObjectStore } from '#lib/stores/objects/objects.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 
 export type StoreSettings = Pick<
   Env,
@@ -106,14 +106,14 @@ function laterObjects(provider: ObjectStore['provider'], load: () => Promise<Obj
 
 function openGraph(url: string | undefined, db: Database): GraphStore {
   if (url === undefined) return postgresGraph(db)
-  return laterGraph('neo4j', async () => (await import('./stores/graph/neo4j-graph.ts')).neo4jGraph(url))
+  return laterGraph('neo4j', async () => (await import('#lib/stores/graph/neo4j-graph.ts')).neo4jGraph(url))
 }
 function openObjects(url: string | undefined, dataDir: string): ObjectStore {
   const place = objectsPlace(url, dataDir)
   if (place.provider === 'files') return fileObjects(place.folder)
   return place.provider === 's3'
-    ? laterObjects('s3', async () => (await import('./stores/objects/s3.ts')).s3Objects(place))
-    : laterObjects('gcs', async () => (await import('./stores/objects/gcs.ts')).gcsObjects(place))
+    ? laterObjects('s3', async () => (await import('#lib/stores/objects/s3.ts')).s3Objects(place))
+    : laterObjects('gcs', async () => (await import('#lib/stores/objects/gcs.ts')).gcsObjects(place))
 }
 
 /** The configured stores, with defaults that need no server. Each connects on first use; `used` is called before every use. */

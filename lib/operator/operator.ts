@@ -1,8 +1,8 @@
-import type { App } from './app.ts'
-import { adminTokenLife, type Scope } from './domains/tokens/rules.ts'
-import type { Transaction } from './kernel/context.ts'
-import { newId } from './kernel/ids.ts'
-import { Problem } from './kernel/problem.ts'
+import type { App } from '#lib/app.ts'
+import { adminTokenLife, type Scope } from '#lib/domains/tokens/rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 
 export interface OperatorToken {
   agentId: string

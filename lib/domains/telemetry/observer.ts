@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Told } from './domains/telemetry/rules.ts'
-import type { Actor } from './kernel/context.ts'
-import type { RawInput } from './kernel/operation.ts'
+import type { Actor } from '#lib/kernel/context.ts'
+import type { RawInput } from '#lib/kernel/operation.ts'
+import type { Told } from './rules.ts'
 
 export type Offer = (name: string, properties: unknown, told: Told) => void
 
