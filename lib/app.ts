@@ -1,24 +1,149 @@
-import type { Env } from '#lib/config/env.ts'
-import { judgedSites } from '#lib/config/locations.ts'
-import type { Offer } from '#lib/domains/telemetry/observer.ts'
-import { createDoors } from '#lib/http/entry-points.ts'
-import { storeChecks } from '#lib/platform/store-states.ts'
+import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
-import { accountsAndAgents } from './app/accounts-and-agents.ts'
-import { type Domain, partsOf } from './app/domain.ts'
-import { identity } from './app/identity.ts'
-import { installation } from './app/installation.ts'
-import { keptByAgents } from './app/kept-by-agents.ts'
-import { sharedKnowledge } from './app/knowledge.ts'
-import { projectsAndWhatCameOfThem } from './app/projects.ts'
-import { rights } from './app/rights.ts'
-import { isLate, logLateness } from './domains/llm-log/lateness.ts'
+import { customerNetworkOf, limitKeyOf } from './access/client-address.ts'
+import { limiterMeasures } from './access/limiter-measures.ts'
+import { purgeExpiredWindows } from './access/limiter-postgres.ts'
+import { tokenLookup } from './access/token-lookup.ts'
+import { dataFolderMark } from './config/data-folder.ts'
+import { type Env, openIdProvider } from './config/env.ts'
+import { exportsFolder, judgedSites, placeNamed, snapshotKeysFolder } from './config/locations.ts'
+import { sealedPurposes, subjectPurpose } from './config/secret.ts'
+import { accountDirectory } from './domains/accounts/directory.ts'
+import { accountsData, accountsModule } from './domains/accounts/module.ts'
+import { newestSignIns } from './domains/accounts/newest-sign-ins.ts'
+import { enqueueNotice, noticeJob } from './domains/accounts/notices.ts'
+import { organisationOf } from './domains/accounts/person-exporters.ts'
+import { createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
+import { countTry } from './domains/accounts/tries.ts'
+import { agentsAtAGlance } from './domains/agents/at-a-glance.ts'
+import { agentIdsInRegions, agentsInRegions } from './domains/agents/in-region.ts'
+import { lifeExporters } from './domains/agents/life/exporters.ts'
+import { documentRestorer, restoreSettings } from './domains/agents/life/restoring.ts'
+import { erasableAgent, ownAgent, ownAgentLocked, sharingAgent, writableAgent } from './domains/agents/life/whose.ts'
+import { agentListing } from './domains/agents/listing.ts'
+import { agentsData, agentsModule } from './domains/agents/module.ts'
+import { lawfulBases, ownedAgents, selfHostedAmong } from './domains/agents/owned.ts'
+import { agentOf, profileOf } from './domains/agents/rows.ts'
+import { noticeVersion } from './domains/agents/rules.ts'
+import { agentsOfAccount } from './domains/agents/standing.ts'
+import { usesOf } from './domains/audit/evidence.ts'
+import { auditData, auditModule } from './domains/audit/module.ts'
+import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
+import { cladesData, cladesModule } from './domains/clades/module.ts'
+import { complianceModule } from './domains/compliance/module.ts'
+import { consoleModule } from './domains/console/module.ts'
+import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
+import { erasedAmong } from './domains/erasure/erased-ids.ts'
+import { erasedSubjects } from './domains/erasure/erased-names.ts'
+import { erasureMeasures } from './domains/erasure/measures.ts'
+import { erasureData, erasureModule } from './domains/erasure/module.ts'
+import { itemsBeginning, moveItems, replaceItems } from './domains/erasure/planned-items.ts'
+import { replayErasures } from './domains/erasure/replay.ts'
+import { restoredDatabase } from './domains/erasure/restored-database.ts'
+import { retainedOfSubject } from './domains/erasure/rules.ts'
+import { erasureService } from './domains/erasure/service.ts'
+import { subjectEngine } from './domains/erasure/subject-engine.ts'
+import { runsUnderWay } from './domains/erasure/under-way.ts'
+import { zipArchive } from './domains/exports/archive.ts'
+import { exportFiles } from './domains/exports/export-files.ts'
+import { exportsData, exportsModule } from './domains/exports/module.ts'
+import type { ExportChange } from './domains/exports/prepared.ts'
+import { schemaVersion } from './domains/exports/rules.ts'
+import { exportsToFetch, exportsUnderWay } from './domains/exports/under-way.ts'
+import { entriesOf } from './domains/grimoire/entries.ts'
+import { grimoireExporters } from './domains/grimoire/exporters.ts'
+import { grimoireData, grimoireModule } from './domains/grimoire/module.ts'
+import { entryRestorer } from './domains/grimoire/restoring.ts'
+import { holdsEnding } from './domains/holds/ending.ts'
+import { holdsInForce } from './domains/holds/in-force.ts'
+import { holdsData, holdsModule } from './domains/holds/module.ts'
+import { withdrawNaming } from './domains/idempotency/holders.ts'
+import { idempotencyData, idempotencyModule } from './domains/idempotency/module.ts'
+import { withdrawAnswers } from './domains/idempotency/records.ts'
+import { mergeVotes } from './domains/knowledge/claimed-votes.ts'
+import { contributedBy } from './domains/knowledge/contributed.ts'
+import { expiringSoon } from './domains/knowledge/expiring-soon.ts'
+import { isAttributed } from './domains/knowledge/exporters.ts'
+import { isStored } from './domains/knowledge/held.ts'
+import { heldAuthors } from './domains/knowledge/held-authors.ts'
+import { unitImporter } from './domains/knowledge/imports.ts'
+import { knowledgeData, knowledgeModule } from './domains/knowledge/module.ts'
+import { pseudonyms } from './domains/knowledge/pseudonym.ts'
+import { quarantined } from './domains/knowledge/quarantine-count.ts'
+import { restoredRecord } from './domains/knowledge/restored.ts'
+import { skillImporter } from './domains/knowledge/skills/imports.ts'
+import { isLate, llmLogMeasures, logLateness } from './domains/llm-log/lateness.ts'
+import { llmLogData, llmLogModule } from './domains/llm-log/module.ts'
+import { outboxModule } from './domains/outbox/module.ts'
+import { piiModule } from './domains/pii/module.ts'
+import { copyAskedFor } from './domains/privacy-requests/copy-asked-for.ts'
+import { requestParticipantExporters } from './domains/privacy-requests/exporters.ts'
+import { requestMeasures } from './domains/privacy-requests/measures.ts'
+import { privacyRequestsData, privacyRequestsModule } from './domains/privacy-requests/module.ts'
+import { isOnFile, openRequestsOf } from './domains/privacy-requests/open-count.ts'
+import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
+import { addressJob, notifyJob, tellAdminJob } from './domains/privacy-requests/timeline.ts'
+import { closingSoon } from './domains/projects/closing/closing-soon.ts'
+import { letterJob } from './domains/projects/closing/jobs.ts'
+import { answersForPart, isProject, projectParts } from './domains/projects/erasing/parts.ts'
+import { recordedOf } from './domains/projects/erasing/recorded.ts'
+import { gatheredSources } from './domains/projects/gathered-sources.ts'
+import { foreignEpisodes } from './domains/projects/graph/foreign-episodes.ts'
+import { idsInRegions, projectsInRegions } from './domains/projects/in-region.ts'
+import { projectsData, projectsModule } from './domains/projects/module.ts'
+import { followAgent } from './domains/projects/moving.ts'
+import {
+  actedFor,
+  ownsProjectOf,
+  projectOfParticipant,
+  rectifyParticipant,
+} from './domains/projects/participants/acting.ts'
+import { restrictParticipants, unrestrictParticipants } from './domains/projects/participants/restricting.ts'
+import { participationsOf } from './domains/projects/participants/seizing.ts'
+import { isOurs } from './domains/projects/uploads.ts'
+import { runWords } from './domains/projects/words/run-words.ts'
+import { quotasModule } from './domains/quotas/module.ts'
+import { residencyModule } from './domains/residency/module.ts'
+import { fulfilledRegions } from './domains/residency/rules.ts'
+import { retentionMeasures } from './domains/retention/measures.ts'
+import { retentionData, retentionModule } from './domains/retention/module.ts'
+import type { RetentionStores } from './domains/retention/retention-manager.ts'
+import { sweepUnderWay } from './domains/retention/under-way.ts'
+import { settingsData, settingsModule } from './domains/settings/module.ts'
+import { snapshotKeys } from './domains/snapshots/key-files.ts'
+import { snapshotsData, snapshotsModule } from './domains/snapshots/module.ts'
+import { snapshotParts } from './domains/snapshots/parts.ts'
+import { insureTheDead, isSealedTo } from './domains/snapshots/terms.ts'
+import { storesData, storesModule } from './domains/stores/module.ts'
+import { durationOf } from './domains/telemetry/events.ts'
+import { tellCompleted } from './domains/telemetry/jobs.ts'
+import { telemetryMeasures } from './domains/telemetry/measures.ts'
+import { telemetryData, telemetryModule } from './domains/telemetry/module.ts'
+import type { Offer } from './domains/telemetry/observer.ts'
+import { revokedByLimits, tokensAtAGlance } from './domains/tokens/at-a-glance.ts'
+import { tokensData, tokensModule } from './domains/tokens/module.ts'
+import { tierLimits } from './domains/tokens/rules.ts'
+import { createEntryPoints } from './http/entry-points.ts'
+import { createMetrics } from './http/metrics.ts'
 import { serviceUseCases } from './http/service.ts'
+import { queueHolder } from './jobs/holders.ts'
+import { failedOnce } from './jobs/undelivered.ts'
+import { queueJobs } from './jobs/upkeep.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
+import type { Transaction } from './kernel/context.ts'
+import type { RunChange } from './kernel/erasure-run.ts'
 import type { DataHolder } from './kernel/holder.ts'
+import { type DomainModule, mergeUseCases, type PersonalData } from './kernel/module.ts'
 import type { AuditAction } from './kernel/operation.ts'
+import { transactionalEvent } from './kernel/transactional-event.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
-import { createServices, type Patience } from './services.ts'
+import { erasureSubjects } from './platform/erasure-subjects.ts'
+import { openPlatform, type Patience } from './platform/platform.ts'
+import { storeChecks } from './platform/store-states.ts'
+import { ledgerFolder } from './stores/ledger/ledger.ts'
+import { lingeringIn } from './stores/lingering.ts'
+import { letterHolder, lettersKept } from './stores/mail/letters-held.ts'
 import type { Database } from './stores/postgres/database.ts'
 
 /** A query of the audit log by server code; times are inclusive. */
@@ -43,9 +168,13 @@ export interface AppOptions {
   overheard?: Offer
 }
 
+/** The use cases of modules that are operations of the API, in the order of the modules. */
+const operationsOf = (modules: readonly DomainModule[]): UseCase[] =>
+  modules.flatMap(({ useCases }) => Object.values(useCases).flatMap((own) => Object.values(own).filter(isUseCase)))
+
 /**
- * Connects services, domains, HTTP, pages and sign-in; lists operations, jobs and data sources. Opens no connection before the first
- * request.
+ * The composition root: opens the platform, collects the personal data of all domains, builds the erasure engine over it, and then the
+ * modules of the domains in one ordered list. Connects to nothing before the first request.
  */
 export function createApp({
   env,
@@ -56,109 +185,488 @@ export function createApp({
   replaysByItself = false,
   overheard,
 }: AppOptions) {
-  const services = createServices({ env, clock, interrupt, patience, replaysByItself })
-  const {
+  const platform = openPlatform({ env, clock, patience })
+  const { db, erasedOf, gate, isSuppressed, judged, keyFor, known, ledger, limiter, log, mail, namesOf } = platform
+  const { origin, places, query, recognise, regions, signer, stores, suppressed, suppressionKeys } = platform
+  const strict = env.KP_SANITIZER_STRICT
+
+  const isOnRecord = async (tx: Transaction, accountId: string) =>
+    (await isOnFile(tx, accountId)) ||
+    (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null
+
+  const erasureChanges = transactionalEvent<RunChange>()
+  const exportChanges = transactionalEvent<ExportChange>()
+  const pseudonymOf = pseudonyms(keyFor('pseudonyms'))
+  const sources = gatheredSources()
+  const grimoireKey = keyFor(sealedPurposes.grimoire)
+  const cladeKey = keyFor(sealedPurposes.clades)
+  const llmLogKey = keyFor(sealedPurposes.llmLog)
+  const subjectKey = keyFor(subjectPurpose)
+  const prepared = {
     db,
-    expiring,
-    exporters,
-    holders,
-    judged,
-    kept,
-    ledger,
-    limiter,
-    log,
-    lookup,
-    mail,
-    metrics,
-    personExporters,
-    retention,
-    sites,
-    stateOf,
-    stores,
-    telemetry,
-    tokens,
-  } = services
-  const operations = () => useCases.map(({ operation }) => operation)
-  const parts = partsOf(services, { env, clock, patience })
-  // Within a stage, data is erased in this order.
-  const domains = {
-    ...accountsAndAgents(parts),
-    ...sharedKnowledge(parts),
-    ...projectsAndWhatCameOfThem(parts),
-    ...rights(parts),
-    ...keptByAgents(parts),
-    ...installation(parts, operations),
-    ...identity(parts),
-  } satisfies Record<string, Domain>
-
-  const service = serviceUseCases(
-    metrics,
-    storeChecks(judgedSites(sites, judged), stateOf),
-    operations,
-    packageJson.version,
-    services.restored.state,
-    { llm_log: async () => isLate(await logLateness(db, clock.now())) },
-  )
-  holders.push(...moreHolders(db))
-  for (const domain of Object.values<Domain>(domains)) {
-    holders.push(...(domain.holders ?? []))
-    exporters.push(...(domain.exporters ?? []))
-    personExporters.push(...(domain.personExporters ?? []))
-    kept.push(...(domain.kept ?? []))
-    expiring.push(...(domain.expiring ?? []))
+    clock,
+    files: exportFiles(exportsFolder(env), (isPut) => known.used('exports', isPut)),
+    onExport: exportChanges.publish,
   }
-  const offered = [...Object.values(domains).map(({ offers }) => offers), service]
-  const useCases: UseCase[] = offered.flatMap((offers) => Object.values(offers).filter(isUseCase))
+  const snapshotStorage = {
+    db,
+    objects: stores.objects,
+    keys: snapshotKeys({
+      folder: snapshotKeysFolder(env),
+      used: () => known.used('snapshot_keys'),
+      whatIsMissing: known.missing('snapshot_keys'),
+    }),
+  }
+  /** Within a stage, data is erased in this order: records before the identities through which they are found. */
+  const personalData: readonly PersonalData[] = [
+    { dataSources: moreHolders(db) },
+    knowledgeData({ db, pseudonymOf, withdrawAnswers, withdrawNaming }),
+    projectsData({
+      ...{ db, stores, sources, namesOf, moveItems, pseudonymOf, withdrawNaming },
+      missing: known.missing,
+      pointerPrefixes: env.KP_POINTER_PREFIXES,
+    }),
+    auditData(db),
+    erasureData(db),
+    exportsData({ ...prepared, recordedOf }),
+    retentionData(db),
+    holdsData(db),
+    {
+      dataSources: [
+        letterHolder({
+          folder: mail.folder,
+          addressOf: async (id, tx = db.prisma) => (await accountDirectory.contactOf(tx, id))?.email,
+        }),
+      ],
+    },
+    privacyRequestsData({ db, gate, subjectKey, requestsYears: env.KP_REQUESTS_YEARS }),
+    // Keys of snapshots are destroyed first, and their rows are deleted before the keyring with which they are sealed.
+    snapshotsData({ ...snapshotStorage, whatIsMissing: known.missing('objects') }),
+    grimoireData(db, grimoireKey),
+    cladesData(db, cladeKey),
+    llmLogData(db, llmLogKey),
+    telemetryData(db, platform.telemetryKey),
+    { dataSources: [queueHolder(db)] },
+    idempotencyData(db),
+    settingsData(db),
+    storesData(db),
+    tokensData(db),
+    agentsData({ db, heldAuthors, dropOrganisationIfEmpty }),
+    accountsData(db),
+  ]
+  const holders = personalData.flatMap(({ dataSources = [] }) => dataSources)
+  // Exports begin with the subject, so that they list the domains in the opposite order.
+  const exporters = personalData.toReversed().flatMap((data) => data.exporters ?? [])
+  const personExporters = personalData.toReversed().flatMap((data) => data.personExporters ?? [])
+  const kept = personalData.flatMap(({ retainedRecords = [] }) => retainedRecords)
+  const expiring = personalData.flatMap((data) => data.expiring ?? [])
 
-  const doors = createDoors({ ...services, env, clock, admissionPatience: patience.admission, overheard })
+  // People, agents and tokens
+  const settings = settingsModule(db)
+  const tokens = tokensModule({
+    ...{ db, gate, agentOf },
+    profileOf: profileOf(db),
+    notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
+    agents: agentListing(db),
+    purgeWindows: () => purgeExpiredWindows(db.pool, new Date()),
+  })
+  const accounts = accountsModule({
+    ...{ db, mail, gate, isOnRecord },
+    publicUrl: origin,
+    provider: openIdProvider(env)?.name,
+    tries: limiter,
+    markKey: keyFor('known sign-ins'),
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    unsuppress: suppressed.lift,
+    networkOf: limitKeyOf,
+    agentsOf: async (accountId) => (await ownedAgents(db)(accountId)).length,
+    openRequestsOf: openRequestsOf(db),
+    revokeAdminTokens: async (ctx, accountId, reason) =>
+      tokens.useCases.tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),
+  })
+  const people = accounts.useCases.accounts
+  const networkKey = keyFor('networks of registrations')
+  const agents = agentsModule({
+    ...{ db, regions, strict, joinClade, recordDeletion, createOrganisation, dropOrganisationIfEmpty },
+    registration: {
+      mode: env.KP_REGISTRATION,
+      explicitConsent: env.KP_EXPLICIT_CONSENT,
+      lawfulBasis: env.KP_LAWFUL_BASIS,
+      notice: { version: noticeVersion, url: `${origin}/privacy` },
+    },
+    tokens: tokens.useCases.tokens,
+    contributedBy: contributedBy(db),
+    async ownerFound(tx, agentId, ownerId, now) {
+      await mergeVotes(tx, agentId, ownerId, now)
+      await followAgent(tx, agentId)
+    },
+    accounts: people,
+    graceTokens: env.KP_GRACE_TOKENS,
+    isSuppressed: suppressed.among,
+    onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
+    onRestriction: [recallOfRestricted],
+    networkMark: (address) =>
+      Uint8Array.from(createHmac('sha256', networkKey()).update(customerNetworkOf(address)).digest()),
+  })
+  const ownAgents = {
+    own: (actor: Parameters<typeof ownAgent>[1], id: string) => ownAgent(db, actor, id),
+    locked: ownAgentLocked,
+    erasable: erasableAgent,
+    writable: writableAgent,
+  }
+
+  // Erasure
+  const facts = {
+    backupDays: env.KP_BACKUP_DAYS,
+    requestsYears: env.KP_REQUESTS_YEARS,
+    lettersInFolder: env.KP_SMTP_URL === undefined,
+  }
+  const erasures = erasureService({ db, ledger, signer, holders, clock, issuer: origin, facts })
+  /** The common dependencies of the erasure engine and its replay. */
+  const erasing = {
+    ...{ db, ledger, signer, holders, facts, issuer: origin, now: clock.now },
+    audit: log.auditWithin,
+    suppressions: suppressed,
+    holds: holdsInForce,
+    subjects: erasureSubjects(agents.useCases.agents.unsuspend),
+    parts: projectParts,
+    words: runWords({ sources, namesOf }),
+    lingering: lingeringIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
+  }
+  const engine = subjectEngine({
+    ...erasing,
+    interrupt,
+    async notifyAdmins(tx, waiting, now) {
+      for (const { accountId } of await people.adminContacts(tx))
+        for (const { store, runs, since, refusal } of waiting) {
+          const about = { accountId, store, runs, since: since.toISOString(), at: now.toISOString() }
+          await enqueueNotice(
+            tx,
+            refusal === null ? { kind: 'store-unavailable', ...about } : { kind: 'store-refuses', ...about, refusal },
+          )
+        }
+    },
+    onChange: erasureChanges.publish,
+  })
+  const replay = replayErasures({
+    ...erasing,
+    restored: restoredRecord,
+    records: erasures,
+    complete: engine.complete,
+    keys: suppressionKeys,
+  })
+  const restored = restoredDatabase({ db, ledger, replay, replaysByItself })
+
+  // Everything else, over the engine
+  const retentionStores: RetentionStores = { db, clock, expiring, deletionRows, audit: log.auditWithin }
+  const retention = retentionModule({
+    stores: retentionStores,
+    environment: {
+      network: env.KP_RETENTION_NETWORK_DAYS,
+      org: env.KP_RETENTION_ORG_DAYS,
+      private: env.KP_RETENTION_PRIVATE_DAYS,
+    },
+  })
+  const knowledge = knowledgeModule({
+    ...{ db, erasures, strict, pseudonymOf, withdrawAnswers, withdrawNaming, periods: retention.periods },
+    networkKey: keyFor('report networks'),
+    names: recognise,
+    erasedSubject: erasedSubjects({ ledger, backupDays: env.KP_BACKUP_DAYS }),
+    noteItems: (id, holder, items) => ledger.append({ kind: 'items', id, holder, items }),
+  })
+  // A copy of the database has the same name for the bucket but a different data folder.
+  const installation = async () =>
+    stores.objects.provider === 'files'
+      ? known.idOf('objects')
+      : `${await known.idOf('objects')} ${await dataFolderMark(env.KP_DATA_DIR)}`
+  const projects = projectsModule({
+    ...{ db, stores, mail, erasedAmong, regions, installation, origin, replaceItems, itemsBeginning },
+    objects: stores.objects,
+    stored: stores,
+    isSuppressed: suppressed.among,
+    verifiedAddressOf: people.verifiedAddressOf,
+    copyAskedFor: copyAskedFor(db),
+    accountWithAddress: async (tx, address) => (await people.byEmail(tx, address))?.accountId,
+    contactOf: people.contactOf,
+    erasures: engine,
+    complete: engine.complete,
+    patience: patience.erasure,
+    pointerPrefixes: env.KP_POINTER_PREFIXES,
+    limitsLifetimes: env.KP_CACHE_TTL_LIMIT,
+    withCheckpoints: (tx, threads) => stores.checkpoints.present(threads, tx),
+    foreignEpisodes: foreignEpisodes(stores.graph),
+    hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
+    participantExporters: requestParticipantExporters(db),
+    shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
+  })
+  const exported = exportsModule({
+    ...{ ...prepared, exporters, personExporters, holders, kept, erasedOf },
+    registeredOn: lawfulBases(db),
+    selfHosted: selfHostedAmong(db),
+    participationsOf: (accountId) => participationsOf(db.prisma, accountId),
+    placeOf: (store) => placeNamed(places, store, judged),
+    quotaOf: async (id) => {
+      const agent = await profileOf(db)(id)
+      return agent ? tierLimits[agent.tier] : undefined
+    },
+    isAttributed: isAttributed(db),
+    importers: [unitImporter({ strict, erasedAmong, isSuppressed }), skillImporter({ strict })],
+    personOf: async (accountId) => {
+      const organisationId = await organisationOf(db)(accountId)
+      return organisationId === undefined ? undefined : { organisationId, agents: await ownedAgents(db)(accountId) }
+    },
+  })
+  const requests = privacyRequestsModule({
+    ...{ db, gate, mail, subjectKey, origin, strict },
+    people: {
+      ...people,
+      mayFileFor: async (tx, filer, member) =>
+        (await people.sameOrganisation(tx, filer, member)) || (await ownsProjectOf(tx, filer, member)),
+    },
+    agents: agents.useCases.agents,
+    participants: {
+      find: actedFor(db),
+      projectOf: projectOfParticipant,
+      restrict: restrictParticipants,
+      unrestrict: unrestrictParticipants,
+      rectify: rectifyParticipant,
+    },
+    erasures: engine,
+    answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
+    copies: exported.useCases.exports,
+    async holdsOn(tx, subject, now) {
+      const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)
+      return [...new Set([...(account === null ? [] : [account]), ...held.values()])]
+    },
+    countTry: (address, now) =>
+      countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: linkTriesPerMinute }], now),
+    contactKey: keyFor(sealedPurposes.privacyContacts),
+    retained: (now) =>
+      retainedOfSubject(now, {
+        isOfRequest: true,
+        requestsYears: facts.requestsYears,
+        held: [],
+        letters: facts.lettersInFolder ? 'last' : 'none',
+      }),
+    graceTokens: env.KP_GRACE_TOKENS,
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    privacyEmail: env.KP_PRIVACY_EMAIL ?? null,
+    requestsYears: env.KP_REQUESTS_YEARS,
+  })
+  erasureChanges.listen(requests.useCases.requests.erasureChanged)
+  exportChanges.listen(requests.useCases.requests.copyChanged)
+  if (platform.telemetry.isOn)
+    erasureChanges.listen(async (tx, change) => {
+      if (change.state !== 'done') return
+      const run = await tx.erasureRun.findUnique({ where: { id: change.runId }, select: { createdAt: true } })
+      await tellCompleted(tx, {
+        of: change.part?.kind ?? 'subject',
+        steps: Object.keys(change.erased).length,
+        duration: durationOf(change.now.getTime() - (run?.createdAt ?? change.now).getTime()),
+      })
+    })
+  const erasure = erasureModule({
+    ...{ db, signer, erasures, engine },
+    ledgerFolder: ledgerFolder(env),
+    runsAskedBy: requests.useCases.requests.runsAskedBy,
+  })
+  const fulfilled = fulfilledRegions(judged)
+  const letterJobs = [noticeJob, notifyJob, addressJob, tellAdminJob]
+  const modules = [
+    accounts,
+    agents,
+    tokens,
+    quotasModule({
+      db,
+      async warn(tx, organisationId, percent, now) {
+        for (const accountId of await people.decidersOf(tx, organisationId))
+          await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now.toISOString() })
+      },
+    }),
+    settings,
+    knowledge,
+    projects,
+    auditModule(db, log),
+    erasure,
+    exported,
+    retention,
+    holdsModule({
+      ...{ db, strict },
+      exists: async (tx, kind, id) => {
+        if (kind === 'account') return (await people.byId(tx, id)) !== undefined
+        if (kind === 'project') return isProject(tx, id)
+        return kind === 'agent' ? (await agentOf(tx, id)) !== null : await isStored(tx, kind, id)
+      },
+      onReleased: engine.resumeHeld,
+    }),
+    requests,
+    snapshotsModule({
+      ...{ ...snapshotStorage, erasedOf, restoreSettings, origin },
+      agents: ownAgents,
+      parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
+      restorers: [documentRestorer({ strict }), entryRestorer(grimoireKey)],
+      areObjectsOurs: () => isOurs({ objects: stores.objects, installation }),
+    }),
+    grimoireModule({ db, key: grimoireKey, agents: ownAgents, isSealedTo, recordDeletion }),
+    cladesModule({
+      ...{ db, key: cladeKey, namesOf, recognise, recordDeletion, issuer: origin },
+      // Self-hosted agents may also share here.
+      agents: { ...ownAgents, writable: sharingAgent },
+      entriesOf: entriesOf(grimoireKey),
+      sign: signer.attest,
+    }),
+    llmLogModule({ db, key: llmLogKey, recognise, agents: ownAgents, recordDeletion }),
+    consoleModule({
+      holders,
+      accounts: { newestSignIns: (accountId, sessionId) => newestSignIns(db, accountId, sessionId) },
+      agents: { atAGlance: (ids) => agentsAtAGlance(db, ids) },
+      tokens: {
+        atAGlance: (ids, span) => tokensAtAGlance(db, ids, span),
+        revokedByLimits: (since) => revokedByLimits(db, since),
+      },
+      requests: requests.useCases.requests,
+      erasures: { underWay: (whose) => runsUnderWay(db, whose), open: engine.open },
+      receipts: erasure.receipts,
+      exports: {
+        underWay: (accountId, now) => exportsUnderWay(db, accountId, now),
+        toFetch: (accountId, now) => exportsToFetch(db, accountId, now),
+      },
+      knowledge: {
+        expiringSoon: async (whose, span) => expiringSoon(db, whose, await retention.periods(), span),
+        quarantined: () => quarantined(db),
+      },
+      projects: { closingSoon: (whose, most) => closingSoon(db, whose, most) },
+      holds: { ending: (span) => holdsEnding(db, span) },
+      retention: { underWay: (now) => sweepUnderWay(db, now) },
+      mail: {
+        undelivered: () => failedOnce(db, letterJobs),
+        files: async () => (env.KP_SMTP_URL === undefined ? mail.folder.count() : null),
+      },
+    }),
+    outboxModule({
+      db,
+      folder: mail.folder,
+      delivery: places.mail,
+      letterJobs: [...letterJobs, letterJob],
+      accountMarked: people.accountMarked,
+    }),
+    piiModule({ recognise }),
+    storesModule({
+      ...{ db, known, strict, stateOf: platform.stateOf },
+      residency: env.KP_RESIDENCY ?? null,
+      sites: judgedSites(platform.sites, judged),
+      lettersInFolder: places.mail === 'folder',
+      projectsOutside: async (most) => ({
+        total: await projectsInRegions(query, fulfilled),
+        ids: await idsInRegions(query, fulfilled, most),
+      }),
+      agentsOutside: async (most) => ({
+        total: await agentsInRegions(query, fulfilled),
+        ids: await agentIdsInRegions(query, fulfilled, most),
+      }),
+    }),
+    residencyModule({
+      residency: env.KP_RESIDENCY,
+      places: judged,
+      promised: { projects: projectsInRegions, agents: agentsInRegions },
+    }),
+    telemetryModule({
+      db,
+      telemetry: platform.telemetry,
+      to: platform.telemetryTo && {
+        host: new URL(platform.telemetryTo.host).host,
+        region: judged.find(({ name }) => name === 'posthog')?.region ?? null,
+      },
+    }),
+    idempotencyModule(db),
+    { useCases: {}, jobs: queueJobs(db) },
+  ] as const satisfies readonly DomainModule[]
+  const operations = operationsOf(modules).map(({ operation }) => operation)
+  const compliance = complianceModule({
+    ...{ db, holders, kept, operations, usesOf },
+    checks: modules.flatMap((module: DomainModule) => module.checks ?? []),
+    installation: {
+      places,
+      telemetry: platform.telemetryTo === undefined ? 'none' : 'posthog',
+      folders: [join(env.KP_DATA_DIR, 'mail'), exportsFolder(env), snapshotKeysFolder(env), ledgerFolder(env)],
+      secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
+      oldestLetter: mail.folder.oldest,
+      lettersKept,
+    },
+  })
+  const lookup = tokenLookup(db, clock)
+  const metrics = createMetrics(() => [
+    requestMeasures(db),
+    erasureMeasures(db),
+    retentionMeasures(db),
+    llmLogMeasures(db),
+    telemetryMeasures(platform.telemetry),
+    limiterMeasures(limiter),
+  ])
+  const service = serviceUseCases({
+    metrics,
+    checks: storeChecks(judgedSites(platform.sites, judged), platform.stateOf),
+    operations: [...operations, ...operationsOf([compliance]).map(({ operation }) => operation)],
+    version: packageJson.version,
+    restored: restored.state,
+    lateness: { llm_log: async () => isLate(await logLateness(db, clock.now())) },
+  })
+  const all = [...modules, compliance, { useCases: { service } }] as const
+  const named = mergeUseCases(all)
+  const entryPoints = createEntryPoints({
+    ...{ db, clock, env, gate, limiter, lookup, metrics, origin, overheard, restored },
+    secret: platform.secret,
+    accounts: people,
+    settings: settings.useCases.settings,
+    tokens: tokens.useCases.tokens,
+    telemetry: platform.telemetry,
+    admissionPatience: patience.admission,
+  })
 
   return {
-    ...(Object.fromEntries(Object.entries(domains).map(([name, { offers }]) => [name, offers])) as {
-      [D in keyof typeof domains]: (typeof domains)[D]['offers']
-    }),
-    service,
-    useCases,
+    ...named,
+    useCases: operationsOf(all),
     /** Stores by name, for server code. */
     stores: {
-      ...services.retentionStores,
+      ...retentionStores,
       auditLog: {
         query: ({ agentId, action, from, to }: AuditQuestion) =>
-          domains.audit.offers.query({ agent_id: agentId, action, from, to }, clock.now()),
+          named.audit.query({ agent_id: agentId, action, from, to }, clock.now()),
       },
     },
-    jobs: Object.values<Domain>(domains).flatMap(({ jobs = [] }) => jobs),
+    jobs: modules.flatMap((module: DomainModule) => module.jobs ?? []),
     holders,
     exporters,
     personExporters,
     kept,
     expiring,
-    places: services.places,
+    places,
     judged,
-    regions: services.regions,
+    regions,
     /** Stores outside our own tables for data derived from people's messages. */
     stored: stores,
     db,
-    gate: services.gate,
+    gate,
     env,
-    erasures: services.erasures,
-    subjectErasures: services.engine,
-    replayErasures: services.replay,
+    erasures,
+    subjectErasures: engine,
+    replayErasures: replay,
     /** Whether the database has every erasure of the ledger. */
-    restored: services.restored,
-    signer: services.signer,
-    suppressionKeys: services.suppressionKeys,
+    restored,
+    signer,
+    suppressionKeys,
     ledger,
     mail,
     /** The telemetry service; `telemetry` is the domain's use cases. */
-    telemetryOf: telemetry,
-    ...doors,
+    telemetryOf: platform.telemetry,
+    ...entryPoints,
     openApi: service.documented,
     /** Writes collected data and closes every connection. */
     async close(): Promise<void> {
-      await telemetry.close()
-      await retention.stop()
+      await platform.telemetry.close()
+      await retention.useCases.retention.stop()
       await lookup.close()
-      await tokens.use.close()
+      await named.tokens.use.close()
       await log.drain()
       await ledger.close()
       await limiter.close()

@@ -1,45 +1,49 @@
 import { createAccess } from '#lib/access/access.ts'
 import type { Caller } from '#lib/access/actor.ts'
 import { trustedProxies } from '#lib/access/client-address.ts'
+import type { Limiter } from '#lib/access/limiter.ts'
 import { nextAuthOptions } from '#lib/access/next-auth.ts'
 import { createSessions } from '#lib/access/sessions.ts'
+import type { TokenLookup } from '#lib/access/token-lookup.ts'
 import { type Env, openIdProvider } from '#lib/config/env.ts'
 import { deriveKey } from '#lib/config/secret.ts'
+import type { accountsService } from '#lib/domains/accounts/service.ts'
+import type { restoredDatabase } from '#lib/domains/erasure/restored-database.ts'
 import { storageAdmission } from '#lib/domains/quotas/admission.ts'
+import type { settingsService } from '#lib/domains/settings/service.ts'
+import type { Telemetry } from '#lib/domains/telemetry/capture.ts'
 import { type Offer, observer } from '#lib/domains/telemetry/observer.ts'
+import type { tokensService } from '#lib/domains/tokens/service.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { Context } from '#lib/kernel/context.ts'
+import type { Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { lazily } from '#lib/kernel/lazily.ts'
 import type { RawInput } from '#lib/kernel/operation.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
-import type { Services } from '#lib/services.ts'
-import { asProblem } from '#lib/stores/postgres/database.ts'
+import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
 import { admission } from './admission.ts'
 import { clientAddresses, followClientSockets } from './client-sockets.ts'
 import { createHandle } from './handle.ts'
+import type { Metrics } from './metrics.ts'
 import { createRoute } from './route.ts'
 
 /** The dependencies of HTTP, pages and sign-in. */
-export interface DoorParts
-  extends Pick<
-    Services,
-    | 'db'
-    | 'gate'
-    | 'secret'
-    | 'origin'
-    | 'limiter'
-    | 'metrics'
-    | 'lookup'
-    | 'accounts'
-    | 'settings'
-    | 'restored'
-    | 'tokens'
-    | 'telemetry'
-  > {
+export interface EntryPointDeps {
   env: Env
   clock: Clock
+  db: Database
+  gate: GatePorts
+  secret(): string
+  origin: string
+  limiter: Limiter
+  metrics: Metrics
+  lookup: TokenLookup
+  accounts: ReturnType<typeof accountsService>
+  settings: Pick<ReturnType<typeof settingsService>, 'anonymousReading'>
+  restored: ReturnType<typeof restoredDatabase>
+  tokens: ReturnType<typeof tokensService>
+  telemetry: Telemetry
   /** How long an erasure waits for others, in milliseconds. */
   admissionPatience?: number | undefined
   /** Receives telemetry events if telemetry is disabled. */
@@ -56,7 +60,8 @@ const refusedByDatabase = (error: unknown): never => {
   throw asProblem(error)
 }
 
-export function createDoors({
+/** Everything through which requests arrive: route handlers, the API server, pages and sign-in. */
+export function createEntryPoints({
   env,
   clock,
   db,
@@ -73,7 +78,7 @@ export function createDoors({
   telemetry,
   admissionPatience = 1_500,
   overheard,
-}: DoorParts) {
+}: EntryPointDeps) {
   const offer = telemetry.isOn ? telemetry.offer : overheard
   const people = lazily(() => createSessions({ db, clock, secret: secret(), origin }))
   const access = createAccess({

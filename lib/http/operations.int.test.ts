@@ -7,7 +7,7 @@ import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const original = globalThis.knowledgePulse
 let test: TestApp
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { lazily } from '#lib/kernel/lazily.ts'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Metrics } from './metrics.ts'
@@ -106,19 +107,22 @@ async function replayState(
 
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10
 
-/** Liveness, readiness, metrics and the API description. */
-export function serviceUseCases(
-  metrics: Metrics,
-  checks: Record<string, StoreCheck>,
-  operations: () => readonly OperationShape[],
-  version: string,
+export interface ServiceDeps {
+  metrics: Metrics
+  checks: Record<string, StoreCheck>
+  /** All operations except those of this file. */
+  operations: readonly OperationShape[]
+  version: string
   /** How many erasures of the ledger are missing in the database. */
-  restored: () => Promise<{ missing: number; detail?: string }>,
+  restored(): Promise<{ missing: number; detail?: string }>
   /** For each scheduled activity, whether it is late. */
-  lateness: Record<string, () => Promise<boolean>> = {},
-) {
-  let document: Record<string, unknown> | undefined
-  const documented = () => (document ??= openApi(operations(), version))
+  lateness?: Record<string, () => Promise<boolean>>
+}
+
+/** Liveness, readiness, metrics and the API description. */
+export function serviceUseCases({ metrics, checks, operations, version, restored, lateness = {} }: ServiceDeps) {
+  const all = [...operations, checkHealth, checkReadiness, readMetrics, readOpenApi]
+  const documented = lazily(() => openApi(all, version))
   return {
     documented,
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),

@@ -81,7 +81,7 @@ export interface Deletion {
   now: Date
 }
 
-/** What the pipeline needs from lower layers; lib/services.ts supplies it. */
+/** What the pipeline needs from lower layers; lib/app.ts supplies it. */
 export interface GatePorts {
   clock: Clock
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>

@@ -19,7 +19,7 @@ export interface TokenSpec {
   name: string | null
 }
 
-/** Dependencies on other domains; `lib/services.ts` provides them. */
+/** Dependencies on other domains; `lib/app.ts` provides them. */
 export interface AgentPorts {
   registration: { mode: RegistrationMode; explicitConsent: boolean; lawfulBasis: LawfulBasis; notice: Notice }
   tokens: {

@@ -27,6 +27,16 @@ export const standingsOf = (tx: Transaction, { account, agents }: Subject): Prom
     SELECT id, consent_withdrawn_at AS "consentWithdrawnAt", restricted_at AS "restrictedAt", restricted_for AS "restrictedFor"
     FROM agents WHERE owner_id = ${account} OR id = ANY(${[...agents]}::text[]) ORDER BY id FOR NO KEY UPDATE`
 
+/** Ids of the agents that the account owns now, sorted. */
+export async function agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]> {
+  const owned = await tx.agent.findMany({
+    where: { ownerId: accountId },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  })
+  return owned.map(({ id }) => id)
+}
+
 const isSame = (one: ConsentState, other: ConsentState): boolean =>
   one.consentWithdrawnAt?.getTime() === other.consentWithdrawnAt?.getTime() &&
   one.restrictedAt?.getTime() === other.restrictedAt?.getTime() &&
@@ -154,15 +164,7 @@ export function agentStanding({
       return { account: changed ? account : null, agents: freed.map(({ id }) => id).sort() }
     },
 
-    /** Ids of the agents that the account owns now, sorted. */
-    async agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]> {
-      const owned = await tx.agent.findMany({
-        where: { ownerId: accountId },
-        select: { id: true },
-        orderBy: { id: 'asc' },
-      })
-      return owned.map(({ id }) => id)
-    },
+    agentsOfAccount,
 
     /** Names by agent id; agents without a name are omitted. */
     async namesOf(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>> {

@@ -543,11 +543,11 @@ describe('a planted fault', () => {
   })
 
   it('the rights checks fail when an operation is missing or not available to the subject', async () => {
-    const parts = { holders: () => [], kept: () => [], usesOf: async () => ({ uses: 0, last: null }) }
+    const parts = { holders: [], kept: [], usesOf: async () => ({ uses: 0, last: null }) }
     const own = test.app.useCases.map(({ operation }) => operation)
     const stateOf = async (operations: typeof own) =>
       Promise.all(
-        coverageChecks({ ...parts, operations: () => operations })
+        coverageChecks({ ...parts, operations })
           .filter(({ name }) => name.startsWith('rights.'))
           .map(async (check) => (await check.ask(async () => [], test.clock.now())).state),
       )

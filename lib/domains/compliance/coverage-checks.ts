@@ -26,9 +26,10 @@ interface Holding extends Answering {
   store: string
 }
 export interface CoverageParts {
-  holders(): readonly Holding[]
-  kept(): readonly Answering[]
-  operations(): readonly OperationShape[]
+  holders: readonly Holding[]
+  kept: readonly Answering[]
+  /** The operations of all other domains. */
+  operations: readonly OperationShape[]
   /** How often the searched part of the log shows these operations within the last day, and the last time. */
   usesOf(query: AskDatabase, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
 }
@@ -54,16 +55,14 @@ export const coverageChecks = ({ holders, kept, operations, usesOf }: CoveragePa
            AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
            AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`,
       )
-      const answered = new Set<string>(
-        [...holders(), ...kept()].flatMap(({ tables }) => [...tables]).concat(impersonal),
-      )
+      const answered = new Set<string>([...holders, ...kept].flatMap(({ tables }) => [...tables]).concat(impersonal))
       const unanswered = rows.map(({ name }) => name).filter((name) => !answered.has(name))
       return {
         state: failsIf(unanswered.length > 0 || rows.length === 0),
         numbers: {
           tables: rows.length,
-          holders: holders().length,
-          stores: new Set(holders().map(({ store }) => store)).size,
+          holders: holders.length,
+          stores: new Set(holders.map(({ store }) => store)).size,
           unanswered: unanswered.length,
         },
         facts: { unanswered: unanswered.sort().slice(0, 10).join(', ') },
@@ -76,9 +75,8 @@ export const coverageChecks = ({ holders, kept, operations, usesOf }: CoveragePa
       name: `rights.${line}`,
       page: '/admin/audit',
       async ask(query, now) {
-        const offered = operations()
         const missing = wanted.filter(
-          (id) => !offered.some((one) => one.id === id && /:self$/.test(one.permission) && !('none' in one.audit)),
+          (id) => !operations.some((one) => one.id === id && /:self$/.test(one.permission) && !('none' in one.audit)),
         )
         const { uses, last } = await usesOf(query, wanted, now)
         return {

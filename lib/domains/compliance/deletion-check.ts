@@ -24,16 +24,15 @@ const compare = `SELECT d.kind, count(*)::int AS deletions, count(*) FILTER (WHE
 const erasing = '^system:(erasure\\.|admin\\.replay|projects\\.close)'
 
 /** Checks that the deletion log has a row for each deletion of personal content, by any actor, operation or job. */
-export const deletionCheck = (operations: () => readonly OperationShape[]): Check => ({
+export const deletionCheck = (operations: readonly OperationShape[]): Check => ({
   line: 'audit_of_deletions',
   name: 'deletions.logged',
   page: '/admin/audit',
   async ask(query, now) {
-    const offered = operations()
-    const undeclared = offered.filter(
+    const undeclared = operations.filter(
       ({ audit, deletes }) => 'action' in audit && audit.action === 'delete' && deletes === undefined,
     )
-    const counted = offered.flatMap(({ id, deletes }) =>
+    const counted = operations.flatMap(({ id, deletes }) =>
       deletes && 'counts' in deletes ? [{ id, counts: deletes.counts }] : [],
     )
     const rows = await query<{ kind: string; deletions: number; missing: number }>(compare, [

@@ -42,7 +42,6 @@ interface ReceiptNow {
 
 /** Short queries of the console to the domains, connected by lib/app.ts. */
 export interface ConsolePorts {
-  /** Filled after all domains are connected. */
   holders: readonly DataHolder[]
   accounts: {
     newestSignIns(

@@ -49,7 +49,7 @@ export interface SeizedParticipant {
   key: string | null
 }
 
-/** What the erasure of subjects needs from other domains; connected in lib/services.ts. */
+/** What the erasure of subjects needs from other domains; connected in lib/app.ts. */
 export interface SubjectErasurePorts {
   holds: {
     inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>

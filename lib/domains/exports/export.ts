@@ -12,7 +12,7 @@ type Format = (typeof formats)[number]
 
 /** What exports need from other domains. */
 export interface ExportPorts {
-  /** The exporters of all domains; filled once all domains are connected. */
+  /** The exporters of all domains. */
   exporters: readonly Exporter[]
   /** Returns the quota of the agent's tier; undefined for an unknown agent. */
   quotaOf(agentId: string): Promise<{ exportsPerDay: number | null } | undefined>

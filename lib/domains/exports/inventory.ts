@@ -5,7 +5,6 @@ import { read } from '#lib/kernel/use-case.ts'
 import { readInventory } from './inventory-contract.ts'
 
 export interface InventoryPorts {
-  /** Filled once all domains are connected. */
   holders: readonly DataHolder[]
   kept: readonly Kept[]
   /** Returns the distinct lawful bases of the agents' registrations: `consent`, `contract`, `legitimate_interest`. */

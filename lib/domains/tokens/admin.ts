@@ -7,7 +7,7 @@ import { columns, type TokenRow, tokenView } from './overview.ts'
 import { refusalsKept, refusalWindow, type TierName, tierLimits } from './rules.ts'
 import { pointsOf, startOf, sumOf, type Use, type UsePoint, usePeriods } from './usage-rules.ts'
 
-/** Agent columns of the admin token list; `lib/app/accounts-and-agents.ts` provides them. */
+/** Agent columns of the admin token list; `lib/app.ts` provides them. */
 interface ListedAgent {
   id: string
   name: string | null

@@ -20,7 +20,7 @@ export interface AgentProfile extends AgentStanding {
   restrictedAt: Date | null
 }
 
-/** Dependencies on other domains; `lib/services.ts` provides them. */
+/** Dependencies on other domains; `lib/app.ts` provides them. */
 export interface TokenPorts {
   gate: Pick<GatePorts, 'clock' | 'auditWithin'>
   /** `lock` locks the agent's row until the transaction ends. Lock it before counting the agent's tokens. */

@@ -1,7 +1,8 @@
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { seizeAccount } from '#lib/domains/accounts/seizing.ts'
-import type { accountsService } from '#lib/domains/accounts/service.ts'
 import { agentsSince, newestAgent, seizeAgents } from '#lib/domains/agents/seizing.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
+import { agentsOfAccount } from '#lib/domains/agents/standing.ts'
 import { participating } from '#lib/domains/erasure/run-rules.ts'
 import type { SubjectErasurePorts } from '#lib/domains/erasure/subject-erasures.ts'
 import {
@@ -12,26 +13,24 @@ import {
   seizeParticipants,
 } from '#lib/domains/projects/participants/seizing.ts'
 
-interface Known {
-  accounts: Pick<ReturnType<typeof accountsService>, 'byId'>
-  agents: Pick<ReturnType<typeof agentsService>, 'agentsOfAccount' | 'unsuspend'>
-}
+type Unsuspend = ReturnType<typeof agentsService>['unsuspend']
+
 /** The subjects of erasures: accounts with their agents, participants, or agents without an account. */
-export const erasureSubjects = ({ accounts, agents }: Known): SubjectErasurePorts['subjects'] => ({
+export const erasureSubjects = (unsuspend: Unsuspend): SubjectErasurePorts['subjects'] => ({
   // Locks the account first, like a person who claims an agent.
   async seize(tx, subject, how) {
     const email = subject.account === null ? null : await seizeAccount(tx, subject.account, how.now)
     const agents = await seizeAgents(tx, subject, how)
     return { email, agents, participants: await seizeParticipants(tx, subject, how) }
   },
-  release: agents.unsuspend,
+  release: unsuspend,
   async newest(tx, { account, agents: named, participants = [] }) {
-    const found = account === null ? undefined : await accounts.byId(tx, account)
+    const found = account === null ? undefined : await accountDirectory.byId(tx, account)
     const times = [found?.createdAt, await newestAgent(tx, named), await newestParticipant(tx, participants)]
     return times.reduce<Date | null>((newest, at) => (at && (!newest || at > newest) ? at : newest), null)
   },
   async agentsOf(tx, { account, agents: named }) {
-    const owned = account === null ? [] : await agents.agentsOfAccount(tx, account)
+    const owned = account === null ? [] : await agentsOfAccount(tx, account)
     return [...new Set([...named, ...owned])].sort()
   },
   participantsOf: async (tx, { account, participants = [] }) => {
@@ -42,7 +41,7 @@ export const erasureSubjects = ({ accounts, agents }: Known): SubjectErasurePort
   async stored(tx, { account, agents: named, participants = [] }, at) {
     const { before, since } = await agentsSince(tx, named, at)
     const taking = await participantsSince(tx, participants, at)
-    const found = account === null ? undefined : await accounts.byId(tx, account)
+    const found = account === null ? undefined : await accountDirectory.byId(tx, account)
     const accountAt = (isSince: boolean) => (found && found.createdAt > at === isSince ? account : null)
     return {
       before: { account: accountAt(false), agents: before, ...participating(taking.before) },

@@ -1,0 +1,27 @@
+import type { PersonalData } from '#lib/kernel/module.ts'
+import type { MailPort } from '#lib/stores/mail/mail.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { accountHolder, sessionHolder, signInHolder } from './holders.ts'
+import { accountsJobs } from './jobs.ts'
+import { identityHolder, linkHolder } from './link-holders.ts'
+import { accountExporters } from './person-exporters.ts'
+import { type AccountsParts, accountsService } from './service.ts'
+
+export interface AccountsDeps extends AccountsParts {
+  db: Database
+  mail: MailPort
+  publicUrl: string
+  /** The display name of the identity provider, if one is configured. */
+  provider: string | undefined
+}
+
+export const accountsData = (db: Database): PersonalData => ({
+  dataSources: [sessionHolder(db), signInHolder(db), linkHolder(db), identityHolder(db), accountHolder(db)],
+  personExporters: accountExporters(db),
+})
+
+/** People, organizations, passwords and sessions. */
+export const accountsModule = ({ db, mail, publicUrl, provider, ...deps }: AccountsDeps) => ({
+  useCases: { accounts: accountsService(db, deps) },
+  jobs: accountsJobs(db, mail, { publicUrl, provider, isOnRecord: deps.isOnRecord }),
+})

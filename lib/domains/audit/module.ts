@@ -1,0 +1,23 @@
+import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { auditEvidence } from './evidence.ts'
+import { auditExporters, auditPersonExporters } from './exporters.ts'
+import { savedSearchHolder } from './holders.ts'
+import { auditJobs } from './jobs.ts'
+import { auditKept } from './kept.ts'
+import type { AuditLog } from './log.ts'
+import { auditService } from './service.ts'
+
+export const auditData = (db: Database): PersonalData => ({
+  dataSources: [savedSearchHolder(db)],
+  exporters: auditExporters(db),
+  personExporters: auditPersonExporters(db),
+  retainedRecords: auditKept(db),
+})
+
+/** The audit log and saved searches of it. */
+export const auditModule = (db: Database, log: AuditLog) => ({
+  useCases: { audit: auditService(db) },
+  jobs: auditJobs(db, log),
+  checks: auditEvidence(),
+})

@@ -1,0 +1,20 @@
+import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { cladesEvidence } from './evidence.ts'
+import { cladeExporters } from './exporters.ts'
+import { cladeHolders } from './holders.ts'
+import { type CladeJobPorts, cladeJobs } from './jobs.ts'
+import type { CladePorts } from './ports.ts'
+import { cladesService } from './service.ts'
+
+export const cladesData = (db: Database, key: () => Uint8Array): PersonalData => ({
+  dataSources: cladeHolders(db),
+  exporters: cladeExporters(db, key),
+})
+
+/** Sharing between related agents of one owner. */
+export const cladesModule = (deps: CladePorts & CladeJobPorts) => ({
+  useCases: { clades: cladesService(deps) },
+  jobs: cladeJobs(deps),
+  checks: cladesEvidence(),
+})

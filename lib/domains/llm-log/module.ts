@@ -1,0 +1,19 @@
+import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { llmLogExporters } from './exporters.ts'
+import { exchangeHolder } from './holders.ts'
+import { type LlmLogJobPorts, llmLogJobs } from './jobs.ts'
+import { llmLogEvidence } from './lateness.ts'
+import { type LlmLogPorts, llmLogService } from './service.ts'
+
+export const llmLogData = (db: Database, key: () => Uint8Array): PersonalData => ({
+  dataSources: [exchangeHolder(db)],
+  exporters: llmLogExporters(db, key),
+})
+
+/** The log of texts that agents exchange with language models. */
+export const llmLogModule = (deps: LlmLogPorts & LlmLogJobPorts) => ({
+  useCases: { llmLog: llmLogService(deps) },
+  jobs: llmLogJobs(deps),
+  checks: llmLogEvidence(),
+})

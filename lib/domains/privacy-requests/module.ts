@@ -1,0 +1,20 @@
+import type { PersonalData } from '#lib/kernel/module.ts'
+import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { requestsEvidence } from './evidence.ts'
+import { requestExporters, requestPersonExporters } from './exporters.ts'
+import { requestHolder } from './holders.ts'
+import type { PrivacyParts } from './ports.ts'
+import { privacyRequestsJobs, privacyRequestsService } from './service.ts'
+
+export const privacyRequestsData = (deps: Parameters<typeof requestHolder>[0]): PersonalData => ({
+  dataSources: [requestHolder(deps)],
+  exporters: requestExporters(deps.db),
+  personExporters: requestPersonExporters(deps.db),
+})
+
+/** Privacy requests under the GDPR. */
+export const privacyRequestsModule = ({ mail, ...deps }: PrivacyParts & { mail: MailPort }) => ({
+  useCases: { requests: privacyRequestsService(deps) },
+  jobs: privacyRequestsJobs(deps, mail),
+  checks: requestsEvidence(),
+})

@@ -1,0 +1,22 @@
+import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { retentionEvidence } from './evidence.ts'
+import { retentionJobs } from './jobs.ts'
+import { retentionKept } from './kept.ts'
+import { periodsOf } from './rules.ts'
+import { type RetentionParts, retentionService } from './service.ts'
+
+export const retentionData = (db: Database): PersonalData => ({ retainedRecords: retentionKept(db) })
+
+/** Retention periods and the sweeps that apply them. */
+export function retentionModule(deps: RetentionParts) {
+  const retention = retentionService(deps)
+  const periods = async () => periodsOf(await retention.policyNow())
+  return {
+    useCases: { retention },
+    jobs: retentionJobs(retention),
+    checks: retentionEvidence({ expiring: deps.stores.expiring, periods }),
+    /** The periods in force, without those that are announced. */
+    periods,
+  }
+}

@@ -1,0 +1,13 @@
+import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { settingsEvidence } from './evidence.ts'
+import { settingsKept } from './kept.ts'
+import { settingsService } from './service.ts'
+
+export const settingsData = (db: Database): PersonalData => ({ retainedRecords: settingsKept(db) })
+
+/** Settings of the installation that admins change. */
+export const settingsModule = (db: Database) => ({
+  useCases: { settings: settingsService(db) },
+  checks: settingsEvidence(),
+})

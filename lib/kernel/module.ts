@@ -1,0 +1,35 @@
+import type { Check } from './evidence.ts'
+import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './holder.ts'
+import type { RunnableJob } from './job.ts'
+
+/** How the personal data of a domain is erased, exported and retained. It needs stores, but no use case of any domain. */
+export interface PersonalData {
+  /** In the order of erasure within a stage. */
+  dataSources?: readonly DataHolder[]
+  exporters?: readonly Exporter[]
+  personExporters?: readonly PersonExporter[]
+  retainedRecords?: readonly Kept[]
+  expiring?: readonly Expiring[]
+}
+
+/** What a domain contributes to the application. */
+export interface DomainModule {
+  /** By the name under which the application offers them: `holds.create`, `tokens.issue` … */
+  useCases: Readonly<Record<string, object>>
+  jobs?: readonly RunnableJob[]
+  /** Its checks in the compliance report. */
+  checks?: readonly Check[]
+}
+
+type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never
+
+/** Combines the use cases of all modules. @throws Error if two modules use the same name */
+export function mergeUseCases<M extends readonly DomainModule[]>(modules: M): Intersection<M[number]['useCases']> {
+  const all: Record<string, object> = {}
+  for (const { useCases } of modules)
+    for (const [name, own] of Object.entries(useCases)) {
+      if (name in all) throw new Error(`Two modules provide the use cases ${name}.`)
+      all[name] = own
+    }
+  return all as Intersection<M[number]['useCases']>
+}

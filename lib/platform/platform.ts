@@ -1,0 +1,144 @@
+import { openLimiter } from '#lib/access/limits.ts'
+import { type Env, publicUrl, telemetryTarget } from '#lib/config/env.ts'
+import { judgedPlaces, placesOf, refuseOutside, sitesOf } from '#lib/config/locations.ts'
+import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
+import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
+import { auditLog } from '#lib/domains/audit/log.ts'
+import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
+import { erasedAmong } from '#lib/domains/erasure/erased-ids.ts'
+import { createSigner } from '#lib/domains/erasure/signing.ts'
+import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
+import { suppressions } from '#lib/domains/erasure/suppressions.ts'
+import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
+import type { IsSuppressed } from '#lib/domains/knowledge/suppression.ts'
+import { withheldWhile } from '#lib/domains/pii/withholding.ts'
+import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
+import { knownStores } from '#lib/domains/stores/known.ts'
+import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
+import { pseudonyms as telemetryPseudonyms } from '#lib/domains/telemetry/pseudonyms.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { DataRegions } from '#lib/kernel/data-regions.ts'
+import type { AskDatabase } from '#lib/kernel/evidence.ts'
+import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
+import { lazily } from '#lib/kernel/lazily.ts'
+import { fileLedger, ledgerFolder, noted } from '#lib/stores/ledger/ledger.ts'
+import { openMail } from '#lib/stores/mail/mail.ts'
+import { openDatabase } from '#lib/stores/postgres/database.ts'
+import { openPostHog } from '#lib/stores/posthog.ts'
+import { openPresidio } from '#lib/stores/presidio.ts'
+import { isEmptyStore, openStores, rememberedStores } from './open-stores.ts'
+import { storeStates } from './store-states.ts'
+
+/** How many milliseconds a request waits, if different from the default. */
+export interface Patience {
+  /** For the erasure that it began. */
+  erasure?: number
+  /** For a connection to the database. */
+  connection?: number
+  /** For the store of the rate limits. */
+  limits?: number
+  /** For other erasures to end. */
+  admission?: number
+}
+
+/**
+ * Opens what every domain may depend on: database, stores, ledger, emails, limits, telemetry and the installation's keys. Connects to
+ * nothing before the first use.
+ */
+export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock; patience: Patience }) {
+  refuseOutside(env)
+  const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
+    isGuarded: env.NODE_ENV !== 'production',
+    ...(patience.connection !== undefined && { patience: patience.connection }),
+  })
+  const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
+  /** A key derived from the installation secret, computed on first use. */
+  const keyFor = (purpose: string) => lazily(() => deriveKey(secret(), purpose))
+  const sites = sitesOf(env)
+  const judged = judgedPlaces(env)
+  const regions: DataRegions = {
+    choosable: parseDataRegions(env.KP_DATA_REGIONS),
+    hindering: (region) => hindering(region, judged),
+  }
+  const known = knownStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
+  const ledger = noted(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
+  const stores = openStores(env, db, known.used)
+  const limiter = openLimiter(
+    env,
+    {
+      onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
+      onRecovered: () => logNotice('limits are shared again'),
+    },
+    patience.limits,
+  )
+  const telemetryTo = telemetryTarget(env)
+  const telemetryKey = keyFor(sealedPurposes.telemetryKeys)
+  const telemetry = telemetryOf({
+    sink: telemetryTo && openPostHog(telemetryTo),
+    pseudonymOf: telemetryPseudonyms({
+      db,
+      key: telemetryKey,
+      regions: judged.filter(({ name }) => name === 'posthog').flatMap(regionsAround),
+    }).of,
+    now: clock.now,
+  })
+  const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
+  /** For queries about the whole database, such as counts and names. */
+  const query: AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
+    db.query<R>(undefined, text, values)
+  const log = auditLog(db)
+  /** What the use-case pipeline needs. */
+  const gate: GatePorts = {
+    clock,
+    transaction: db.transaction,
+    ...log,
+    recordDeletion,
+    idempotency: idempotencyRecords,
+  }
+  const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
+  const suppressed = suppressions(suppressionKeys)
+  const isSuppressed: IsSuppressed = (kind, values, tx = db.prisma) => suppressed.among(tx, kind, values)
+  const analyzed = judged.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
+  return {
+    env,
+    clock,
+    db,
+    query,
+    secret,
+    keyFor,
+    origin: publicUrl(env),
+    places: placesOf(env),
+    sites,
+    judged,
+    regions,
+    known,
+    ledger,
+    stores,
+    mail: openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR }),
+    limiter,
+    telemetry,
+    telemetryTo,
+    telemetryKey,
+    log,
+    gate,
+    signer: createSigner(db, secret),
+    suppressionKeys,
+    suppressed,
+    isSuppressed,
+    /** Those of these ids, of agents or other records, that were erased here. */
+    erasedOf: async (ids: readonly string[]): Promise<readonly string[]> => [
+      ...(await erasedAmong(db.prisma, ids)),
+      ...(await isSuppressed('agent', ids)),
+    ],
+    /** Name and email address of an account's person. */
+    async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
+      const found = await accountDirectory.contactOf(tx ?? db.prisma, accountId)
+      return found ? [found.name, found.email] : []
+    },
+    /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
+    recognise: presidio && withheldWhile(async () => (await agentsInRegions(query, analyzed)) > 0, presidio.recognise),
+    stateOf: storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother }),
+  }
+}
