@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { compileCache } from './compile-cache.ts'
 
 /** A child process ended before it was ready. */
 export class ChildFailure extends Error {}
@@ -52,7 +53,7 @@ export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child 
   const launch = () =>
     new Promise<void>((done, fail) => {
       const child = spawn(process.execPath, [...nodeFlags, file], {
-        env,
+        env: { ...compileCache, ...env },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       })
       current = child

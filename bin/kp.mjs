@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The installed `kp`. Whatever Node it is called with, it goes on in the one that this checkout brings: plain JavaScript, node: imports alone.
+// The installed `kp`. It starts kp.ts in the Node of this checkout, so it must run in older versions: JavaScript with imports of node: only.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const ours = fileURLToPath(
@@ -14,15 +14,21 @@ const runtime = existsSync(ours)
     ? process.execPath
     : undefined
 
+const [option, ...others] = process.argv.slice(2)
+if ((option === '--version' || option === '-V') && others.length === 0) {
+  // Without a second process.
+  console.log(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version)
+  process.exit(0)
+}
 if (runtime === undefined) {
   console.error(
     `kp runs on Node 24; this is ${process.versions.node}. Run npm start in the checkout once: it installs what kp needs.`,
   )
   process.exit(2)
 }
-// As in package.json's script: what is young is collected sooner, so that large files pass through in little memory.
+// As in package.json's script: a small semi-space, so that large files pass through in little memory.
 const child = spawn(runtime, ['--max-semi-space-size=8', program, ...process.argv.slice(2)], { stdio: 'inherit' })
-// Ctrl-C and the terminal's end reach the child by themselves, and twice would be once too often; it decides what to do.
+// The terminal sends SIGINT and SIGHUP to the child as well. The child decides what to do.
 for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {})
 process.on('SIGTERM', () => child.kill('SIGTERM'))
 child.once('error', (error) => {

@@ -1,10 +1,10 @@
 import './runtime.ts'
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { compileCache } from './compile-cache.ts'
 
 // Compilation would take half the time of a command.
-enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/kp'))
+enableCompileCache(compileCache.NODE_COMPILE_CACHE)
 const { main } = await import('./kp/main.ts')
 
 // A reader such as `head` closes the pipe when it has read enough.
