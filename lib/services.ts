@@ -174,6 +174,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   const log = auditLog(db)
   const gate: GatePorts = {
     clock,
+    regions,
     transaction: db.transaction,
     ...log,
     recordDeletion,

@@ -47,7 +47,7 @@ export function partsOf(services: Services, { env, clock, patience }: { env: Env
       own: (actor: Actor, id: string) => ownAgent(db, actor, id),
       locked: ownAgentLocked,
       erasable: erasableAgent,
-      writable: writableAgent,
+      writable: writableAgent(services.regions),
     },
   }
 }

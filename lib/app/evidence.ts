@@ -29,7 +29,7 @@ import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
 
 interface EvidenceParts
-  extends Pick<Services, 'signer' | 'retention' | 'expiring' | 'mail' | 'places' | 'judged' | 'stores'>,
+  extends Pick<Services, 'signer' | 'retention' | 'expiring' | 'mail' | 'places' | 'judged' | 'regions' | 'stores'>,
     Omit<CoverageParts, 'usesOf'> {
   env: Env
 }
@@ -43,6 +43,7 @@ export function evidenceOf({
   mail,
   places,
   judged,
+  regions,
   stores,
   ...coverage
 }: EvidenceParts): Check[] {
@@ -72,7 +73,10 @@ export function evidenceOf({
       oldestLetter: mail.folder.oldest,
       lettersKept,
     }),
-    ...residencyEvidence(env.KP_RESIDENCY, judged, { projects: projectsInRegions, agents: agentsInRegions }),
+    ...residencyEvidence(env.KP_RESIDENCY, judged, regions.choosable, {
+      projects: projectsInRegions,
+      agents: agentsInRegions,
+    }),
     ...coverageChecks({ ...coverage, usesOf }),
   ]
 }

@@ -39,6 +39,7 @@ export function installation(parts: Parts, operations: () => readonly OperationS
     places,
     query,
     recognise,
+    regions,
     retention,
     signer,
     sites,
@@ -48,7 +49,7 @@ export function installation(parts: Parts, operations: () => readonly OperationS
     telemetryKey,
     telemetryTo,
   } = parts
-  const fulfilled = fulfilledRegions(judged)
+  const fulfilled = fulfilledRegions(judged, regions.choosable)
   return {
     console: { offers: consoleService(consolePorts({ ...parts, hasMailServer: env.KP_SMTP_URL !== undefined })) },
     outbox: {
@@ -92,6 +93,7 @@ export function installation(parts: Parts, operations: () => readonly OperationS
           mail,
           places,
           judged,
+          regions,
           stores,
           holders: () => holders,
           kept: () => kept,

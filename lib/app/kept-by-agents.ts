@@ -31,8 +31,21 @@ import type { Domain, Parts } from './domain.ts'
 
 /** What agents store for themselves and for related agents, sealed. */
 export function keptByAgents(parts: Parts) {
-  const { db, env, erasedOf, known, namesOf, origin, ownAgents, projectPorts, recognise, secret, signer, stores } =
-    parts
+  const {
+    db,
+    env,
+    erasedOf,
+    known,
+    namesOf,
+    origin,
+    ownAgents,
+    projectPorts,
+    recognise,
+    regions,
+    secret,
+    signer,
+    stores,
+  } = parts
   const grimoireKey = lazily(() => deriveKey(secret(), sealedPurposes.grimoire))
   const cladeKey = lazily(() => deriveKey(secret(), sealedPurposes.clades))
   const llmLogKey = lazily(() => deriveKey(secret(), sealedPurposes.llmLog))
@@ -76,7 +89,7 @@ export function keptByAgents(parts: Parts) {
         db,
         key: cladeKey,
         // Self-hosted agents may also share here.
-        agents: { ...ownAgents, writable: sharingAgent },
+        agents: { ...ownAgents, writable: sharingAgent(regions) },
         entriesOf: entriesOf(grimoireKey),
         namesOf,
         recognise,
