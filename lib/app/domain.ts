@@ -1,6 +1,7 @@
 import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
 import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/whose.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
+import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { regionsAround } from '#lib/domains/residency/rules.ts'
 import type { Env } from '#lib/env.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
@@ -36,7 +37,12 @@ export function partsOf(services: Services, { env, clock, patience }: { env: Env
     patience,
     query,
     /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
-    recognise: presidio && withheldWhile(async () => (await agentsInRegions(query, analyzed)) > 0, presidio.recognise),
+    recognise:
+      presidio &&
+      withheldWhile(
+        async () => (await agentsInRegions(query, analyzed)) > 0 || (await projectsInRegions(query, analyzed)) > 0,
+        presidio.recognise,
+      ),
     /** Name and email address of an account's person. */
     async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
       const found = await accounts.contactOf(tx ?? db.prisma, accountId)
