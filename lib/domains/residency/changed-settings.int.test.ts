@@ -32,7 +32,7 @@ describe.each([
   let strict: { path: string; conversation: MadeConversation; message: MadeMessage; document: string }
   let mixed: { path: string; conversation: MadeConversation; message: MadeMessage; document: string }
   /** An agent with the region. */
-  let regional: { id: string; token: string; document: string }
+  let regional: { id: string; token: string; document: string; unit: string }
 
   async function made(region: string | undefined, inner: string | undefined): Promise<typeof strict> {
     const { id } = await dataOf(before, 'POST', '/api/projects', owner, {
@@ -89,7 +89,8 @@ describe.each([
         body: { kind: 'playbook', title: 'A plan', body: 'Wait for it.\n' },
       },
     )
-    regional = { id, token, document: written.id }
+    const unit = await dataOf(before, 'POST', '/v1/knowledge', { token }, { body: trace() })
+    regional = { id, token, document: written.id, unit: unit.id }
     strict = await made('de', undefined)
     mixed = await made(undefined, 'de')
     const database = { ownerUrl: before.ownerUrl, appUrl: before.app.env.DATABASE_URL ?? '', drop: async () => {} }
@@ -193,6 +194,16 @@ describe.each([
       ['/api/projects', { name: 'By the agent' }],
     ] as const)
       expect(refusal(await ask('POST', path, body, regional)).slice(0, 2), path).toEqual([422, 'outside_region'])
+  })
+
+  it('lets owners correct units of its agents and shorten their retention', async () => {
+    const path = `/v1/knowledge/${regional.unit}`
+    const body = { unit: { task: { objective: 'Find out why the test is slow' } } }
+    expect(refusal(await ask('PATCH', path, body, regional))).toEqual([422, 'outside_region', 'de'])
+    const corrected = await ask('PATCH', path, body)
+    expect(corrected.status, corrected.text).toBe(200)
+    const settings = await ask('PATCH', `/v1/agents/${regional.id}/settings`, { grimoire_days: 30 })
+    expect(settings.json.data, settings.text).toMatchObject({ grimoire_days: 30 })
   })
 
   it('keeps the data of its agents readable, exportable and erasable, and makes no automatic snapshots', async () => {
