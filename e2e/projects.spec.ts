@@ -98,6 +98,37 @@ test('a project is created and filled, one message is planned, erased and proved
     await looksRight(page)
   })
 
+  await test.step('a conversation shows its region, and is rejected in a region that a store is outside of', async () => {
+    const fact = page.getByRole('term').filter({ hasText: 'Data region' })
+    await expect(fact.locator('+ dd')).toHaveText('wherever this installation keeps it')
+    await page.goto(`/projects/${project}`)
+    await alive(page)
+    await page.getByLabel('Title').fill('About Europe')
+    await page.getByLabel('Data region').selectOption({ label: 'in the EEA, and nowhere else' })
+    await page.getByRole('button', { name: 'Begin it' }).click()
+    await expect(page.getByText(/^The conversation was not created\. .*known to be in the region eu: /)).toBeVisible()
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('409')]) // the browser logs the rejection
+    await page.getByLabel('Data region').selectOption({ label: 'Same as the project' })
+    await page.getByRole('button', { name: 'Begin it' }).click()
+    await expect(page.getByText('About Europe is begun.')).toBeVisible()
+    await looksRight(page)
+  })
+
+  await test.step('the current tab and the current page of the navigation are in view on a phone', async () => {
+    await page.setViewportSize({ width: 360, height: 800 })
+    for (const tab of ['settings', 'conversations', 'settings']) {
+      await page.goto(`/projects/${project}?tab=${tab}`)
+      for (const name of ['Parts of the project', 'Main']) {
+        const current = page.getByRole('navigation', { name }).locator('[aria-current]')
+        // A tab overlaps the line below it by one pixel.
+        await expect(current).toBeInViewport({ ratio: 0.95 })
+      }
+      expect(await page.evaluate(() => window.scrollY)).toBe(0)
+    }
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.goto(`/projects/${project}/conversations/${conversation}`)
+  })
+
   await test.step('the plan of one message changes nothing', async () => {
     const article = page.getByRole('article').filter({ hasText: sentence })
     await article.getByRole('link', { name: /^Erase/ }).click()

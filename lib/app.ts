@@ -312,7 +312,7 @@ export function createApp({
     own: (actor: Parameters<typeof ownAgent>[1], id: string) => ownAgent(db, actor, id),
     locked: ownAgentLocked,
     erasable: erasableAgent,
-    writable: writableAgent,
+    writable: writableAgent(regions),
   }
 
   // Erasure
@@ -470,7 +470,7 @@ export function createApp({
     ledgerFolder: ledgerFolder(env),
     runsAskedBy: requests.useCases.requests.runsAskedBy,
   })
-  const fulfilled = fulfilledRegions(judged)
+  const fulfilled = fulfilledRegions(judged, regions.choosable)
   const letterJobs = [noticeJob, notifyJob, addressJob, tellAdminJob]
   const modules = [
     accounts,
@@ -511,7 +511,7 @@ export function createApp({
     cladesModule({
       ...{ db, key: cladeKey, namesOf, recognise, recordDeletion, issuer: origin },
       // Self-hosted agents may also share here.
-      agents: { ...ownAgents, writable: sharingAgent },
+      agents: { ...ownAgents, writable: sharingAgent(regions) },
       entriesOf: entriesOf(grimoireKey),
       sign: signer.attest,
     }),
@@ -568,6 +568,7 @@ export function createApp({
     residencyModule({
       residency: env.KP_RESIDENCY,
       places: judged,
+      choosable: regions.choosable,
       promised: { projects: projectsInRegions, agents: agentsInRegions },
     }),
     telemetryModule({

@@ -69,7 +69,9 @@ async function show(asking: Asking, named: string | undefined): Promise<void> {
         ? 'every six hours'
         : agent.status === 'dead'
           ? 'no new ones: the agent is dead'
-          : 'no automatic ones: the agent has no keyring (kp grimoire init)',
+          : agent.region === null
+            ? 'no automatic ones: the agent has no keyring (kp grimoire init)'
+            : 'no automatic ones: the agent has no keyring (kp grimoire init), or its region is not available here',
     )
   row('sharing', agent.sharing_since === null ? 'off' : `on since ${agent.sharing_since}`)
   row('since', agent.created_at)

@@ -1,6 +1,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ButtonLink } from '#components/ui/button.tsx'
+import { LinkStrip } from '#components/ui/link-strip.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { DraftKeeper } from './draft-keeper.tsx'
 import { FrameKeys } from './frame-keys.tsx'
@@ -58,9 +59,9 @@ export function FrameHeader({ person, chooseLocale }: FrameHeaderProps) {
             </ButtonLink>
           )}
         </div>
-        <nav
-          aria-label={t('navigation')}
-          className="-mx-2.5 flex grow basis-full items-center gap-0.5 overflow-x-auto lg:mx-0 lg:basis-auto"
+        <LinkStrip
+          label={t('navigation')}
+          className="-mx-2.5 grow basis-full items-center gap-0.5 lg:mx-0 lg:basis-auto"
         >
           {places.map(({ name, path }) => (
             <NavLink key={name} href={path}>
@@ -70,7 +71,7 @@ export function FrameHeader({ person, chooseLocale }: FrameHeaderProps) {
           {firstOfAdmin && <NavLink href="/admin">{t('administration')}</NavLink>}
           {!person && <NavLink href="/verify">{t('verify')}</NavLink>}
           {!person && <NavLink href="/docs/api">{t('reference')}</NavLink>}
-        </nav>
+        </LinkStrip>
       </div>
     </header>
   )

@@ -28,9 +28,12 @@ const followRow = (index: number): void =>
 export function useRowKeys({
   count,
   onOpen = followRow,
+  openLabel,
 }: {
   count: number
   onOpen?: ((index: number) => void) | null
+  /** What Enter does, for the help; needed where it does not open the row. */
+  openLabel?: string
 }) {
   const t = useTranslations('common.keys')
   const [cursor, setCursor] = useState(-1)
@@ -56,7 +59,9 @@ export function useRowKeys({
   useKeys([
     { key: 'j', label: t('next'), run: () => move(1) },
     { key: 'k', label: t('previous'), run: () => move(-1) },
-    ...(onOpen ? [{ key: 'Enter', label: t('open'), run: () => latest.current >= 0 && onOpen(latest.current) }] : []),
+    ...(onOpen
+      ? [{ key: 'Enter', label: openLabel ?? t('open'), run: () => latest.current >= 0 && onOpen(latest.current) }]
+      : []),
     {
       key: '/',
       label: t('filter'),

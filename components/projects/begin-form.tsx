@@ -1,32 +1,52 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Field } from '#components/ui/field.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { regionOptions } from '#components/ui/region-words.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { beginAt, conversationPage, touched } from './places.ts'
+import { beginAt, conversationPage, type Project, touched } from './places.ts'
+import { regionsWithin } from './region-of.ts'
 
-const empty = { title: '' }
+const empty = { title: '', region: '' }
 
+interface BeginFormProps {
+  project: Project
+  /** The regions that can be chosen in this installation. */
+  regions: readonly string[]
+}
 /** Starts a conversation as the reader. */
-export function BeginForm({ projectId }: { projectId: string }) {
+export function BeginForm({ project, regions }: BeginFormProps) {
+  const projectId = project.id
+  const locale = useLocale()
   const t = useTranslations('projects.conversations')
+  const names = useTranslations('projects.create.regions')
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft(`projects.begin.${projectId}`, empty)
   const begin = useChange(beginAt, { touches: touched })
   const made = begin.data?.data
+  const { problem } = begin
+  const choosable = regionsWithin(project, regions)
+  const submit = () => {
+    const body = { title: draft.title.trim(), ...(draft.region !== '' && { region: draft.region }) }
+    begin.begin({ params: { projectId }, body }, clear)
+  }
   return (
     <FormBox
       submit={begin.isPending ? common('busy') : t('submit')}
       tone="plain"
       isPending={begin.isPending}
-      onSubmit={() => begin.begin({ params: { projectId }, body: { title: draft.title.trim() } }, clear)}
+      onSubmit={submit}
     >
-      {begin.problem && <ProblemAlert problem={begin.problem} />}
+      {problem?.code === 'conflict' ? (
+        <Alert tone="danger" title={t('refused', { message: problem.detail ?? problem.title })} isLive />
+      ) : (
+        problem && <ProblemAlert problem={problem} />
+      )}
       {made && (
         <Alert tone="done" title={t('done', { name: made.title })} isLive>
           <p>
@@ -45,6 +65,24 @@ export function BeginForm({ projectId }: { projectId: string }) {
         onChange={({ target }) => change({ title: target.value })}
         required
       />
+      {choosable.length > 0 && (
+        <Select
+          label={t('region')}
+          hint={t('regionHint')}
+          name="region"
+          value={draft.region}
+          options={regionOptions(
+            {
+              anywhere: t('regionOfProject'),
+              eu: names('eu'),
+              country: (country) => names('country', { country }),
+            },
+            locale,
+            choosable,
+          )}
+          onChange={({ target }) => change({ region: target.value })}
+        />
+      )}
     </FormBox>
   )
 }

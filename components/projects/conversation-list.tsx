@@ -8,13 +8,22 @@ import { MoreButton } from '#components/ui/more-button.tsx'
 import { type Column, DataTable } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type Conversation, type ConversationPage, conversationPage, conversationsAt, rowsAtOnce } from './places.ts'
+import { ConversationRegion } from './conversation-region.tsx'
+import {
+  type Conversation,
+  type ConversationPage,
+  conversationPage,
+  conversationsAt,
+  type Project,
+  rowsAtOnce,
+} from './places.ts'
 
 interface ConversationListProps {
-  projectId: string
+  project: Project
   initial: ConversationPage
 }
-export function ConversationList({ projectId, initial }: ConversationListProps) {
+export function ConversationList({ project, initial }: ConversationListProps) {
+  const projectId = project.id
   const t = useTranslations('projects.conversations')
   const format = useFormatter()
   const list = usePages(conversationsAt, { params: { projectId }, query: { limit: rowsAtOnce } }, { initial })
@@ -25,6 +34,7 @@ export function ConversationList({ projectId, initial }: ConversationListProps) 
         <p>{t('noneText')}</p>
       </Empty>
     )
+  const hasRegions = project.region !== null || list.rows.some(({ region }) => region !== null)
   const columns: Column<Conversation>[] = [
     {
       key: 'title',
@@ -48,6 +58,15 @@ export function ConversationList({ projectId, initial }: ConversationListProps) 
       numeric: true,
       cell: ({ threads }) => format.number(threads.length),
     },
+    ...(hasRegions
+      ? [
+          {
+            key: 'region',
+            title: t('columns.region'),
+            cell: (row: Conversation) => <ConversationRegion conversation={row} project={project} />,
+          },
+        ]
+      : []),
     { key: 'created', title: t('columns.created'), cell: ({ created_at }) => <Time at={created_at} isDay /> },
     { key: 'updated', title: t('columns.updated'), cell: ({ updated_at }) => <Time at={updated_at} relative /> },
   ]

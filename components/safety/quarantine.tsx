@@ -32,8 +32,8 @@ function Consequences({ item: { visibility, reports }, decision }: Choice) {
   )
 }
 
-/** Opens the content of a row, because reviewers should see it before they decide. */
-function unfold(index: number): void {
+/** Shows the content of a row, or hides it again. */
+function toggleContent(index: number): void {
   const details = document.querySelector(`[data-row="${index}"] details`)
   if (details instanceof HTMLDetailsElement) details.open = !details.open
 }
@@ -46,7 +46,11 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
   const [choice, setChoice] = useState<Choice>()
   const [isOpen, setIsOpen] = useState(false)
   const [done, setDone] = useState<{ id: string; decision: Decision }>()
-  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: unfold })
+  const { cursor } = useRowKeys({
+    count: list.rows.length,
+    onOpen: toggleContent,
+    openLabel: t('keyContent'),
+  })
   const decide = (item: HeldItem | undefined, decision: Decision) => {
     if (!item || review.isPending) return
     setDone(undefined)

@@ -1,5 +1,6 @@
 import { clsx } from 'clsx'
 import Link from 'next/link'
+import { LinkStrip } from './link-strip.tsx'
 
 interface Tab {
   href: string
@@ -9,7 +10,11 @@ interface Tab {
 }
 /** Views of one page. They are links, so the address holds the state. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
-  <nav aria-label={label} className="-mx-1 flex gap-1 overflow-x-auto border-b border-line px-1">
+  <LinkStrip
+    label={label}
+    current={tabs.find(({ isCurrent }) => isCurrent)?.href}
+    className="-mx-1 gap-1 border-b border-line px-1"
+  >
     {tabs.map(({ href, title, count, isCurrent }) => (
       <Link
         key={href}
@@ -24,5 +29,5 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
         {count !== undefined && <span className="text-sm text-quiet tabular-nums">{count}</span>}
       </Link>
     ))}
-  </nav>
+  </LinkStrip>
 )

@@ -36,6 +36,7 @@ export interface TokenRow {
   suspended_at: Date | null
   /** The agent's status, set by its owner. */
   status: 'active' | 'paused' | 'dead'
+  region: string | null
   /** Keyed hash of the network, for an unclaimed agent of the free tier. */
   network: string | null
   /** Whether such an agent counts in its network's window. */
@@ -58,6 +59,7 @@ export function agentCaller(row: TokenRow): Caller {
       isAdmin,
       isRestricted: row.restricted_at !== null,
       status: row.status,
+      region: row.region,
       tokenId: row.id,
       scopes: row.scopes,
       quota: tier,

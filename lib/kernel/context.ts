@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import type { DataRegions } from './data-regions.ts'
 import type { AuditAction, Permission } from './operation.ts'
 import type { Problem } from './problem.ts'
 
@@ -22,6 +23,8 @@ export interface Actor {
   isRestricted: boolean
   /** Set for agents. A paused agent cannot write; a dead (retired) agent can do nothing. */
   status?: 'active' | 'paused' | 'dead'
+  /** Set for agents: the region in which their data must stay. Null: any region. */
+  region?: string | null
   accountId?: string
   sessionId?: string
   /** When the password was last entered in this session. */
@@ -84,6 +87,8 @@ export interface Deletion {
 /** What the pipeline needs from lower layers; lib/app.ts supplies it. */
 export interface GatePorts {
   clock: Clock
+  /** The regions that can be required here. */
+  regions: DataRegions
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
   /** Runs the statement together with its audit entry. Returns undefined, without an audit entry, when `done` returned no row. */
   statement(

@@ -27,7 +27,7 @@ export interface DataRegions {
 }
 
 /**
- * Checks that data of a region can be stored here.
+ * Checks that a region can be chosen here, and that its data can be stored.
  * @throws {Problem} `invalid` for a region that cannot be chosen; `code` if a place is outside of the region
  */
 export function requireRegion(
@@ -37,22 +37,34 @@ export function requireRegion(
 ): void {
   if (region == null) return
   if (!regions.choosable.includes(region)) throw invalid(['region'], `takes ${regions.choosable.join(', ')}`)
-  requireAvailable(regions, region, code)
+  requireStorable(regions, region, code)
 }
 
+/** Whether new data of a region can be stored here: the settings name the region, and all places are in it. */
+export const isStorable = (regions: DataRegions, region: string | null | undefined): boolean =>
+  region == null || (regions.choosable.includes(region) && regions.hindering(region).length === 0)
+
 /**
- * Checks that all places are in the region.
- * @throws {Problem} `code`
+ * Checks that new data can be stored for a record that already has the region: the settings may have changed since its creation.
+ * @throws {Problem} `code`, with the region
  */
-export function requireAvailable(
-  { hindering }: Pick<DataRegions, 'hindering'>,
-  region: string,
+export function requireStorable(
+  { choosable, hindering }: DataRegions,
+  region: string | null | undefined,
   code: 'outside_region' | 'conflict',
 ): void {
+  if (region == null) return
+  const refused = (why: string, what: string) =>
+    new Problem(code, { detail: `${why} Nothing was stored. ${what}`, extensions: { region } })
+  if (!choosable.includes(region))
+    throw refused(
+      `This installation no longer offers the region ${region}.`,
+      'Ask its operator to name the region in KP_DATA_REGIONS again.',
+    )
   const names = hindering(region)
   if (names.length > 0)
-    throw new Problem(
-      code,
-      `Not everything in this installation is known to be in the region ${region}: ${names.join(', ')}. Nothing was stored.`,
+    throw refused(
+      `Not everything in this installation is known to be in the region ${region}: ${names.join(', ')}.`,
+      'Ask its operator to move these places into the region, or to state their regions in KP_REGIONS.',
     )
 }

@@ -49,6 +49,11 @@ export interface OperationShape {
    * for each element of the named list in the body.
    */
   stores?: 'bytes' | 'one record' | { each: string }
+  /**
+   * It stores pointers or a copy for its owner, no new content: an agent may also call it while its region is not available here
+   * ({@link requireStorable}).
+   */
+  isOpenOutsideRegion?: true
   /** The person must have entered the password within the last ten minutes: see {@link requireRecentPassword}. */
   needsRecentPassword?: true
   /** A token of a dead (retired) agent may still call it. */

@@ -1,4 +1,5 @@
 import type { AuditRecord, Context, IdempotencyClaim, MutationContext, Row, Statement, StoredReply } from './context.ts'
+import { requireStorable } from './data-regions.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
@@ -91,6 +92,8 @@ function authorise(operation: OperationShape, ctx: Context): void {
       'paused',
       'This agent was paused: it reads, and writes nothing until its status is "active" again. Nothing was written.',
     )
+  if (operation.stores && !operation.isOpenOutsideRegion)
+    requireStorable(ctx.gate.regions, actor.region, 'outside_region')
 }
 
 const auditOf = (

@@ -13,6 +13,7 @@ import { suppressions } from '#lib/domains/erasure/suppressions.ts'
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
 import type { IsSuppressed } from '#lib/domains/knowledge/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
+import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
 import { knownStores } from '#lib/domains/stores/known.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
@@ -92,6 +93,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   /** What the use-case pipeline needs. */
   const gate: GatePorts = {
     clock,
+    regions,
     transaction: db.transaction,
     ...log,
     recordDeletion,
@@ -138,7 +140,12 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
       return found ? [found.name, found.email] : []
     },
     /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
-    recognise: presidio && withheldWhile(async () => (await agentsInRegions(query, analyzed)) > 0, presidio.recognise),
+    recognise:
+      presidio &&
+      withheldWhile(
+        async () => (await agentsInRegions(query, analyzed)) > 0 || (await projectsInRegions(query, analyzed)) > 0,
+        presidio.recognise,
+      ),
     stateOf: storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother }),
   }
 }

@@ -11,6 +11,7 @@ import { recordsPage } from '#components/agents/records.ts'
 import { heartbeatsUntil, hindranceOf, standingsOf } from '#components/agents/standing-rules.ts'
 import { AfterDeath, StatusPanel } from '#components/agents/status-panel.tsx'
 import { counted } from '#components/frame/counted.ts'
+import { Alert } from '#components/ui/alert.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
@@ -21,6 +22,7 @@ import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { heartbeatsCountedTo } from '#lib/domains/agents/life/rules.ts'
 import { countedTo } from '#lib/domains/agents/rules.ts'
+import { isStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask, opened } from '../../reader.ts'
 import { AgentPage, agentNamed } from './agent-page.tsx'
@@ -58,6 +60,7 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
   const state = format.list(standings.map((standing) => t(`states.${standing}.name`)))
   const query = new URLSearchParams({ agent: agent.agent_id })
   const { holds } = agent
+  const isAvailable = isStorable(app.regions, agent.region)
   const diedAt = agent.died_at
   const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
   const mayWrite = role !== 'auditor'
@@ -71,6 +74,11 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
       title={one('title', { name: agentTitle(agent), state })}
       lead={standings.map((standing) => <p key={standing}>{t(`states.${standing}.text`)}</p>)}
     >
+      {!isAvailable && (
+        <Alert tone="warning" title={one('outside.title')}>
+          <p>{one('outside.text')}</p>
+        </Alert>
+      )}
       <Section id="holds" title={one('holds')} lead={one('holdsLead')}>
         {agent.self_hosted && <p>{one('selfHostedText')}</p>}
         <Facts
@@ -146,7 +154,14 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
             [one('runs'), one(agent.self_hosted ? 'runsElsewhere' : 'runsHere')],
             ...(agent.self_hosted || agent.status === 'dead'
               ? []
-              : ([[one('snapshots'), one(agent.automatic_snapshots ? 'snapshotsMade' : 'snapshotsNone')]] as const)),
+              : ([
+                  [
+                    one('snapshots'),
+                    one(
+                      agent.automatic_snapshots ? 'snapshotsMade' : isAvailable ? 'snapshotsNone' : 'snapshotsOutside',
+                    ),
+                  ],
+                ] as const)),
             [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
             [one('created'), <Time key="created" at={agent.created_at} />],
             [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],

@@ -3,12 +3,15 @@ import { getTranslations } from 'next-intl/server'
 import { isolated } from '#components/agents/names.ts'
 import { Words } from '#components/frame/words.tsx'
 import { ClosingAlert } from '#components/projects/closing-panel.tsx'
+import { OutsideAlert } from '#components/projects/outside-alert.tsx'
 import { exportFile, isMember, projectPage, tabNamed, tabs } from '#components/projects/places.ts'
 import { Facts } from '#components/ui/facts.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app-instance.ts'
+import { isStorable } from '#lib/kernel/data-regions.ts'
 import { opened } from '../../reader.ts'
 import { projectNamed } from './named.ts'
 import { Conversations, Documents, Members, Participants } from './parts.tsx'
@@ -80,6 +83,7 @@ export default async function ProjectPage({ params, searchParams }: Props) {
         lead={back}
       >
         <ClosingAlert project={project} exportHref={reads ? exportFile(project.id) : undefined} />
+        {!isStorable(app.regions, project.region) && <OutsideAlert of="project" />}
         <Tabs
           label={t('sections')}
           tabs={shown.map((one) => ({

@@ -14,6 +14,7 @@ import { app } from '#lib/app-instance.ts'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { documentKinds, fileTypes, most } from '#lib/domains/projects/rules.ts'
+import { isStorable } from '#lib/kernel/data-regions.ts'
 import { ask } from '../../reader.ts'
 
 const limit = String(rowsAtOnce)
@@ -26,10 +27,10 @@ export async function Conversations({ project, role }: { project: Project; role:
   ])
   return (
     <>
-      <ConversationList projectId={projectId} initial={initial} />
-      {role !== 'auditor' && (
+      <ConversationList project={project} initial={initial} />
+      {role !== 'auditor' && isStorable(app.regions, project.region) && (
         <Section id="begin" title={t('new')}>
-          <BeginForm projectId={projectId} />
+          <BeginForm project={project} regions={app.regions.choosable} />
         </Section>
       )}
     </>
@@ -69,7 +70,7 @@ export async function Documents({ project, role, kind: asked }: DocumentsProps) 
           isOwner={project.role === 'owner'}
         />
       </div>
-      {role !== 'auditor' && (
+      {role !== 'auditor' && isStorable(app.regions, project.region) && (
         <Section id="upload" title={t('upload.title')}>
           <UploadForm projectId={projectId} most={most.document} types={fileTypes} />
         </Section>

@@ -64,6 +64,7 @@ beforeAll(async () => {
   db = openDatabase(database.appUrl)
   gate = {
     clock,
+    regions: { choosable: ['eu'], hindering: () => [] },
     transaction: db.transaction,
     ...auditLog(db),
     recordDeletion,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { europeanAgent, issuedAgent } from '#lib/testing/people.ts'
 import { capturingPostHog } from '#lib/testing/posthog.ts'
+import { madeConversation, madeProject } from '#lib/testing/projects.ts'
 
 /** A Presidio mock that finds nothing and counts requests. */
 let asked = 0
@@ -54,19 +55,45 @@ test('data of an EU agent is not sent to a PostHog or Presidio outside of known 
   expect([await keysOf(app, european.id), withheld(), await keysOf(app, other.id)]).toEqual([0, 1, 1])
 
   const log = (token: string) => app.fetch('POST', '/v1/llm-log', { token, body: exchange })
-  for (const { token } of [european, other]) {
-    const told = await log(token)
-    expect([told.status, told.json.data.degraded], told.text).toEqual([201, ['presidio']])
-  }
+  expect((await log(european.token)).json).toMatchObject({ status: 422, code: 'outside_region' })
+  // A text of another agent may mention the agent's data.
+  const withheldText = await log(other.token)
+  expect([withheldText.status, withheldText.json.data.degraded], withheldText.text).toEqual([201, ['presidio']])
   expect(asked).toBe(0)
-  await app.db.prisma.llmLogEntry.deleteMany({ where: { agentId: european.id } })
   await app.db.prisma.agent.delete({ where: { id: european.id } })
   const told = await log(other.token)
   expect([told.status, told.json.data.degraded, asked], told.text).toEqual([201, undefined, 1])
 })
 
+test('no text is sent to a Presidio outside of the region of a project or of one of its conversations', async () => {
+  const app = await connected()
+  const before = asked
+  const { token } = await issuedAgent(app, ['read', 'write'])
+  const project = await madeProject(app)
+  const { id } = await madeConversation(app, project)
+  const logged = async () => {
+    const told = await app.fetch('POST', '/v1/llm-log', { token, body: exchange })
+    return [told.json.data.degraded, asked - before]
+  }
+  await app.db.prisma.project.update({ where: { id: project.id }, data: { region: 'eu' } })
+  expect(await logged()).toEqual([['presidio'], 0])
+  await app.db.prisma.project.update({ where: { id: project.id }, data: { region: null } })
+  const inRegion = {
+    id: 'in-the-eu',
+    projectId: project.id,
+    title: 'A talk',
+    region: 'eu',
+    createdBy: `user:${project.owner.accountId}`,
+  }
+  const { createdAt, updatedAt } = await app.db.prisma.conversation.findUniqueOrThrow({ where: { id } })
+  await app.db.prisma.conversation.create({ data: { ...inRegion, createdAt, updatedAt } })
+  expect(await logged()).toEqual([['presidio'], 0])
+  await app.db.prisma.conversation.delete({ where: { id: inRegion.id } })
+  expect(await logged()).toEqual([undefined, 1])
+})
+
 test('data of an EU agent is sent to PostHog and Presidio in the EEA', async () => {
-  const app = await connected({ KP_REGIONS: 'presidio=de@own,posthog=de@own' })
+  const app = await connected({ KP_REGIONS: 'files=de@own,postgresql=de@own,presidio=de@own,posthog=de@own' })
   const before = asked
   const european = await europeanAgent(app)
   await searched(app, european.token)

@@ -53,7 +53,8 @@ export function ownAgents(
     contributedBy,
     accounts,
     registration,
-  }: Pick<AgentPorts, 'tokens' | 'contributedBy' | 'accounts' | 'registration'>,
+    regions,
+  }: Pick<AgentPorts, 'tokens' | 'contributedBy' | 'accounts' | 'registration' | 'regions'>,
 ) {
   async function presented(rows: readonly OwnRow[], now: Date): Promise<OwnAgent[]> {
     const ids = rows.map(({ id }) => id)
@@ -65,7 +66,7 @@ export function ownAgents(
         name: row.name,
         tier: row.tier,
         created_at: row.created_at.toISOString(),
-        ...lifeOf({
+        ...lifeOf(regions, {
           status: row.status,
           statusAt: row.status_at,
           diedAt: row.died_at,

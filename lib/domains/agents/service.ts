@@ -28,7 +28,7 @@ export function agentsService(db: Database, ports: AgentPorts) {
     ...agentOwnership(ports),
     ...ownAgents(db, ports),
     ...agentCreation(ports, registration),
-    ...agentLife({ db, strict: ports.strict, onDeath: ports.onDeath }),
+    ...agentLife({ db, strict: ports.strict, regions: ports.regions, onDeath: ports.onDeath }),
 
     edit: mutation(editAgent, async ({ tx }, { params, body }) => {
       const agent = await agentOf(tx, params.id, { lock: true })

@@ -28,7 +28,7 @@ export const publishCard = operation({
     .strictObject({ from: Timestamp, until: Timestamp, ...numbers })
     .refine(({ from, until }) => from < until, { path: ['until'], error: 'comes after `from`' }),
   output: z.strictObject({ data: Card }),
-  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'fenced'],
+  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'fenced', 'outside_region'],
 })
 
 export const readCard = operation({

@@ -105,7 +105,16 @@ export type DeltaView = z.output<typeof DeltaView>
 
 const share = { resourceType: 'clade_share' }
 const delta = { resourceType: 'clade_delta' }
-const writing = ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'conflict', 'fenced'] as const
+const writing = [
+  'not_found',
+  'paused',
+  'dead',
+  'restricted',
+  'wrong_state',
+  'conflict',
+  'fenced',
+  'outside_region',
+] as const
 const bodyLimit = 256 * 1024
 
 const CladeView = z.strictObject({

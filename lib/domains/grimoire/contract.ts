@@ -150,7 +150,16 @@ const KeyringView = z.strictObject({
   updated_at: when,
 })
 const bodyLimit = 512 * 1024
-const writing = ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'conflict', 'fenced'] as const
+const writing = [
+  'not_found',
+  'paused',
+  'dead',
+  'restricted',
+  'wrong_state',
+  'conflict',
+  'fenced',
+  'outside_region',
+] as const
 const entry = { resourceType: 'grimoire_entry' }
 const keyring = { resourceType: 'keyring' }
 

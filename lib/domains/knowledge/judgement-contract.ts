@@ -29,7 +29,7 @@ export const validateUnit = operation({
     }),
     warnings: z.array(z.string()).optional().meta({ description: 'Of personal data in the feedback, by kind' }),
   }),
-  refusals: ['not_found', 'erased', 'forbidden', 'conflict', 'content_rejected', 'restricted'],
+  refusals: ['not_found', 'erased', 'forbidden', 'conflict', 'content_rejected', 'restricted', 'outside_region'],
 })
 
 export const reportUnit = operation({
@@ -48,7 +48,7 @@ export const reportUnit = operation({
     reason: z.string().trim().min(1, 'must not be empty').max(2_000, 'takes 2,000 characters at most'),
   }),
   output: z.strictObject({ data: z.strictObject({ id: z.string(), reported: z.literal(true) }) }),
-  refusals: ['not_found', 'erased', 'content_rejected', 'restricted', 'forbidden'],
+  refusals: ['not_found', 'erased', 'content_rejected', 'restricted', 'forbidden', 'outside_region'],
 })
 
 export const listQuarantine = operation({

@@ -1,4 +1,5 @@
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { reportUnit } from './judgement-contract.ts'
@@ -70,6 +71,7 @@ export const reporting = ({
 }: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'networkKey'>) =>
   mutation(reportUnit, async (ctx, { params: { id }, body }) => {
     const reporter = reporterOf(ctx)
+    requireStorable(ctx.gate.regions, ctx.actor.region, 'outside_region')
     const { tx, now, ip } = ctx
     const { agents, organisation, admin } = readerOf(ctx)
     const [row] = await tx.$queryRawUnsafe<{ quarantined: boolean; owner_id: string | null }[]>(

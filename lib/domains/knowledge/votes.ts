@@ -1,6 +1,7 @@
 import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
+import { requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { validateUnit } from './judgement-contract.ts'
@@ -60,6 +61,7 @@ export const voting = ({
     const [voter] = ctx.actor.agents
     if (ctx.actor.kind !== 'agent' || voter === undefined)
       throw new Problem('forbidden', 'Units are validated by agents that used them, with a token.')
+    requireStorable(ctx.gate.regions, ctx.actor.region, 'outside_region')
     const { tx, now } = ctx
     const { agents, organisation, admin } = readerOf(ctx)
     const [row] = await tx.$queryRawUnsafe<VotedRow[]>(selectVoted, id, [...agents], organisation ?? null, admin, voter)

@@ -1,6 +1,8 @@
 import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
+import { requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { ProjectPorts } from './ports.ts'
 import type { MemberKind, MemberRole, ProjectStatus } from './rules.ts'
 
 /** Runs one statement, inside a transaction or without one. */
@@ -123,6 +125,19 @@ export async function writableProject(
   const found = await seenProject(ask, reader, projectId, lock)
   if (found.role === null) throw noProject()
   return stillOpen(found)
+}
+
+/**
+ * A project in which new content can be stored: {@link writableProject}, while its region is available here.
+ * @throws {Problem} `not_found`, `fenced`, `conflict`
+ */
+export async function storableProject(
+  { regions }: Pick<ProjectPorts, 'regions'>,
+  ...which: Parameters<typeof writableProject>
+): Promise<SeenProject> {
+  const project = await writableProject(...which)
+  requireStorable(regions, project.region, 'conflict')
+  return project
 }
 
 /** A project in which an author erases their own data, even if they are no longer a member. Throws as {@link writableProject}. */

@@ -2,8 +2,9 @@ import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { batched, stream } from '#lib/kernel/use-case.ts'
-import { type Ask, asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
+import { type Ask, asking, askingWithin, readableProject, readerOf, storableProject } from './access.ts'
 import { storedPlace } from './chosen-ids.ts'
+import { requireStorableConversation } from './conversations.ts'
 import { type AttachmentView, attachFile, downloadAttachment } from './conversations-contract.ts'
 import { attachmentSql, type MessagePlace, noMessage, ownMessage } from './message-rows.ts'
 import { refuseRestricted } from './participants/restricting.ts'
@@ -41,7 +42,7 @@ export async function fileReply({ objects }: Pick<ProjectPorts, 'objects'>, row:
 }
 
 /** Use cases for attachments. Bytes are stored on arrival, outside a transaction. If the row cannot be stored, the bytes are deleted. */
-export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) => {
+export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'regions'>) => {
   const { db } = ports
   const requireRoom = async (ask: Ask, { messageId }: MessagePlace) => {
     const [counted] = await ask<{ n: number }>(
@@ -58,8 +59,9 @@ export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) 
       async (ctx, { params: given, query: { name }, upload }) => {
         // Check before the bytes are read, and again when the row is stored.
         const check = async (ask: Ask) => {
-          await writableProject(ask, readerOf(ctx), given.projectId)
+          await storableProject(ports, ask, readerOf(ctx), given.projectId)
           const place = await storedPlace(ask, given)
+          await requireStorableConversation(ports, ask, place.conversationId)
           await ownMessage(ask, ctx.actor, place)
           await requireRoom(ask, place)
           return place

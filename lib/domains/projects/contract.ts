@@ -121,7 +121,7 @@ export const createProject = operation({
   }),
   output: z.strictObject({ data: ProjectView }),
   secrets: ['name'],
-  refusals: ['conflict'],
+  refusals: ['conflict', 'outside_region'],
 })
 
 export const readProject = operation({

@@ -195,7 +195,7 @@ export const editMessage = operation({
   bodyLimit: 1024 * 1024,
   body: z.strictObject({ content: Content }),
   output: z.strictObject({ data: MessageDetail }),
-  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'restricted'],
+  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'conflict', 'restricted'],
 })
 
 export const attachFile = operation({
@@ -214,7 +214,7 @@ export const attachFile = operation({
   upload: fileTypes,
   output: z.strictObject({ data: AttachmentView }),
   secrets: ['name', 'sha256'],
-  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'idempotency_in_progress', 'restricted'],
+  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'conflict', 'idempotency_in_progress', 'restricted'],
 })
 export const downloadAttachment = operation({
   ...reading,

@@ -1,5 +1,5 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
-import { isWithin, requireAvailable, requireRegion } from '#lib/kernel/data-regions.ts'
+import { isWithin, requireRegion, requireStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
@@ -32,6 +32,7 @@ interface ConversationRow {
   created_at: Date
   updated_at: Date
 }
+type LockedConversation = Pick<ConversationRow, 'title' | 'region' | 'threads'> & { erasing_since: Date | null }
 const columns = `c.id AS stored_id, ${shownSql('c.id')} AS id, c.project_id, c.title, c.region, c.threads, ${doerSql('c.created_by')} AS created_by, c.created_at, c.updated_at,
   (SELECT count(*)::int FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NULL) AS messages`
 const viewOf = ({ stored_id: _, ...row }: ConversationRow): ConversationView => ({
@@ -57,6 +58,23 @@ export async function requireConversation(ask: Ask, projectId: string, id: strin
     [id, projectId],
   )
   if (found.length === 0) throw noConversation()
+}
+
+/**
+ * Checks that new content can be stored in a conversation: its own region is available here. The caller checks the project's.
+ * @throws {Problem} `conflict`
+ */
+export async function requireStorableConversation(
+  { regions }: Pick<ProjectPorts, 'regions'>,
+  ask: Ask,
+  conversationId: string,
+): Promise<void> {
+  const [found] = await ask<{ region: string | null }>(
+    'region-of-conversation',
+    'SELECT region FROM conversations WHERE id = $1',
+    [conversationId],
+  )
+  requireStorable(regions, found?.region, 'conflict')
 }
 
 /**
@@ -145,7 +163,7 @@ async function requirePlaced(
   { regions }: Pick<ProjectPorts, 'regions'>,
   tx: Transaction,
   projectId: string,
-  region: string | undefined,
+  region: string | null,
 ): Promise<void> {
   const [project] = await askingWithin(tx)<{ region: string | null }>(
     'region-of-project',
@@ -153,10 +171,10 @@ async function requirePlaced(
     [projectId],
   )
   const outer = project?.region ?? null
-  if (region !== undefined && !isWithin(region, outer))
+  if (region !== null && !isWithin(region, outer))
     throw invalid(['region'], `is outside of the project’s region, ${outer}`)
   requireRegion(regions, region, 'conflict')
-  if (outer !== null) requireAvailable(regions, outer, 'conflict')
+  requireStorable(regions, outer, 'conflict')
 }
 
 /**
@@ -171,12 +189,12 @@ export async function makeConversation(
     id?: string | undefined
     title: string
     threads?: readonly string[] | undefined
-    region?: string | undefined
+    region?: string | null | undefined
     at?: Date | undefined
   },
 ): Promise<string> {
   const { tx, actor, now } = ctx
-  await requirePlaced(ports, tx, projectId, given.region)
+  await requirePlaced(ports, tx, projectId, given.region ?? null)
   const id = await newStoredId(ports, tx, 'conversation', { projectId, chosen: given.id })
   const own = shownId(id)
   const named = given.threads ?? []
@@ -259,16 +277,19 @@ export const projectConversations = (ports: ConversationPorts & Pick<ProjectPort
     editConversation: mutation(editConversation, async (ctx, { params, body }) => {
       const { tx, now } = ctx
       const ask = askingWithin(tx)
-      await writableProject(ask, readerOf(ctx), params.projectId)
+      const { region } = await writableProject(ask, readerOf(ctx), params.projectId)
       const { projectId, conversationId } = await storedPlace(ask, params)
-      const [before] = await ask<{ threads: string[]; erasing_since: Date | null }>(
+      const [before] = await ask<LockedConversation>(
         'lock-conversation',
-        'SELECT threads, erasing_since FROM conversations WHERE id = $1 AND project_id = $2 FOR NO KEY UPDATE',
+        'SELECT title, region, threads, erasing_since FROM conversations WHERE id = $1 AND project_id = $2 FOR NO KEY UPDATE',
         [conversationId, projectId],
       )
       if (!before) throw noConversation()
       if (before.erasing_since !== null)
         throw new Problem('fenced', 'The conversation is being erased: nothing about it is changed any more.')
+      // Threads are only named, so that erasures find them: they are accepted in every region.
+      if (body.title !== undefined && body.title !== before.title)
+        for (const required of [region, before.region]) requireStorable(ports.regions, required, 'conflict')
       const threads = [...new Set([...before.threads, ...(body.threads ?? [])])]
       if (threads.length > most.threads) throw invalid(['threads'], `are more than ${most.threads} in all`)
       const added = threads.filter((thread) => !before.threads.includes(thread))

@@ -79,6 +79,7 @@ export const addDocument = operation({
     'erased',
     'fenced',
     'wrong_state',
+    'conflict',
     'idempotency_in_progress',
     'restricted',
   ],

@@ -1,4 +1,5 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { requireStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
@@ -7,7 +8,13 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, readableProject, readerOf, type SeenProject, writableProject } from './access.ts'
 import { storedPlace } from './chosen-ids.ts'
 import { claimPlaces } from './claims.ts'
-import { idInUse, newStoredId, noConversation, requireConversation } from './conversations.ts'
+import {
+  idInUse,
+  newStoredId,
+  noConversation,
+  requireConversation,
+  requireStorableConversation,
+} from './conversations.ts'
 import { createMessage, editMessage, listMessages, readMessage } from './conversations-contract.ts'
 import {
   type MessageRow,
@@ -38,7 +45,7 @@ const orders = {
   newest: { name: 'messages-page-newest', text: pageOf('<', 'DESC'), start: { at: 'infinity', id: '' } },
 }
 
-type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'withCheckpoints'> & ConfiningPorts
+type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'withCheckpoints' | 'regions'> & ConfiningPorts
 type NewMessage = Input<typeof createMessage>['body']
 
 /** The pointers of a message in its request. */
@@ -47,7 +54,8 @@ export const toldOf = (id: string, { provenance = [] }: Pick<NewMessage, 'proven
 
 /**
  * Stores a message with its author and pointers, in a project to which the actor may write.
- * @throws {Problem} `not_found`, `invalid`, `erased`, `id_in_use`, and those of its author and pointers
+ * @throws {Problem} `not_found`, `invalid`, `erased`, `id_in_use`, `conflict` while a region is not available here, and those of its author
+ * and pointers
  */
 export async function makeMessage(
   ports: MessagePorts,
@@ -58,12 +66,13 @@ export async function makeMessage(
 ): Promise<{ id: string; author: RowAuthor }> {
   const { tx, actor, now } = ctx
   const projectId = project.id
-  const [conversation] = await askingWithin(tx)<{ threads: string[] }>(
-    'conversation-threads',
-    'SELECT threads FROM conversations WHERE id = $1 AND project_id = $2',
+  const [conversation] = await askingWithin(tx)<{ region: string | null }>(
+    'conversation-written',
+    'SELECT region FROM conversations WHERE id = $1 AND project_id = $2',
     [conversationId, projectId],
   )
   if (!conversation) throw noConversation()
+  for (const { region } of [project, conversation]) requireStorable(ports.regions, region, 'conflict')
   if (body.created_at !== undefined && body.created_at > now) throw invalid(['created_at'], 'lies ahead of now')
   const id = await newStoredId(ports, tx, 'message', { projectId, chosen: body.id })
   const author = await authorFor(ports, ctx, projectId, body.author)
@@ -161,10 +170,12 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
     editMessage: mutation(editMessage, async (ctx, { params: given, body }) => {
       const { tx, actor, now } = ctx
       const ask = askingWithin(tx)
-      await writableProject(ask, readerOf(ctx), given.projectId)
+      const { region } = await writableProject(ask, readerOf(ctx), given.projectId)
       const params = await storedPlace(ask, given)
       const before = await ownMessage(ask, actor, params)
       if (before.content !== body.content) {
+        requireStorable(ports.regions, region, 'conflict')
+        await requireStorableConversation(ports, ask, params.conversationId)
         await tx.messageEdit.create({
           data: { id: newId('edit'), messageId: before.id, content: before.content, editedBy: actor.id, editedAt: now },
         })

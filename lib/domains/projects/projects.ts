@@ -1,4 +1,4 @@
-import { isWithin, requireRegion } from '#lib/kernel/data-regions.ts'
+import { isWithin, requireRegion, requireStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -82,6 +82,7 @@ export const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db'
       if (actor.organisationId === undefined) throw new Problem('forbidden', 'A project belongs to an organisation.')
       const region = body.region ?? null
       requireRegion(regions, region, 'conflict')
+      requireStorable(regions, actor.region, 'outside_region')
       const id = newId('prj')
       if (body.group_id !== undefined) await claimGroup(ports, tx, actor, body.group_id)
       const made = await tx.$queryRaw<{ id: string }[]>`
@@ -113,8 +114,11 @@ export const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db'
   edit: mutation(editProject, async (ctx, { params: { projectId }, body }) => {
     const { tx, now } = ctx
     const ask = askingWithin(tx)
-    requireOwner(await writableProject(ask, readerOf(ctx), projectId, 'change'))
+    const project = await writableProject(ask, readerOf(ctx), projectId, 'change')
+    requireOwner(project)
     requireRegion(regions, body.region, 'conflict')
+    // An owner can still choose another region, and give the project a name in the same request.
+    if (body.name !== undefined && body.region === undefined) requireStorable(regions, project.region, 'conflict')
     await requireConversationsWithin(ask, projectId, body.region)
     await tx.project.update({
       where: { id: projectId },

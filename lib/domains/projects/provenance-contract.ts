@@ -54,6 +54,7 @@ export const reportProvenance = operation({
     'For the application that wrote it there. Pointers alone, no content: when a message or document is erased, what they point at goes with it. All entries are taken, or none; one that is known already is not counted twice.',
   permission: 'projects:write',
   stores: 'bytes',
+  isOpenOutsideRegion: true,
   audit: { action: 'create', ...provenance },
   limit: 'write',
   status: 200,

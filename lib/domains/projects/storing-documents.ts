@@ -5,10 +5,10 @@ import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { askingWithin, readerOf, writableProject } from './access.ts'
+import { askingWithin, readerOf, storableProject } from './access.ts'
 import { storedIds } from './chosen-ids.ts'
 import { claimPlaces } from './claims.ts'
-import { idInUse, newStoredId } from './conversations.ts'
+import { idInUse, newStoredId, requireStorableConversation } from './conversations.ts'
 import { authorFor } from './participants/authors.ts'
 import type { Author } from './participants/rules.ts'
 import { confine, objectPointer, store, type ToldPointer } from './pointers.ts'
@@ -80,7 +80,8 @@ export const toldOfDocument = (id: string, { provenance = [] }: Pick<NewDocument
 /**
  * Stores a document with its author and pointers, in a project to which the actor may write: first its bytes, then its row. If the request
  * is rejected, neither remains.
- * @throws {Problem} `not_found`, `invalid`, `erased`, `id_in_use`, and those of its author and pointers
+ * @throws {Problem} `not_found`, `invalid`, `erased`, `id_in_use`, `conflict` while the region of the project, or of the conversation that it was made
+ * from, is not available here, and those of its author and pointers
  */
 export async function storeDocument(
   ports: DocumentPorts,
@@ -103,13 +104,19 @@ export async function storeDocument(
   if (given.created_at !== undefined && given.created_at > now) throw invalid(pathTo('created_at'), 'lies ahead of now')
   // Check before the bytes are read, and again when the row is stored.
   const check = async (tx: Transaction) => {
-    const project = await writableProject(askingWithin(tx), readerOf(ctx), projectId)
+    const project = await storableProject(ports, askingWithin(tx), readerOf(ctx), projectId)
     const writer = await authorFor(ports, { tx, actor, now }, projectId, given.author)
     const made = await newStoredId(ports, tx, 'document', { projectId, chosen: given.id })
     if (given.made_from === undefined) return { project, writer, made, madeFrom: null }
     const found = await storedIds(askingWithin(tx), 'message', projectId, [given.made_from])
     const madeFrom = found.get(given.made_from)
     if (madeFrom === undefined) throw invalid(pathTo('made_from'), 'names no message of this project')
+    const [message] = await askingWithin(tx)<{ conversation: string }>(
+      'conversation-of-message',
+      'SELECT conversation_id AS conversation FROM messages WHERE id = $1',
+      [madeFrom],
+    )
+    if (message) await requireStorableConversation(ports, askingWithin(tx), message.conversation)
     return { project, writer, made, madeFrom }
   }
   const { made: id } = await ctx.gate.transaction(async (tx) => {

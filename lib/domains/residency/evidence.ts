@@ -10,11 +10,12 @@ export interface Promised {
 
 /**
  * Checks that data promised to stay in a region does: compares the region of every store and processor with the regions of projects and
- * agents.
+ * agents. A region that `offered` does not contain counts as broken: the settings no longer name it.
  */
 export const residencyEvidence = (
   residency: 'eu' | undefined,
   places: readonly Placed[],
+  offered: readonly string[],
   regions: Promised,
 ): Check[] => [
   {
@@ -22,7 +23,7 @@ export const residencyEvidence = (
     name: 'residency.places',
     page: '/admin/stores',
     async ask(query) {
-      const fulfilled = fulfilledRegions(places)
+      const fulfilled = fulfilledRegions(places, offered)
       const [projects, agents] = [await regions.projects(query, []), await regions.agents(query, [])]
       const broken = (await regions.projects(query, fulfilled)) + (await regions.agents(query, fulfilled))
       const count = (jurisdiction: Placed['jurisdiction']) =>

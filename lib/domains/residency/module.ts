@@ -5,11 +5,13 @@ import type { Placed } from './rules.ts'
 export interface ResidencyDeps {
   residency: 'eu' | undefined
   places: readonly Placed[]
+  /** The regions that the operator offers. */
+  choosable: readonly string[]
   promised: Promised
 }
 
 /** Data regions: the compliance check of promised regions. */
-export const residencyModule = ({ residency, places, promised }: ResidencyDeps) => ({
+export const residencyModule = ({ residency, places, choosable, promised }: ResidencyDeps) => ({
   useCases: {},
-  checks: residencyEvidence(residency, places, promised) satisfies Check[],
+  checks: residencyEvidence(residency, places, choosable, promised) satisfies Check[],
 })

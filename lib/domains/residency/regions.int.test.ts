@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp } from '#lib/app.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { type Person, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 
 const settings = { KP_DATA_REGIONS: 'eu,de,fr', KP_REGIONS: 'files=de@own,postgresql=de@own' }
 let test: TestApp
@@ -74,6 +74,150 @@ describe('a conversation', () => {
       test.db.pool.query("UPDATE conversations SET region = 'de' WHERE project_id = $1", [id]),
     ).rejects.toThrow('fixed at its creation')
   })
+})
+
+describe('an exported project', () => {
+  type Line = Record<string, unknown>
+  /** Makes an import from the export of a project, as an application does. */
+  const importOf = (exported: string): Line[] =>
+    exported
+      .trim()
+      .split('\n')
+      .map((line): Line => JSON.parse(line))
+      .flatMap(({ part, ...record }): Line[] => {
+        const { id, title, region, created_at, conversation_id, role, content } = record
+        if (part === 'project') return [{ type: 'project', region }]
+        if (part === 'conversations') return [{ type: 'conversation', id, title, region, created_at }]
+        if (part === 'messages') return [{ type: 'message', id, conversation_id, role, content, created_at }]
+        return []
+      })
+  const exportOf = async (app: TestApp, path: string, cookie: string) =>
+    (await app.fetch('GET', `${path}/export?format=ndjson`, { cookie })).text
+  const projectIn = async (app: TestApp, region?: string) => {
+    const owner = await signedIn(app)
+    const made = await app.fetch('POST', '/api/projects', {
+      cookie: owner.cookie,
+      body: { name: 'A copy', ...(region && { region }) },
+    })
+    const path = `/api/projects/${made.json.data.id}`
+    const agent = await issuedAgent(app, ['read', 'write'], { owner })
+    const body = { kind: 'agent', member_id: agent.id }
+    await app.fetch('POST', `${path}/members`, { cookie: owner.cookie, body })
+    return { path, owner, agent }
+  }
+  const imported = (app: TestApp, { path, agent }: Awaited<ReturnType<typeof projectIn>>, lines: readonly Line[]) =>
+    app.fetch('POST', `${path}/import`, {
+      token: agent.token,
+      body: lines.map((line) => JSON.stringify(line)).join('\n'),
+      headers: { 'Content-Type': 'application/x-ndjson' },
+    })
+  const conversationsOf = (app: TestApp) => app.db.prisma.conversation.count()
+  let lines: Line[]
+  beforeAll(async () => {
+    const { path, owner } = await projectIn(test, 'eu')
+    for (const [id, region] of [
+      ['a-strict', 'de'],
+      ['b-inherited', undefined],
+    ]) {
+      const body = { id, title: `The ${id} one`, ...(region && { region }) }
+      await test.fetch('POST', `${path}/conversations`, { cookie: owner.cookie, body })
+      const said = { id: `${id}-1`, role: 'user', content: 'Hello.' }
+      await test.fetch('POST', `${path}/conversations/${id}/messages`, { cookie: owner.cookie, body: said })
+    }
+    lines = importOf(await exportOf(test, path, owner.cookie))
+  })
+
+  it('has its region and those of its conversations, which an import keeps', async () => {
+    expect(lines.map(({ type, id, region }) => [type, id, region])).toEqual([
+      ['project', undefined, 'eu'],
+      ['conversation', 'a-strict', 'de'],
+      ['conversation', 'b-inherited', null],
+      ['message', 'a-strict-1', undefined],
+      ['message', 'b-inherited-1', undefined],
+    ])
+    const other = await testApp(settings)
+    try {
+      const copy = await projectIn(other, 'eu')
+      const first = await imported(other, copy, lines)
+      expect(first.json.data, first.text).toMatchObject({ failed: 0, stored: { conversations: 2, messages: 2 } })
+      expect((await imported(other, copy, lines)).json.data).toMatchObject({ skipped: 5, failed: 0 })
+      expect(importOf(await exportOf(other, copy.path, copy.owner.cookie))).toEqual(lines)
+      const changed = { type: 'conversation', id: 'a-strict', title: 'The a-strict one', region: null }
+      expect((await imported(other, copy, [changed])).json.data.faults).toMatchObject([{ code: 'id_in_use' }])
+    } finally {
+      await other.close()
+    }
+  })
+
+  it.each([
+    [undefined, 'no region'],
+    ['fr', 'the region fr'],
+  ])('is rejected before anything is stored by a project in %s', async (region, named) => {
+    const french = await testApp({ ...settings, KP_REGIONS: 'files=fr@own,postgresql=fr@own' })
+    try {
+      const copy = await projectIn(french, region)
+      const german = [{ type: 'project', region: 'de' }, ...lines.slice(1)]
+      const told = await imported(french, copy, german)
+      expect(told.json, told.text).toMatchObject({ status: 409, code: 'conflict' })
+      expect(told.json.detail).toContain(`must stay in the region de, and this project has ${named}.`)
+      expect(await conversationsOf(french)).toBe(0)
+    } finally {
+      await french.close()
+    }
+  })
+
+  it('loses no region silently: unavailable conversations fail with a reason, and a project line must be valid and first', async () => {
+    const french = await testApp({ ...settings, KP_REGIONS: 'files=fr@own,postgresql=fr@own' })
+    try {
+      const copy = await projectIn(french, 'eu')
+      const told = await imported(french, copy, lines)
+      expect(told.json.data, told.text).toMatchObject({ failed: 2, stored: { conversations: 1, messages: 1 } })
+      expect(told.json.data.faults).toEqual([
+        { line: 2, code: 'conflict', field: null, detail: expect.stringContaining('in the region de: postgresql') },
+        { line: 4, code: 'not_found', field: null },
+      ])
+      const outside = { type: 'conversation', id: 'c', title: 'C', region: 'us' }
+      expect((await imported(french, copy, [outside])).json.data.faults).toEqual([
+        { line: 1, code: 'invalid', field: 'region', detail: 'is outside of the project’s region, eu' },
+      ])
+      const conversation = { type: 'conversation', id: 'd', title: 'D' }
+      const before = await conversationsOf(french)
+      for (const project of [{ type: 'project', region: 'mars' }, { type: 'project' }])
+        expect((await imported(french, copy, [project, conversation])).json).toMatchObject({ code: 'invalid' })
+      expect(await conversationsOf(french)).toBe(before)
+      const late = await imported(french, copy, [conversation, { type: 'project', region: 'fr' }])
+      expect(late.json).toMatchObject({ status: 422, code: 'invalid', import: { stored: { conversations: 1 } } })
+    } finally {
+      await french.close()
+    }
+  })
+})
+
+it('a snapshot is restored only into an agent that is bound to its region', async () => {
+  const restored = async (region: string | undefined, from: unknown) => {
+    const { agent_id: id, api_key: token } = (
+      await test.fetch('POST', '/v1/auth/register', { body: { scopes: ['read', 'write'], ...(region && { region }) } })
+    ).json.data
+    const lines = [
+      { part: 'agent', record: { id: 'another', grimoire_days: null, region: from } },
+      { part: 'end', records: 0 },
+    ]
+    const { status, json } = await test.fetch('POST', `/v1/agents/${id}/snapshots/restore`, {
+      token,
+      body: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+      headers: { 'Content-Type': 'application/x-ndjson' },
+    })
+    return [status, json.code]
+  }
+  for (const region of [undefined, 'eu']) expect(await restored(region, 'de')).toEqual([409, 'conflict'])
+  expect(await restored(undefined, { mars: 1 })).toEqual([422, 'invalid'])
+  for (const [region, from] of [
+    ['de', 'de'],
+    ['de', 'eu'],
+    ['de', null],
+    [undefined, null],
+  ] as const)
+    expect(await restored(region, from)).toEqual([200, undefined])
 })
 
 it('after a change of settings, no conversation is stored in the region, and the stores page names agents and projects', async () => {

@@ -163,15 +163,13 @@ export const regionsAround = ({ country, jurisdiction }: Judged): string[] => [
 export const hindering = (region: string | null, places: readonly Placed[]): PlaceName[] =>
   region === null ? [] : places.filter((place) => !regionsAround(place).includes(region)).map(({ name }) => name)
 
-/** The regions that all places are in: promises of these are fulfilled. */
-export const fulfilledRegions = (places: readonly Placed[]): string[] => {
-  const [first, ...others] = places
-  return first ? regionsAround(first).filter((region) => hindering(region, others).length === 0) : []
-}
+/** The offered regions that all places are in: promises of these are fulfilled. */
+export const fulfilledRegions = (places: readonly Placed[], offered: readonly string[]): string[] =>
+  offered.filter((region) => hindering(region, places).length === 0)
 
 /**
  * The state of residency as evidence. A place outside breaks a promise to the installation; `broken` counts the projects and agents whose
- * region some place is not in. Without a promise or a stated region the check does not apply.
+ * region is no longer offered, or some place is not in. Without a promise or a stated region the check does not apply.
  */
 export function residencyState(
   residency: 'eu' | undefined,

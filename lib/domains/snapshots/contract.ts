@@ -116,6 +116,7 @@ export const makeSnapshot = operation({
   description: `Its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server makes it and cannot read it. Watch its state until it is ready. It goes four hours after it was asked for; ${mostOnDemand} may be there at once, and ${mostInHour} be made in an hour. Where a key is left in what would go into it, it fails and says which kind stands where.`,
   permission: 'snapshots:write',
   stores: 'one record',
+  isOpenOutsideRegion: true,
   audit: { action: 'create', ...snapshot },
   limit: 'write',
   status: 202,

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { sealTo } from '#lib/client/sealing/hpke.ts'
 import { newSnapshotKey, type SnapshotHead, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { isStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
 import { contentOf, SecretLeft } from './content.ts'
@@ -78,7 +79,7 @@ export function making(ports: SnapshotPorts) {
      * Safe to repeat: every attempt has its own key, which replaces the previous one. The queue retries.
      * @throws Problem `unavailable` when the object store does not answer
      */
-    async run(id: string, now: Date): Promise<void> {
+    async run(id: string, { now, gate }: Pick<Context, 'now' | 'gate'>): Promise<void> {
       const row = await db.prisma.snapshot.findUnique({ where: { id }, include: { agent: true } })
       // The snapshot was deleted while an attempt made it: destroy the key that this attempt wrote last.
       if (!row || row.state === 'gone') await keys.destroy([id])
@@ -86,7 +87,9 @@ export function making(ports: SnapshotPorts) {
       const { agent, ...snapshot } = row
       const ring = await db.prisma.keyring.findUnique({ where: { agentId: agent.id } })
       const isOver = row.expiresAt !== null && row.expiresAt <= now
-      if (ring?.keyId !== row.keyId || isOver || agent.suspendedAt) {
+      // Nobody ordered an automatic snapshot: no copy is made where the agent's data may not be stored.
+      const isOutside = row.kind === 'insurance' && !isStorable(gate.regions, agent.region)
+      if (ring?.keyId !== row.keyId || isOver || isOutside || agent.suspendedAt) {
         await discard(row)
         await db.prisma.snapshot.deleteMany({ where: { id, state: 'preparing' } })
         return

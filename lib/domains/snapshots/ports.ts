@@ -8,6 +8,7 @@ export interface SnapshotAgent {
   id: string
   status: 'active' | 'paused' | 'dead'
   suspendedAt: Date | null
+  region: string | null
 }
 /** A part of an agent's state from another domain: JSON records, one per line. */
 export interface StatePart {

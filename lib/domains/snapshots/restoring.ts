@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import type { Context } from '#lib/kernel/context.ts'
+import { dataRegionForm, isWithin } from '#lib/kernel/data-regions.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched } from '#lib/kernel/use-case.ts'
@@ -19,6 +21,19 @@ const namedIn = (from: string, into: string) => (id: string) =>
     : `${id.slice(0, id.indexOf('_'))}_${base62(createHash('sha256').update(`restore\n${from}\n${into}\n${id}`).digest().subarray(0, 16), 22)}`
 
 const broken = (message: string) => invalid(['line'], message)
+
+const Placed = z.object({ region: z.string().regex(dataRegionForm).nullish() })
+/** @throws {Problem} `conflict` if the snapshot's agent has a region that the receiving agent is not bound to */
+function refuseOutside(region: string | null, settings: unknown): void {
+  const { data } = Placed.safeParse(settings)
+  if (!data) throw broken('takes a region of the agent')
+  const { region: required = null } = data
+  if (!isWithin(region, required))
+    throw new Problem(
+      'conflict',
+      `The snapshot is of an agent whose data must stay in the region ${required}, and this agent has ${region === null ? 'no region' : `the region ${region}`}. Nothing was restored: restore it into an agent of the region ${required}.`,
+    )
+}
 
 /** One running restoration. */
 function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
@@ -76,7 +91,8 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
       if ((await ports.erasedOf([from])).length > 0)
         throw new Problem('erased', 'Whose snapshot it is was erased here; nothing of it is taken.')
       counts.settings = await ctx.gate.transaction(async (tx) => {
-        await agents.writable(tx, ctx.actor, agentId)
+        const { region } = await agents.writable(tx, ctx.actor, agentId)
+        refuseOutside(region, line.record)
         return restoreSettings(tx, agentId, line.record)
       })
     },

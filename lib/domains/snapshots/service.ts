@@ -18,7 +18,7 @@ export function snapshotsService(ports: SnapshotPorts) {
       job({
         name: makeJob,
         payload: z.strictObject({ id: z.string() }),
-        run: (ctx, { id }) => made.run(id, ctx.now),
+        run: (ctx, { id }) => made.run(id, ctx),
       }),
       job({
         name: dropJob,

@@ -1,4 +1,5 @@
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { isStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
@@ -119,9 +120,12 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
   const insureSome = (ctx: Context): Promise<number> =>
     ctx.gate.transaction(async (tx) => {
       const since = new Date(ctx.now.getTime() - insuredEvery)
+      const { regions } = ctx.gate
+      const storable = regions.choosable.filter((region) => isStorable(regions, region))
       const due = await tx.$queryRaw<{ agent_id: string; key_id: string }[]>`
         SELECT a.id AS agent_id, k.key_id FROM agents a JOIN keyrings k ON k.agent_id = a.id
         WHERE a.status <> 'dead' AND a.suspended_at IS NULL AND a.restricted_at IS NULL
+          AND (a.region IS NULL OR a.region = ANY(${storable}::text[]))
           AND NOT EXISTS (SELECT FROM snapshots s WHERE s.agent_id = a.id AND s.kind = 'insurance' AND s.created_at > ${since})
         ORDER BY a.id LIMIT ${batch}::int FOR NO KEY UPDATE OF a SKIP LOCKED`
       for (const { agent_id, key_id } of due)

@@ -53,27 +53,38 @@ const securityOf = (permission: Permission) =>
 const alsoMeans = { 200: 'Done: nothing was created', 201: 'Created', 202: 'Accepted: the work goes on' } as const
 
 const bytes = { schema: { type: 'string', format: 'binary' } }
-/** Several media types are merged into one range: generators would create a separate parameter or result for each. */
-const contentOf = (mediaTypes: readonly string[], content: Schema) => {
+/** A list of media types that is longer stands at the first operation that has it; others refer to that operation. */
+const listedAgain = 5
+/**
+ * Several media types are merged into one range: generators would create a separate parameter or result for each.
+ * `lists`: the lists so far, with the id of their first operation.
+ */
+function contentOf(id: string, mediaTypes: readonly string[], content: Schema, lists: Map<string, string>) {
   const [only = '', ...others] = mediaTypes
-  return others.length === 0
-    ? { content: { [only]: content } }
-    : { description: `Media types: ${mediaTypes.join(', ')}`, content: { '*/*': content } }
+  if (others.length === 0) return { content: { [only]: content } }
+  const list = mediaTypes.join(', ')
+  const first = mediaTypes.length > listedAgain ? lists.get(list) : undefined
+  if (first === undefined) lists.set(list, id)
+  return {
+    description: `Media types: ${first === undefined ? list : `those of \`${first}\``}`,
+    content: { '*/*': content },
+  }
 }
 
 interface Shared {
   components: Components
+  mediaTypes: Map<string, string>
   responses: Record<string, Schema>
   referenceTo: (parameter: Parameter) => Schema
 }
 function described(
   operation: OperationShape,
   parameters: readonly Parameter[],
-  { components, responses, referenceTo }: Shared,
+  { components, mediaTypes, responses, referenceTo }: Shared,
 ) {
   const { description, permission, status } = operation
   const body = operation.upload
-    ? contentOf(operation.upload, bytes)
+    ? contentOf(operation.id, operation.upload, bytes, mediaTypes)
     : operation.body && {
         content: { 'application/json': { schema: schemaOf(operation.body, 'input', components) } },
       }
@@ -82,7 +93,7 @@ function described(
     const schema = schemaOf(operation.output, 'output', components)
     // Clients parse a file of type JSON, so the value can have any type.
     const isAnyFile = schema.type === 'string' && produces.length > 1 && produces.includes('application/json')
-    return contentOf(produces, { schema: isAnyFile ? {} : schema })
+    return contentOf(operation.id, produces, { schema: isAnyFile ? {} : schema }, mediaTypes)
   }
   return {
     operationId: operation.id,
@@ -121,6 +132,7 @@ const sorted = <T>(of: Record<string, T>): Record<string, T> =>
 export function openApi(operations: readonly OperationShape[], version: string): Record<string, unknown> {
   const components: Components = { Problem: problemSchema }
   const responses: Record<string, Schema> = {}
+  const mediaTypes = new Map<string, string>()
   const paths: Record<string, Record<string, unknown>> = {}
   const ordered = [...operations].sort((a, b) =>
     a.path === b.path ? (a.method < b.method ? -1 : 1) : a.path < b.path ? -1 : 1,
@@ -130,7 +142,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
   for (const [operation, own] of parameters)
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method]: described(operation, own, { components, responses, referenceTo }),
+      [operation.method]: described(operation, own, { components, mediaTypes, responses, referenceTo }),
     }
   const used = new Set(operations.map(({ path }) => tagOf(path)))
   return {

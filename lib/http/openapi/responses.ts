@@ -24,6 +24,7 @@ function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
     ...(operation.params || operation.query ? (['invalid'] as const) : []),
     ...(operation.method === 'post' ? (['idempotency_mismatch'] as const) : []),
     ...(operation.needsRecentPassword ? (['step_up_required'] as const) : []),
+    ...(operation.stores && !operation.isOpenOutsideRegion ? (['outside_region'] as const) : []),
     ...(operation.refusals ?? []),
   ]
   const sorted = [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other))

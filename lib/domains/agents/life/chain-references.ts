@@ -27,7 +27,7 @@ const viewOf = (row: ReferenceRow) => ({
 })
 
 /** References to data on public blockchains about an agent. */
-export const agentChainReferences = ({ db }: LifePorts) => ({
+export const agentChainReferences = ({ db, regions }: LifePorts) => ({
   listChainReferences: read(listChainReferences, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
     const place = placeOf(cursor)
     await ownAgent(db, actor, id)
@@ -58,7 +58,7 @@ export const agentChainReferences = ({ db }: LifePorts) => ({
     async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
       const fact = chainFact(body)
       if ('wrong' in fact) throw invalid([fact.wrong], fact.message)
-      await writableAgent(tx, actor, agentId)
+      await writableAgent(regions)(tx, actor, agentId)
       const known = await tx.chainReference.findFirst({ where: { agentId, ...fact } })
       if (!known && (await tx.chainReference.count({ where: { agentId } })) >= mostChainReferences)
         throw new Problem(
@@ -75,7 +75,7 @@ export const agentChainReferences = ({ db }: LifePorts) => ({
       }
     },
     async ({ tx, actor }, { params: { id: agentId } }, { id }) => {
-      await writableAgent(tx, actor, agentId)
+      await writableAgent(regions)(tx, actor, agentId)
       const row = await tx.chainReference.findFirst({ where: { id: String(id), agentId } })
       if (!row) throw new Problem('conflict', 'This was carried out, and the note was deleted since.')
       const { chain, reference } = viewOf(row)

@@ -61,7 +61,7 @@ export function markdown(text: string, strict: boolean): string {
 }
 
 /** Strategy theses and playbooks that an agent writes for itself and its owner. */
-export const agentDocuments = ({ db, strict }: LifePorts) => ({
+export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
   listDocuments: read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
     const place = placeOf(cursor)
     await ownAgent(db, actor, id)
@@ -90,7 +90,7 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
     const title = plainWords(body.title, 'title', strict, 'Nothing was stored.')
     const text = markdown(body.body, strict)
     refuseKeys({ title, body: text }, 'The document')
-    await writableAgent(tx, actor, agentId)
+    await writableAgent(regions)(tx, actor, agentId)
     if ((await tx.agentDocument.count({ where: { agentId } })) >= mostDocuments)
       throw new Problem(
         'conflict',
@@ -140,7 +140,7 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
       const title = plainWords(body.title, 'title', strict)
       const text = markdown(body.body, strict)
       refuseKeys({ title, body: text }, 'The document')
-      await writableAgent(tx, actor, agentId)
+      await writableAgent(regions)(tx, actor, agentId)
       const { count } = await tx.agentDocument.updateMany({
         where: { id: documentId, agentId, revision: body.revision },
         data: { title, body: text, revision: body.revision + 1, updatedAt: now },

@@ -33,13 +33,13 @@ async function* lines(db: Database, agentId: string): AsyncGenerator<string> {
 }
 
 /** Heartbeats of agents: recording, listing and exporting. */
-export const agentHeartbeats = ({ db }: LifePorts) => ({
+export const agentHeartbeats = ({ db, regions }: LifePorts) => ({
   beat: mutation(beatHeart, async ({ tx, actor, now }, { params: { id }, body }) => {
     const at = body.at ?? now
     if (at.getTime() > now.getTime() + clockAhead) throw invalid(['at'], 'is more than five minutes ahead of our clock')
     if (at.getTime() < now.getTime() - reportedWithin) throw invalid(['at'], 'is more than 24 hours ago')
     // The lock serializes two heartbeats in the same second.
-    await writableAgent(tx, actor, id)
+    await writableAgent(regions)(tx, actor, id)
     const second = Math.floor(at.getTime() / 1000) * 1000
     const known = await tx.heartbeat.findFirst({
       where: { agentId: id, at: { gte: new Date(second), lt: new Date(second + 1000) } },

@@ -1,4 +1,5 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { type DataRegions, isStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -9,12 +10,15 @@ import { type OwnedAgent, ownAgent, ownAgentLocked, withKeyring, writableAgent }
 export interface LifePorts {
   db: Database
   strict: boolean
+  /** The regions that agents can require. */
+  regions: DataRegions
   /** Handlers that run within the transaction when an agent is retired; its row is locked. */
   onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
 /** The owner's view of an agent's status. */
 export const lifeOf = (
+  regions: DataRegions,
   agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { keyring: object | null },
 ) => ({
   status: agent.status,
@@ -22,14 +26,14 @@ export const lifeOf = (
   died_at: agent.diedAt?.toISOString() ?? null,
   region: agent.region,
   self_hosted: agent.selfHosted,
-  automatic_snapshots: agent.keyring !== null && agent.status !== 'dead',
+  automatic_snapshots: agent.keyring !== null && agent.status !== 'dead' && isStorable(regions, agent.region),
 })
 
-const livingView = (agent: OwnedAgent): LivingAgent => ({
+const livingView = (regions: DataRegions, agent: OwnedAgent): LivingAgent => ({
   agent_id: agent.id,
   name: agent.name,
   tier: agent.tier,
-  ...lifeOf(agent),
+  ...lifeOf(regions, agent),
   restricted_at: agent.restrictedAt?.toISOString() ?? null,
   owner_claimed: agent.ownerId !== null,
   grimoire_days: agent.grimoireDays,
@@ -50,9 +54,9 @@ function refuseReaders({ actor }: MutationContext): void {
 }
 
 /** Status and settings of agents. */
-export const agentStatus = ({ db, onDeath }: LifePorts) => ({
+export const agentStatus = ({ db, onDeath, regions }: LifePorts) => ({
   readAgent: read(readAgent, async ({ actor }, { params: { id } }) => ({
-    body: { data: livingView(await ownAgent(db, actor, id)) },
+    body: { data: livingView(regions, await ownAgent(db, actor, id)) },
     resourceId: id,
   })),
 
@@ -87,16 +91,17 @@ export const agentStatus = ({ db, onDeath }: LifePorts) => ({
           })
     if (verdict === 'changed' && to === 'dead') for (const listen of onDeath) await listen(tx, { agentId: id, now })
     return {
-      body: { data: livingView(next), message: messages[to] },
+      body: { data: livingView(regions, next), message: messages[to] },
       resourceId: id,
       details: { fields: ['status'], from: agent.status, to, changed: verdict === 'changed' },
     }
   }),
 
   setSettings: mutation(setAgentSettings, async ({ tx, actor }, { params: { id }, body }) => {
-    await writableAgent(tx, actor, id)
+    // A shorter retention must remain possible in every region.
+    await writableAgent('not asked')(tx, actor, id)
     const data = { grimoireDays: body.grimoire_days }
     const next = await tx.agent.update({ where: { id }, data, include: withKeyring })
-    return { body: { data: livingView(next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
+    return { body: { data: livingView(regions, next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
   }),
 })

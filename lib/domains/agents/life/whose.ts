@@ -1,4 +1,5 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { type DataRegions, requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { refuseHeldAgent } from '#lib/stores/postgres/held-agents.ts'
@@ -34,11 +35,17 @@ export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string):
   return agent
 }
 
+/** The regions that can be required here, or that the write stores no content and is accepted in every region. */
+type AskedRegions = DataRegions | 'not asked'
+
 /**
  * Rejects writes for the agent by any actor. Operations that delete, recall or switch off do not call this.
- * @throws {Problem} `paused`, `dead`, `restricted`, or `wrong_state` while its erasure is pending
+ * @throws {Problem} `paused`, `dead`, `restricted`, `wrong_state` while its erasure is pending, or `outside_region`
  */
-function refuseUnlessWritable(agent: Pick<OwnedAgent, 'status' | 'restrictedAt' | 'suspendedAt'>): void {
+function refuseUnlessWritable(
+  regions: AskedRegions,
+  agent: Pick<OwnedAgent, 'status' | 'restrictedAt' | 'suspendedAt' | 'region'>,
+): void {
   if (agent.status === 'dead')
     throw new Problem(
       'dead',
@@ -56,27 +63,35 @@ function refuseUnlessWritable(agent: Pick<OwnedAgent, 'status' | 'restrictedAt' 
       'wrong_state',
       'The erasure of this agent was asked for and waits. Nothing was written: cancel the erasure first.',
     )
+  if (regions !== 'not asked') requireStorable(regions, agent.region, 'outside_region')
 }
 
+type FindAgent = (tx: Transaction, actor: Actor, id: string) => Promise<OwnedAgent>
+
 /** Returns the actor's agent, locked, if it may currently share data with its siblings or publicly. */
-export async function sharingAgent(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
-  const agent = await ownAgentLocked(tx, actor, id)
-  refuseUnlessWritable(agent)
-  return agent
-}
+export const sharingAgent =
+  (regions: AskedRegions): FindAgent =>
+  async (tx, actor, id) => {
+    const agent = await ownAgentLocked(tx, actor, id)
+    refuseUnlessWritable(regions, agent)
+    return agent
+  }
 
 /**
  * Like {@link sharingAgent}, but for data stored here.
  * @throws {Problem} `conflict` for a self-hosted agent: only data that it shares is stored here
  */
-export async function writableAgent(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
-  const agent = await sharingAgent(tx, actor, id)
-  if (agent.selfHosted)
-    throw new Problem(
-      'conflict',
-      'This agent is self-hosted: it keeps what is its own elsewhere, and nothing is held here but what it shares. Nothing was stored.',
-    )
-  return agent
+export function writableAgent(regions: AskedRegions): FindAgent {
+  const sharing = sharingAgent(regions)
+  return async (tx, actor, id) => {
+    const agent = await sharing(tx, actor, id)
+    if (agent.selfHosted)
+      throw new Problem(
+        'conflict',
+        'This agent is self-hosted: it keeps what is its own elsewhere, and nothing is held here but what it shares. Nothing was stored.',
+      )
+    return agent
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ const ImportFault = z.strictObject({
   line: count.meta({ description: 'Number of the line, from 1' }),
   code: z.string().meta({ description: 'The code of the problem that the line alone would have had' }),
   field: z.string().nullable().meta({ description: 'The field of the line that the fault is about' }),
+  detail: z.string().optional().meta({ description: 'Of a region: why it is refused, and what to do' }),
 })
 export const ProjectImport = z
   .strictObject({
@@ -26,8 +27,9 @@ export const importHistory = operation({
   path: '/api/projects/{projectId}/import',
   summary: 'Import the history of an application',
   description: [
-    'For tokens of agents that are members of the project. NDJSON, read while it arrives; a line is an object with a `type`.',
-    '`conversation`: `{type, id, title, threads?, created_at?}`. `participant`: `{type, external_id, name?, email?}`.',
+    'For tokens of agents that are members. NDJSON; a line is an object with a `type`.',
+    '`project`: `{type, region}`, first: where the imported data must stay, or null. The import is refused unless the region of this project is within it.',
+    '`conversation`: `{type, id, title, threads?, region?, created_at?}`. `participant`: `{type, external_id, name?, email?}`.',
     '`message`: `{type, id, conversation_id, role, content, author?, created_at?, provenance?}`, with the fields of POST …/messages; its conversation comes in an earlier line or exists.',
     '`document`: `{type, id, name, content | content_base64, media_type?, kind?, made_from?, author?, created_at?, provenance?}`, of 1 MiB at most; `media_type` is `text/plain` unless given. Larger files: POST …/documents with the same `id`.',
     'Ids are the application’s own. The import can be repeated: a line whose content is stored already is skipped, and pointers that it adds are stored.',
@@ -42,5 +44,5 @@ export const importHistory = operation({
   params: z.strictObject({ projectId: Id }),
   upload: ['application/x-ndjson'],
   output: z.strictObject({ data: ProjectImport }),
-  refusals: ['not_found', 'forbidden', 'fenced', 'restricted', 'idempotency_in_progress'],
+  refusals: ['not_found', 'forbidden', 'fenced', 'restricted', 'idempotency_in_progress', 'conflict'],
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
 import { OwnId } from '../contract.ts'
 import { createConversation, createMessage } from '../conversations-contract.ts'
@@ -16,11 +17,14 @@ export const importBounds = {
   faults: 100,
 } as const
 
+/** The region in which the imported data must stay, as in the export of its project. */
+const ProjectLine = z.strictObject({ type: z.literal('project'), region: DataRegion.nullable() })
 const ConversationLine = z.strictObject({
   type: z.literal('conversation'),
   id: OwnId,
   title: createConversation.body.shape.title,
   threads: createConversation.body.shape.threads,
+  region: DataRegion.nullable().optional(),
   created_at: Timestamp.optional(),
 })
 const ParticipantLine = z.strictObject({ type: z.literal('participant'), ...Author.shape })
@@ -68,14 +72,23 @@ const DocumentLine = z
   })
 
 /** A line of an import. The application chooses the ids, so a repeated line is recognized. */
-export const ImportLine = z.discriminatedUnion('type', [ConversationLine, ParticipantLine, MessageLine, DocumentLine])
+export const ImportLine = z.discriminatedUnion('type', [
+  ProjectLine,
+  ConversationLine,
+  ParticipantLine,
+  MessageLine,
+  DocumentLine,
+])
 export type ImportLine = z.output<typeof ImportLine>
+export type ProjectLine = z.output<typeof ProjectLine>
 export type ConversationLine = z.output<typeof ConversationLine>
 export type DocumentLine = z.output<typeof DocumentLine>
 export type MessageLine = z.output<typeof MessageLine>
 
 const fieldNames = new Set(
-  [ConversationLine, ParticipantLine, MessageLine, DocumentLine].flatMap(({ shape }) => [...Object.keys(shape)]),
+  [ProjectLine, ConversationLine, ParticipantLine, MessageLine, DocumentLine].flatMap(({ shape }) => [
+    ...Object.keys(shape),
+  ]),
 )
 /** The field of a line to which an issue refers. Null for unknown names, because they are input of the client. */
 export const knownField = (path: readonly unknown[]): string | null => {

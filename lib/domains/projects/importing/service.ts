@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { AuditRecord, Context, Transaction } from '#lib/kernel/context.ts'
+import { isWithin } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { jsonOf } from '#lib/kernel/json.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/database.ts'
-import { askingWithin, readerOf, type SeenProject, writableProject } from '../access.ts'
+import { askingWithin, readerOf, type SeenProject, storableProject, writableProject } from '../access.ts'
 import { storedId, storedIds } from '../chosen-ids.ts'
 import { claimPlaces } from '../claims.ts'
 import { idInUse, makeConversation } from '../conversations.ts'
@@ -23,6 +24,7 @@ import {
   importBounds,
   knownField,
   type MessageLine,
+  type ProjectLine,
 } from './rules.ts'
 
 type ImportPorts = DocumentPorts
@@ -42,12 +44,20 @@ type Result = Outcome | { line: number; fault: Problem }
 
 const isFuture = (at: Date | undefined, now: Date): boolean => at !== undefined && at > now
 
+/** A line that is stored in a batch. */
+type StoredLine = Exclude<ImportLine, DocumentLine | ProjectLine>
 interface ParsedLine {
   line: number
-  data: ImportLine | Problem
+  data: StoredLine | Problem
 }
 
-/** Parses a line. Returns the problem of an invalid line: `malformed_json`, `too_large`, `invalid`. */
+const isProjectLine = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'type' in value && value.type === 'project'
+
+/**
+ * Parses a line. Returns the problem of an invalid line: `malformed_json`, `too_large`, `invalid`.
+ * @throws {Problem} `invalid` for an invalid `project` line
+ */
 function parsed({ bytes }: Line): ImportLine | Problem {
   if (!bytes) return new Problem('too_large', 'The line is too long.')
   let value: unknown
@@ -59,9 +69,14 @@ function parsed({ bytes }: Line): ImportLine | Problem {
   }
   const found = ImportLine.safeParse(value)
   if (found.success) return found.data
-  // Omit the message of the issue: it may quote the line.
-  const path = (found.error.issues[0]?.path ?? []).filter((step) => typeof step !== 'symbol')
-  return new Problem('invalid', { issues: [{ path, message: 'is not valid' }] })
+  const [issue] = found.error.issues
+  const path = (issue?.path ?? []).filter((step) => typeof step !== 'symbol')
+  // Omit the message of other issues: it may quote the line.
+  const message = issue && path[0] === 'region' ? issue.message : 'is not valid'
+  const problem = new Problem('invalid', { issues: [{ path, message }] })
+  // Without this line, the data would be stored without its region.
+  if (isProjectLine(value)) throw problem
+  return problem
 }
 
 interface Work {
@@ -72,12 +87,17 @@ interface Work {
 }
 
 /** Whether the project already has this conversation with the same content. @throws {Problem} `id_in_use` for other content, `fenced` */
-async function isStoredConversation({ tx, project }: Work, { id: given, title, threads = [] }: ConversationLine) {
-  const id = (await storedIds(askingWithin(tx), 'conversation', project.id, [given])).get(given)
+async function isStoredConversation({ tx, project }: Work, line: ConversationLine) {
+  const { title, threads = [], region } = line
+  const id = (await storedIds(askingWithin(tx), 'conversation', project.id, [line.id])).get(line.id)
   const found = id === undefined ? null : await tx.conversation.findUnique({ where: { id } })
   if (!found) return false
   if (found.erasingSince) throw new Problem('fenced')
-  if (found.title !== title || !threads.every((thread) => found.threads.includes(thread))) throw idInUse()
+  const isSame =
+    found.title === title &&
+    threads.every((thread) => found.threads.includes(thread)) &&
+    (region === undefined || found.region === region)
+  if (!isSame) throw idInUse()
   return true
 }
 
@@ -136,11 +156,7 @@ async function addPointers(ports: ImportPorts, { tx, actor, now, project }: Work
   await store(tx, told, { projectId: project.id, toldBy: actor.id, now })
 }
 
-async function storeLine(
-  ports: ImportPorts,
-  work: Work,
-  line: Exclude<ImportLine, DocumentLine>,
-): Promise<Omit<Outcome, 'line'>> {
+async function storeLine(ports: ImportPorts, work: Work, line: StoredLine): Promise<Omit<Outcome, 'line'>> {
   const { tx, now, project } = work
   if (line.type === 'participant') {
     const { type: _, ...author } = line
@@ -197,6 +213,22 @@ async function storedWhole<T>(tx: Transaction, run: () => Promise<T>): Promise<T
   }
 }
 
+/** Why a region is refused. Other details may quote the line and are left out. */
+const regionDetail = ({ detail, issues, extensions }: Problem): string | undefined => {
+  if ('region' in extensions) return detail
+  const [issue] = issues ?? []
+  return issue?.path[0] === 'region' ? issue.message : undefined
+}
+
+/** @throws {Problem} `conflict` if the region of the project does not ensure that of the imported project */
+function requireWithin(region: string | null, { region: required }: ProjectLine): void {
+  if (!isWithin(region, required))
+    throw new Problem(
+      'conflict',
+      `The imported data must stay in the region ${required}, and this project has ${region === null ? 'no region' : `the region ${region}`}. Import it into a project with the region ${required}.`,
+    )
+}
+
 export const historyImport = (ports: ImportPorts) => {
   /** Stores a batch in one transaction, which is retried if the database aborts it. */
   async function storeBatch(ctx: Context, projectId: string, lines: readonly ParsedLine[]): Promise<Result[]> {
@@ -213,7 +245,6 @@ export const historyImport = (ports: ImportPorts) => {
           results.push({ line, fault: data })
           continue
         }
-        if (data.type === 'document') throw new Error('a document is stored outside a batch')
         const outcome = await storedWhole(tx, () => storeLine(ports, work, data))
         if (Problem.is(outcome)) {
           results.push({ line, fault: outcome })
@@ -275,7 +306,9 @@ export const historyImport = (ports: ImportPorts) => {
       async (ctx, { params: { projectId }, upload }) => {
         if (ctx.actor.kind !== 'agent')
           throw new Problem('forbidden', 'Only the token of an agent imports history. Nothing was stored.')
-        await ctx.gate.transaction((tx) => writableProject(askingWithin(tx), readerOf(ctx), projectId))
+        const { region } = await ctx.gate.transaction((tx) =>
+          storableProject(ports, askingWithin(tx), readerOf(ctx), projectId),
+        )
         const report: ProjectImport = {
           received: 0,
           stored: { conversations: 0, participants: 0, messages: 0, documents: 0 },
@@ -286,7 +319,9 @@ export const historyImport = (ports: ImportPorts) => {
         const count = (result: Result): void => {
           if ('fault' in result) {
             const { code, issues } = result.fault
-            const fault: ImportFault = { line: result.line, code, field: knownField(issues?.[0]?.path ?? []) }
+            const detail = regionDetail(result.fault)
+            const field = knownField(issues?.[0]?.path ?? [])
+            const fault: ImportFault = { line: result.line, code, field, ...(detail !== undefined && { detail }) }
             report.failed++
             if (report.faults.length < importBounds.faults) report.faults.push(fault)
           } else if (result.stored === null) report.skipped++
@@ -310,6 +345,12 @@ export const historyImport = (ports: ImportPorts) => {
               )
             report.received++
             const data = parsed(line)
+            if (!Problem.is(data) && data.type === 'project') {
+              if (report.received > 1) throw invalid(['type'], 'has its `project` line after others; send it first')
+              requireWithin(region, data)
+              report.skipped++
+              continue
+            }
             if (!Problem.is(data) && data.type === 'document') {
               // Store the preceding lines first: the document may have been made from one of these messages.
               await flush()

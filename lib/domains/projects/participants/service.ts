@@ -4,7 +4,7 @@ import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
-import { type Ask, asking, askingWithin, readerOf, type SeenProject, seenProject, writableProject } from '../access.ts'
+import { type Ask, asking, askingWithin, readerOf, type SeenProject, seenProject, storableProject } from '../access.ts'
 import { ndjson } from '../ndjson.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { asDownload } from '../rules.ts'
@@ -126,7 +126,7 @@ async function refuseTakeover(
 }
 
 export const projectParticipants = (
-  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'verifiedAddressOf' | 'contactOf' | 'copyAskedFor'> &
+  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'regions' | 'verifiedAddressOf' | 'contactOf' | 'copyAskedFor'> &
     ParticipantExports,
 ) => {
   const { db } = ports
@@ -164,7 +164,7 @@ export const projectParticipants = (
       registerParticipant,
       async (ctx, { params: { projectId }, body }) => {
         const ask = askingWithin(ctx.tx)
-        const project = await writableProject(ask, readerOf(ctx), projectId)
+        const project = await storableProject(ports, ask, readerOf(ctx), projectId)
         if (ctx.actor.kind !== 'agent')
           throw new Problem('forbidden', 'Only the token of an agent registers participants. Nothing was stored.')
         const id = await participantFor(ports, ctx, projectId, body)

@@ -4,8 +4,10 @@ import { isolated } from '#components/agents/names.ts'
 import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
 import { ClosingAlert } from '#components/projects/closing-panel.tsx'
+import { ConversationRegion } from '#components/projects/conversation-region.tsx'
 import { MessageList, type Standing } from '#components/projects/message-list.tsx'
 import { type Missing, missingFor } from '#components/projects/missing-rules.ts'
+import { OutsideAlert } from '#components/projects/outside-alert.tsx'
 import { conversationPage, erasePage, exportFile, type Message, projectPage } from '#components/projects/places.ts'
 import { SayForm } from '#components/projects/say-form.tsx'
 import { WriterName } from '#components/projects/writer-name.tsx'
@@ -16,6 +18,7 @@ import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
+import { isStorable } from '#lib/kernel/data-regions.ts'
 import { encodeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask, opened } from '../../../../reader.ts'
@@ -77,6 +80,8 @@ export default async function ConversationPage({ params, searchParams }: Props) 
   const isOwner = project.role === 'owner'
   const { kind, id: begunBy } = conversation.created_by
   const mayErase = isOwner || (kind === 'account' && begunBy === person.account_id)
+  const isProjectStorable = isStorable(app.regions, project.region)
+  const isWritable = isProjectStorable && isStorable(app.regions, conversation.region)
   const here = conversationPage(projectId, conversationId)
   return (
     <Words of={['projects']}>
@@ -98,6 +103,7 @@ export default async function ConversationPage({ params, searchParams }: Props) 
         }
       >
         <ClosingAlert project={project} exportHref={exportFile(projectId)} />
+        {!isWritable && <OutsideAlert of={isProjectStorable ? 'conversation' : 'project'} />}
         {found !== undefined && 'is' in found && <MissingMessage projectId={projectId} missing={found} />}
         <MessageList
           key={standing.at === 'message' ? standing.message.id : standing.at}
@@ -106,7 +112,7 @@ export default async function ConversationPage({ params, searchParams }: Props) 
           standing={standing}
           isOwner={isOwner}
         />
-        {person.role !== 'auditor' && (
+        {person.role !== 'auditor' && isWritable && (
           <Section id="write" title={t('write.title')}>
             <SayForm projectId={projectId} conversationId={conversationId} />
           </Section>
@@ -115,6 +121,7 @@ export default async function ConversationPage({ params, searchParams }: Props) 
           <Facts
             facts={[
               [t('id'), <ShortId key="id" id={conversation.id} what={t('id')} />],
+              [t('region'), <ConversationRegion key="region" conversation={conversation} project={project} />],
               [
                 t('threads'),
                 <ul key="threads" className="grid gap-1">
