@@ -15,7 +15,7 @@ import { agentsService } from './domains/agents/service.ts'
 import { auditLog } from './domains/audit/log.ts'
 import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
 import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
-import { erasedAmong } from './domains/erasure/erased-ids.ts'
+import { erasedAmong, erasedOf } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { ownReceipts } from './domains/erasure/own-receipts.ts'
 import { replayErasures } from './domains/erasure/replay.ts'
@@ -33,6 +33,7 @@ import { schemaVersion } from './domains/exports/rules.ts'
 import { exportsService } from './domains/exports/service.ts'
 import { holdsInForce } from './domains/holds/in-force.ts'
 import { idempotencyRecords } from './domains/idempotency/records.ts'
+import type { ChosenIdPorts } from './domains/knowledge/chosen-ids.ts'
 import { mergeVotes } from './domains/knowledge/claimed-votes.ts'
 import { contributedBy } from './domains/knowledge/contributed.ts'
 import { isAttributed } from './domains/knowledge/exporters.ts'
@@ -40,7 +41,7 @@ import { unitImporter } from './domains/knowledge/imports.ts'
 import { pseudonyms } from './domains/knowledge/pseudonym.ts'
 import { restoredRecord } from './domains/knowledge/restored.ts'
 import { skillImporter } from './domains/knowledge/skills/imports.ts'
-import type { IsSuppressed } from './domains/knowledge/suppression.ts'
+import type { ErasedAgents } from './domains/knowledge/suppression.ts'
 import { llmLogMeasures } from './domains/llm-log/lateness.ts'
 import { copyAskedFor } from './domains/privacy-requests/copy-asked-for.ts'
 import { requestParticipantExporters } from './domains/privacy-requests/exporters.ts'
@@ -55,6 +56,7 @@ import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { graphParticipantExporters } from './domains/projects/graph/exporters.ts'
 import { foreignEpisodes } from './domains/projects/graph/foreign-episodes.ts'
 import { followAgent } from './domains/projects/moving.ts'
+import { outsideNamespace } from './domains/projects/namespaces.ts'
 import {
   actedFor,
   ownsProjectOf,
@@ -83,7 +85,7 @@ import { tokensService } from './domains/tokens/service.ts'
 import { type Env, publicUrl, telemetryTarget } from './env.ts'
 import { createMetrics } from './http/metrics.ts'
 import type { Clock } from './kernel/clock.ts'
-import type { GatePorts } from './kernel/context.ts'
+import type { Actor, GatePorts } from './kernel/context.ts'
 import type { DataRegions } from './kernel/data-regions.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
@@ -182,7 +184,17 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   const signer = createSigner(db, secret)
   const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
   const suppressed = suppressions(suppressionKeys)
-  const isSuppressed: IsSuppressed = (kind, values, tx = db.prisma) => suppressed.among(tx, kind, values)
+  const erasedAgents: ErasedAgents = async ({ isAdmin, organisationId }, ids, tx = db.prisma) => {
+    if (isAdmin) return suppressed.among(tx, 'agent', ids)
+    return organisationId === undefined ? [] : suppressed.amongMembers(tx, organisationId, ids)
+  }
+  const isOfOthers = async ({ isAdmin, organisationId }: Actor, id: string): Promise<boolean> => {
+    if (isAdmin) return false
+    const agent = await profileOf(db)(id)
+    const isErased = (await suppressed.among(db.prisma, 'agent', [id])).length > 0
+    return isErased || (agent !== null && agent.organisationId !== organisationId)
+  }
+  const chosenIds: ChosenIdPorts = { outsideNamespace, erasedOf }
   const pseudonymOf = pseudonyms(lazily(() => deriveKey(secret(), 'pseudonyms')))
   // lib/app.ts fills these lists from all domains, so they must be read only after everything is connected.
   const holders: DataHolder[] = []
@@ -334,11 +346,6 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     },
   })
 
-  /** Those of these ids, of agents or other records, that were erased here. */
-  const erasedOf = async (ids: readonly string[]): Promise<readonly string[]> => [
-    ...(await erasedAmong(db.prisma, ids)),
-    ...(await isSuppressed('agent', ids)),
-  ]
   const prepared: PreparedPorts = {
     db,
     files: exportFiles(exportsFolder(env), (isPut) => known.used('exports', isPut)),
@@ -359,10 +366,10 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     },
     isAttributed: isAttributed(db),
     importers: [
-      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed }),
-      skillImporter({ strict: env.KP_SANITIZER_STRICT }),
+      unitImporter({ strict: env.KP_SANITIZER_STRICT, chosenIds, erasedAgents }),
+      skillImporter({ strict: env.KP_SANITIZER_STRICT, chosenIds }),
     ],
-    erasedOf,
+    erasedAgents,
   })
   const privacy: PrivacyParts = {
     db,
@@ -421,16 +428,17 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
   return {
     accounts,
     agents,
+    chosenIds,
     db,
     engine,
-    erasedOf,
+    erasedAgents,
     erasures,
     expiring,
     exported,
     exporters,
     gate,
     holders,
-    isSuppressed,
+    isOfOthers,
     judged,
     regions,
     kept,

@@ -31,8 +31,21 @@ import type { Domain, Parts } from './domain.ts'
 
 /** What agents store for themselves and for related agents, sealed. */
 export function keptByAgents(parts: Parts) {
-  const { db, env, erasedOf, known, namesOf, origin, ownAgents, projectPorts, recognise, secret, signer, stores } =
-    parts
+  const {
+    db,
+    env,
+    erasedAgents,
+    isOfOthers,
+    known,
+    namesOf,
+    origin,
+    ownAgents,
+    projectPorts,
+    recognise,
+    secret,
+    signer,
+    stores,
+  } = parts
   const grimoireKey = lazily(() => deriveKey(secret(), sealedPurposes.grimoire))
   const cladeKey = lazily(() => deriveKey(secret(), sealedPurposes.clades))
   const llmLogKey = lazily(() => deriveKey(secret(), sealedPurposes.llmLog))
@@ -48,7 +61,8 @@ export function keptByAgents(parts: Parts) {
     parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
     restorers: [documentRestorer({ strict: env.KP_SANITIZER_STRICT }), entryRestorer(grimoireKey)],
     restoreSettings,
-    erasedOf,
+    erasedAgents,
+    isOfOthers,
     areObjectsOurs: () => isOurs(projectPorts),
     origin,
   }

@@ -28,7 +28,7 @@ import type { Domain, Parts } from './domain.ts'
 
 /** Knowledge that agents share. */
 export function sharedKnowledge(parts: Parts) {
-  const { db, env, erasures, ledger, pseudonymOf, recognise, retention, secret } = parts
+  const { chosenIds, db, env, erasures, ledger, pseudonymOf, recognise, retention, secret } = parts
   return {
     safety: { offers: safetyService(db) },
     // Before knowledge: index words are removed while the rows that contain them exist.
@@ -42,6 +42,7 @@ export function sharedKnowledge(parts: Parts) {
         withdrawNaming,
         networkKey: lazily(() => deriveKey(secret(), 'report networks')),
         names: recognise,
+        chosenIds,
       }),
       jobs: knowledgeJobs(db),
       expiring: knowledgeExpiry(db),
@@ -86,6 +87,7 @@ export function sharedKnowledge(parts: Parts) {
         strict: env.KP_SANITIZER_STRICT,
         withdrawAnswers,
         names: recognise,
+        chosenIds,
       }),
     },
   } satisfies Record<string, Domain>
