@@ -107,7 +107,7 @@ export function* corpus(count: number, { from = 0, seed = 7 }: CorpusOptions = {
         ? `${Array.from({ length: 12 }, () => chinese[Math.floor(random() * chinese.length)]).join('')}${n % 100 === 3 ? `的${planted.chinese}` : ''}。`
         : ''
     const shared = random()
-    const id = `kp:trace:corpus${String(n).padStart(9, '0')}`
+    const id = `kp:trace:corpus${String(n).padStart(14, '0')}`
     const createdAt = new Date(firstDay + n * 60_000)
     const document: Unit = {
       '@context': 'https://openknowledgepulse.org/schema/v1',

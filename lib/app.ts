@@ -34,7 +34,7 @@ import { cladesData, cladesModule } from './domains/clades/module.ts'
 import { complianceModule } from './domains/compliance/module.ts'
 import { consoleModule } from './domains/console/module.ts'
 import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
-import { erasedAmong } from './domains/erasure/erased-ids.ts'
+import { erasedAmong, erasedOf } from './domains/erasure/erased-ids.ts'
 import { erasedSubjects } from './domains/erasure/erased-names.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { erasureData, erasureModule } from './domains/erasure/module.ts'
@@ -61,6 +61,7 @@ import { holdsData, holdsModule } from './domains/holds/module.ts'
 import { withdrawNaming } from './domains/idempotency/holders.ts'
 import { idempotencyData, idempotencyModule } from './domains/idempotency/module.ts'
 import { withdrawAnswers } from './domains/idempotency/records.ts'
+import type { ChosenIdPorts } from './domains/knowledge/chosen-ids.ts'
 import { mergeVotes } from './domains/knowledge/claimed-votes.ts'
 import { contributedBy } from './domains/knowledge/contributed.ts'
 import { expiringSoon } from './domains/knowledge/expiring-soon.ts'
@@ -93,6 +94,7 @@ import { foreignEpisodes } from './domains/projects/graph/foreign-episodes.ts'
 import { idsInRegions, projectsInRegions } from './domains/projects/in-region.ts'
 import { projectsData, projectsModule } from './domains/projects/module.ts'
 import { followAgent } from './domains/projects/moving.ts'
+import { outsideNamespace } from './domains/projects/namespaces.ts'
 import {
   actedFor,
   ownsProjectOf,
@@ -186,9 +188,10 @@ export function createApp({
   overheard,
 }: AppOptions) {
   const platform = openPlatform({ env, clock, patience })
-  const { db, erasedOf, gate, isSuppressed, judged, keyFor, known, ledger, limiter, log, mail, namesOf } = platform
+  const { db, erasedAgents, gate, isOfOthers, judged, keyFor, known, ledger, limiter, log, mail, namesOf } = platform
   const { origin, places, query, recognise, regions, signer, stores, suppressed, suppressionKeys } = platform
   const strict = env.KP_SANITIZER_STRICT
+  const chosenIds: ChosenIdPorts = { outsideNamespace, erasedOf }
 
   const isOnRecord = async (tx: Transaction, accountId: string) =>
     (await isOnFile(tx, accountId)) ||
@@ -368,7 +371,7 @@ export function createApp({
     },
   })
   const knowledge = knowledgeModule({
-    ...{ db, erasures, strict, pseudonymOf, withdrawAnswers, withdrawNaming, periods: retention.periods },
+    ...{ db, chosenIds, erasures, strict, pseudonymOf, withdrawAnswers, withdrawNaming, periods: retention.periods },
     networkKey: keyFor('report networks'),
     names: recognise,
     erasedSubject: erasedSubjects({ ledger, backupDays: env.KP_BACKUP_DAYS }),
@@ -400,7 +403,7 @@ export function createApp({
     shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
   })
   const exported = exportsModule({
-    ...{ ...prepared, exporters, personExporters, holders, kept, erasedOf },
+    ...{ ...prepared, exporters, personExporters, holders, kept, erasedAgents },
     registeredOn: lawfulBases(db),
     selfHosted: selfHostedAmong(db),
     participationsOf: (accountId) => participationsOf(db.prisma, accountId),
@@ -410,7 +413,7 @@ export function createApp({
       return agent ? tierLimits[agent.tier] : undefined
     },
     isAttributed: isAttributed(db),
-    importers: [unitImporter({ strict, erasedAmong, isSuppressed }), skillImporter({ strict })],
+    importers: [unitImporter({ strict, chosenIds, erasedAgents }), skillImporter({ strict, chosenIds })],
     personOf: async (accountId) => {
       const organisationId = await organisationOf(db)(accountId)
       return organisationId === undefined ? undefined : { organisationId, agents: await ownedAgents(db)(accountId) }
@@ -501,7 +504,7 @@ export function createApp({
     }),
     requests,
     snapshotsModule({
-      ...{ ...snapshotStorage, erasedOf, restoreSettings, origin },
+      ...{ ...snapshotStorage, erasedAgents, isOfOthers, restoreSettings, origin },
       agents: ownAgents,
       parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
       restorers: [documentRestorer({ strict }), entryRestorer(grimoireKey)],

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { testApp } from '#lib/testing/app.ts'
-import { trace } from '#lib/testing/units.ts'
+import { chosenId, trace } from '#lib/testing/units.ts'
 
 it('a database outage during writes returns 503 without partial writes, and service resumes when the database is back', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-outage-'))
@@ -19,7 +19,7 @@ it('a database outage during writes returns 503 without partial writes, and serv
     const acknowledged: string[] = []
     const writeUntilRefused = async (writer: number): Promise<number> => {
       for (let n = 0; ; n++) {
-        const body = trace({ id: `kp:trace:w${writer}-${n}` })
+        const body = trace({ id: chosenId('trace', `w${writer}-${n}`) })
         const told = await test.fetch('POST', '/v1/knowledge', { token, body })
         if (told.status !== 201) return told.status
         acknowledged.push(told.json.data.id)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { skillMd } from '#lib/testing/skills.ts'
-import { trace } from '#lib/testing/units.ts'
+import { chosenId, trace } from '#lib/testing/units.ts'
 import { sampleFolder } from '../demo/sample-folder.ts'
 
 let app: TestApp
@@ -115,19 +115,23 @@ describe('a killed run', () => {
 describe('ids', () => {
   test('are rejected when they belong to another version or author, and the other units are stored', async () => {
     const other = await app.agent()
-    await app.fetch('POST', '/v1/knowledge', { token: other.token, body: trace({ id: 'kp:trace:theirs' }) })
+    await app.fetch('POST', '/v1/knowledge', { token: other.token, body: trace({ id: chosenId('trace', 'theirs') }) })
     await signIn()
     const unit = (id: string, objective: string) => JSON.stringify(trace({ id, task: { objective } }))
-    const units = [unit('kp:trace:mine', 'first'), unit('kp:trace:theirs', 'x'), unit('kp:trace:new', 'y')]
+    const units = [
+      unit(chosenId('trace', 'mine'), 'first'),
+      unit(chosenId('trace', 'theirs'), 'x'),
+      unit(chosenId('trace', 'new'), 'y'),
+    ]
     const file = join(folder('ids', { 'units.jsonl': units.join('\n') }), 'units.jsonl')
     const first = await kp.run(['contribute', file, '--json'])
     expect(first.status).toBe(1)
     expect(first.json.data).toMatchObject({ stored: 2, failed: 1 })
-    writeFileSync(file, [unit('kp:trace:mine', 'second'), unit('kp:trace:new', 'y')].join('\n'))
+    writeFileSync(file, [unit(chosenId('trace', 'mine'), 'second'), unit(chosenId('trace', 'new'), 'y')].join('\n'))
     const second = await kp.run(['contribute', file])
     expect(second.out).toContain(`${file}:1: The id belongs to a unit of yours that says something else`)
     expect(second.out).toContain('was stored before')
-    const read = await app.fetch('GET', '/v1/knowledge/kp:trace:theirs', { token: other.token })
+    const read = await app.fetch('GET', `/v1/knowledge/${chosenId('trace', 'theirs')}`, { token: other.token })
     expect(read.json.data.unit.task.objective).not.toBe('x')
   })
 

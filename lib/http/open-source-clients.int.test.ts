@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { drain } from '#lib/testing/jobs.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
-import { pattern, sop, trace } from '#lib/testing/units.ts'
+import { chosenId, pattern, sop, trace } from '#lib/testing/units.ts'
 
 let test: TestApp
 beforeAll(async () => {
@@ -192,9 +193,9 @@ describe('POST /v1/import of an export of the other registry', () => {
     },
   })
   const unitsOf = (author: string, mark: string) => [
-    trace({ id: `kp:trace:${mark}-1` }, { agent_id: author, visibility: 'network' }),
-    pattern({ id: `kp:pattern:${mark}-2` }, { agent_id: author, visibility: 'org' }),
-    sop({ id: `kp:sop:${mark}-3` }, { agent_id: author, visibility: 'private' }),
+    trace({ id: chosenId('trace', `${mark}-1`) }, { agent_id: author, visibility: 'network' }),
+    pattern({ id: chosenId('pattern', `${mark}-2`) }, { agent_id: author, visibility: 'org' }),
+    sop({ id: chosenId('sop', `${mark}-3`) }, { agent_id: author, visibility: 'private' }),
   ]
 
   it('stores the units under their ids with their visibility, and ignores reputation and tokens', async () => {
@@ -206,9 +207,9 @@ describe('POST /v1/import of an export of the other registry', () => {
     const { id } = agent
     const stored = await test.db.prisma.unit.findMany({ where: { agentId: id }, orderBy: { id: 'asc' } })
     expect(stored.map((row) => [row.id, row.visibility, row.originalAuthor])).toEqual([
-      ['kp:pattern:moved-2', 'org', null],
-      ['kp:sop:moved-3', 'private', null],
-      ['kp:trace:moved-1', 'network', null],
+      [chosenId('pattern', 'moved-2'), 'org', null],
+      [chosenId('sop', 'moved-3'), 'private', null],
+      [chosenId('trace', 'moved-1'), 'network', null],
     ])
     expect((await test.fetch('GET', `/v1/reputation/${id}`, agent)).json.data.score).toBe(0)
     const again = await test.fetch('POST', '/v1/import', { token: agent.token, body })
@@ -235,8 +236,33 @@ describe('POST /v1/import of an export of the other registry', () => {
     })
   })
 
-  it('rejects the export of an agent that was erased here', async () => {
-    const agent = await register('erased')
+  it('stores units whose ids contain the time in milliseconds, as published clients number them', async () => {
+    const agent = await register('mover')
+    const id = `kp:trace:flowise-${Date.now()}`
+    const body = exportOf(agent.id, [trace({ id }, { agent_id: agent.id })])
+    expect((await test.fetch('POST', '/v1/import', { token: agent.token, body })).json.data.results).toEqual([
+      { id, status: 'stored' },
+    ])
+  })
+
+  it('reports units whose ids can be guessed, and stores them once an admin assigned a prefix', async () => {
+    const agent = await register('mover')
+    const unit = trace({ id: 'kp:trace:acme-001' }, { agent_id: agent.id })
+    const send = async () =>
+      (await test.fetch('POST', '/v1/import', { token: agent.token, body: exportOf(agent.id, [unit]) })).json.data
+        .results[0]
+    expect(await send()).toMatchObject({ status: 'failed', code: 'invalid', detail: expect.stringMatching(/guessed/) })
+    const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })
+    await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['acme-'] } })
+    expect(await send()).toEqual({ id: 'kp:trace:acme-001', status: 'stored' })
+  })
+
+  it('rejects the export of an agent of the same owner that was erased here', async () => {
+    const owner = await signedIn(test)
+    const [agent, mover] = [
+      await issuedAgent(test, ['read', 'write'], { owner }),
+      await issuedAgent(test, ['read', 'write'], { owner }),
+    ]
     await test.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
         ...{ requestId: null, subject: { account: null, agents: [agent.id] }, requestedBy: agent.id },
@@ -244,8 +270,8 @@ describe('POST /v1/import of an export of the other registry', () => {
       }),
     )
     await drain(test)
-    const { token } = await register('mover')
-    const told = await test.fetch('POST', '/v1/import', { token, body: exportOf(agent.id, unitsOf(agent.id, 'gone')) })
+    const body = exportOf(agent.id, unitsOf(agent.id, 'gone'))
+    const told = await test.fetch('POST', '/v1/import', { token: mover.token, body })
     expect([told.status, told.json.code]).toEqual([410, 'erased'])
   })
 })

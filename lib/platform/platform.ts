@@ -4,14 +4,14 @@ import { judgedPlaces, placesOf, refuseOutside, sitesOf } from '#lib/config/loca
 import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
 import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
+import { profileOf } from '#lib/domains/agents/rows.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
-import { erasedAmong } from '#lib/domains/erasure/erased-ids.ts'
 import { createSigner } from '#lib/domains/erasure/signing.ts'
 import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
 import { suppressions } from '#lib/domains/erasure/suppressions.ts'
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
-import type { IsSuppressed } from '#lib/domains/knowledge/suppression.ts'
+import type { ErasedAgents } from '#lib/domains/knowledge/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
@@ -19,7 +19,7 @@ import { knownStores } from '#lib/domains/stores/known.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { pseudonyms as telemetryPseudonyms } from '#lib/domains/telemetry/pseudonyms.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Actor, GatePorts, Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { AskDatabase } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
@@ -101,7 +101,10 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   }
   const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
   const suppressed = suppressions(suppressionKeys)
-  const isSuppressed: IsSuppressed = (kind, values, tx = db.prisma) => suppressed.among(tx, kind, values)
+  const erasedAgents: ErasedAgents = async ({ isAdmin, organisationId }, ids, tx = db.prisma) => {
+    if (isAdmin) return suppressed.among(tx, 'agent', ids)
+    return organisationId === undefined ? [] : suppressed.amongMembers(tx, organisationId, ids)
+  }
   const analyzed = judged.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
   return {
     env,
@@ -128,12 +131,14 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     signer: createSigner(db, secret),
     suppressionKeys,
     suppressed,
-    isSuppressed,
-    /** Those of these ids, of agents or other records, that were erased here. */
-    erasedOf: async (ids: readonly string[]): Promise<readonly string[]> => [
-      ...(await erasedAmong(db.prisma, ids)),
-      ...(await isSuppressed('agent', ids)),
-    ],
+    erasedAgents,
+    /** Whether the agent belongs to another organization, or was erased. False for admins. */
+    async isOfOthers({ isAdmin, organisationId }: Actor, id: string): Promise<boolean> {
+      if (isAdmin) return false
+      const agent = await profileOf(db)(id)
+      const isErased = (await suppressed.among(db.prisma, 'agent', [id])).length > 0
+      return isErased || (agent !== null && agent.organisationId !== organisationId)
+    },
     /** Name and email address of an account's person. */
     async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
       const found = await accountDirectory.contactOf(tx ?? db.prisma, accountId)

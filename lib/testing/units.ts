@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 
 type Overrides = Record<string, unknown>
@@ -10,6 +11,11 @@ const metadata = (overrides: Overrides) => ({
   privacy_level: 'aggregated',
   ...overrides,
 })
+
+const ofThisProcess = randomUUID()
+/** An id that a client may choose, because nobody can guess it. The same within a process for the same name, which has 27 characters at most. */
+export const chosenId = (kind: 'trace' | 'pattern' | 'sop' | 'skill', name: string): string =>
+  `kp:${kind}:${name}-${ofThisProcess}`
 
 /** A small valid trace. `more` overrides members, `meta` members of its metadata. */
 export const trace = (more: Overrides = {}, meta: Overrides = {}): Unit =>

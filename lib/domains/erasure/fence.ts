@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { partOf, type RunRow, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { memberKey } from './suppression-keys.ts'
 import type { Suppressions } from './suppressions.ts'
 
 /**
@@ -38,8 +39,15 @@ export async function raiseFence(
     FROM jsonb_to_recordset(${JSON.stringify(raised)}::jsonb) AS f(kind text, value text)
       LEFT JOIN name_bearers b ON b.kind = f.kind AND b.id = f.value
     ON CONFLICT (kind, id) DO UPDATE SET run_id = excluded.run_id`
+  const placed = await tx.writeFence.findMany({
+    where: { runId: run.id, kind: 'agent', organisationId: { not: null } },
+    select: { id: true, organisationId: true },
+  })
   const suppressed = [
     ...fenced,
+    ...placed.flatMap(({ id, organisationId }) =>
+      organisationId === null ? [] : [{ kind: 'member' as const, value: memberKey(organisationId, id) }],
+    ),
     ...participants.flatMap(({ key }) => (key === null ? [] : [{ kind: 'participant' as const, value: key }])),
     ...(email === null ? [] : [{ kind: 'email' as const, value: email }]),
   ]

@@ -4,6 +4,7 @@ import type { Aim } from './plans.ts'
 import { participating, type RunScope } from './run-rules.ts'
 import { partOf, type RunRow, scopeOf, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { memberKey } from './suppression-keys.ts'
 import type { Suppressions } from './suppressions.ts'
 
 /**
@@ -48,19 +49,27 @@ export async function letGo(
   if (part) return parts.release(tx, part)
   if (run.fencedAt === null) return
   const left = await tx.$queryRaw<
-    { kind: 'account' | 'agent' | 'participant'; id: string; runId: string; since: Date }[]
+    {
+      kind: 'account' | 'agent' | 'participant'
+      id: string
+      organisationId: string | null
+      runId: string
+      since: Date
+    }[]
   >`
     UPDATE write_fences f SET run_id = r.id FROM erasure_runs r
     WHERE f.run_id = ${run.id} AND r.id <> ${run.id} AND r.fenced_at IS NOT NULL AND r.state <> 'done'
       AND CASE f.kind WHEN 'agent' THEN f.id = ANY(r.agents) WHEN 'participant' THEN f.id = ANY(r.participants) ELSE f.id = r.account_id END
-    RETURNING f.kind, f.id, r.id AS "runId", r.fenced_at AS since`
+    RETURNING f.kind, f.id, f.organisation_id AS "organisationId", r.id AS "runId", r.fenced_at AS since`
   const keys = await subjects.participantKeys(
     tx,
     left.flatMap(({ kind, id }) => (kind === 'participant' ? [id] : [])),
   )
-  for (const { kind, id, runId, since } of left) {
+  for (const { kind, id, organisationId, runId, since } of left) {
     const value = kind === 'participant' ? keys.get(id) : id
     if (value !== undefined) await suppressions.add(tx, [{ kind, value }], { runId, since })
+    if (kind === 'agent' && organisationId !== null)
+      await suppressions.add(tx, [{ kind: 'member', value: memberKey(organisationId, id) }], { runId, since })
   }
   await suppressions.forget(tx, run.id)
   await lowerFence(tx, run.id)

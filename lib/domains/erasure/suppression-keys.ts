@@ -8,8 +8,10 @@ import type { Ledger, LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
 
-/** The value of a participant is its {@link participantKey}. */
-export type SuppressedKind = 'email' | 'account' | 'agent' | 'participant'
+/** The value of a participant is its {@link participantKey}, that of an agent in its organization {@link memberKey}. */
+export type SuppressedKind = 'email' | 'account' | 'agent' | 'member' | 'participant'
+/** Unambiguous, because the id of an organization contains no slash. */
+export const memberKey = (organisationId: string, agentId: string): string => `${organisationId}/${agentId}`
 export interface SuppressionHashes {
   /**
    * Hashes a value with the current key, which is created on first use. An email address must be normalised. Pass the

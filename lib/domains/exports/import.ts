@@ -1,4 +1,4 @@
-import type { Context } from '#lib/kernel/context.ts'
+import type { Actor, Context } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Importer, Importing, ImportResult, Prepared } from '#lib/kernel/importer.ts'
 import { jsonOf } from '#lib/kernel/json.ts'
@@ -11,8 +11,8 @@ import { jsonSplitter, ndjsonSplitter, type Piece } from './split.ts'
 
 export interface ImportPorts {
   importers: readonly Importer[]
-  /** Returns those of the ids that were erased here. */
-  erasedOf(ids: readonly string[]): Promise<readonly string[]>
+  /** Returns those agents that were erased here while they belonged to the actor's organization. */
+  erasedAgents(actor: Actor, ids: readonly string[]): Promise<readonly string[]>
 }
 
 /** Maximum number of records and of their bytes per transaction. */
@@ -72,7 +72,7 @@ const idOf = (record: unknown): string | null =>
     : null
 
 /** The state of one import: received records, the batch to store, and the results. */
-function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
+function createRun({ importers, erasedAgents }: ImportPorts, importing: Importing) {
   const byPart = new Map(importers.map((importer) => [importer.part, importer]))
   const results: ImportResult[] = []
   const ignored = new Map<string, number>()
@@ -147,7 +147,8 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
         detail: 'The document has a schema that is not known here.',
         issues: [{ path: ['schema_version'], message: 'takes v1' }],
       })
-    if (name === 'agent_id' && typeof value === 'string' && (await erasedOf([value])).length > 0)
+    if (name !== 'agent_id' || typeof value !== 'string') return
+    if ((await erasedAgents(importing.ctx.actor, [value])).length > 0)
       throw new Problem('erased', 'Whose document it is was erased here; nothing more of it is taken.')
   }
   function takeRecord(importer: Importer, piece: Extract<Piece, { bytes: Uint8Array }>): void {

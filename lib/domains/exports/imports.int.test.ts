@@ -2,9 +2,12 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { suppressions } from '#lib/domains/erasure/suppressions.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { pattern, sop, trace } from '#lib/testing/units.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { chosenId, pattern, sop, trace } from '#lib/testing/units.ts'
 
 let from: TestApp
 let to: TestApp
@@ -28,7 +31,7 @@ interface Document {
   [part: string]: unknown
 }
 let made = 0
-const unitId = (): string => `kp:trace:imported-${++made}`
+const unitId = (): string => chosenId('trace', `imported-${++made}`)
 /** Returns a document of another registry with this many traces. */
 function documentOf(count: number, author = 'somebody-there'): Document {
   const units = Array.from({ length: count }, () => {
@@ -139,9 +142,9 @@ describe('import of an export', () => {
     const { data } = (await to.fetch('GET', `/v1/skills/${id}`, reader)).json
     expect(data).toMatchObject({ id, agent_id: reader.id, skill_md, files: sent.files })
     expect((await imported(reader.token, text)).json.data).toMatchObject({ known: 1 })
-    json.skills[0].id = 'kp:skill:another'
+    json.skills[0].id = chosenId('skill', 'another')
     expect((await imported(reader.token, json)).json.data.results).toMatchObject([
-      { id: 'kp:skill:another', status: 'failed', code: 'conflict' },
+      { id: chosenId('skill', 'another'), status: 'failed', code: 'conflict' },
     ])
     expect((await to.fetch('DELETE', `/v1/skills/${id}`, reader)).status).toBe(204)
     expect((await imported(reader.token, text)).json.data.results).toMatchObject([
@@ -288,7 +291,7 @@ describe('rejected items', () => {
   it('rejected skills are counted as well', async () => {
     const { id, token } = await to.agent()
     const skill = (n: number, body: string) => ({
-      id: `kp:skill:refused-${n}`,
+      id: chosenId('skill', `refused-${n}`),
       skill_md: `---\nname: refused-${n}\ndescription: Puts things where they belong.\n---\n\n${body}\n`,
       files: [],
       visibility: 'network',
@@ -349,34 +352,89 @@ describe('rejected items', () => {
     expect(await unitsOf(id)).toBe(2)
   })
 
-  it('a document of an erased author is rejected with 410, and single units of an erased author fail', async () => {
-    const erase = (id: string) =>
-      to.db.prisma.erasedId.create({ data: { id, receiptId: 'rcp_test', erasedAt: to.clock.now() } })
-    const { id, token } = await to.agent()
-    await erase('erased-author')
-    const told = await imported(token, documentOf(3, 'erased-author'))
-    expect([told.status, told.json.code, await unitsOf(id)]).toEqual([410, 'erased', 0])
-    const others = documentOf(2)
-    Object.assign(others.knowledge_units[0]?.unit.metadata ?? {}, { agent_id: 'erased-author' })
-    expect((await imported(token, others)).json.data.results).toMatchObject([
-      { status: 'failed', code: 'erased' },
-      { status: 'stored' },
-    ])
-    const ofExpert = (expert_id: string) => {
-      const sopId = `kp:sop:of-${expert_id}`
-      const source = { type: 'human_expert', expert_id, credentials: [] }
-      return { id: sopId, unit: { ...sop({ id: sopId, source }, { agent_id: 'somebody-there' }) } }
+  describe('of an agent that was erased here', () => {
+    let gone: Issued
+    let sibling: Issued
+    let kept: string
+    beforeAll(async () => {
+      const owner = await signedIn(to)
+      gone = await issuedAgent(to, ['read', 'write'], { owner })
+      sibling = await issuedAgent(to, ['read', 'write'], { owner })
+      kept = (await to.fetch('POST', '/v1/knowledge', { token: gone.token, body: trace() })).json.data.id
+      await to.db.transaction((tx) =>
+        to.app.subjectErasures.begin(tx, {
+          ...{ requestId: null, subject: { account: null, agents: [gone.id] }, requestedBy: gone.id },
+          ...{ reason: 'user_request', now: to.clock.now() },
+        }),
+      )
+      await drain(to)
+    })
+    const withAuthor = (author: string) => {
+      const document = documentOf(2)
+      Object.assign(document.knowledge_units[0]?.unit.metadata ?? {}, { agent_id: author })
+      return document
     }
-    const sops = {
-      ...documentOf(0),
-      total_units: 2,
-      knowledge_units: [ofExpert('erased-author'), ofExpert('expert-8')],
-    }
-    // The expert of an SOP is only a name in a record of somebody else, and not verifiably the erased person.
-    expect((await imported(token, sops)).json.data.results).toMatchObject([
-      { id: 'kp:sop:of-erased-author', status: 'stored' },
-      { id: 'kp:sop:of-expert-8', status: 'stored' },
-    ])
+
+    it('a document is rejected with 410, and single units fail, in its organization and for an admin', async () => {
+      for (const { id, token } of [sibling, await issuedAgent(to, ['admin'])]) {
+        const told = await imported(token, documentOf(3, gone.id))
+        expect([told.status, told.json.code, await unitsOf(id)]).toEqual([410, 'erased', 0])
+        expect((await imported(token, withAuthor(gone.id))).json.data.results).toMatchObject([
+          { status: 'failed', code: 'erased' },
+          { status: 'stored' },
+        ])
+      }
+    })
+
+    it('another organization gets the same answers as for an agent that was never here', async () => {
+      const shapes: unknown[][] = []
+      for (const author of [gone.id, 'agent-of-nobody-here']) {
+        const { token } = await to.agent()
+        for (const document of [documentOf(2, author), withAuthor(author), documentOf(0, author)]) {
+          const { status, json } = await imported(token, document)
+          const { results, ...counts } = json.data
+          shapes.push([author, status, counts, results.map(({ id: _, ...result }: Item) => result)])
+        }
+      }
+      const answersFor = (of: string) => shapes.filter(([author]) => author === of).map(([, ...answer]) => answer)
+      expect(answersFor(gone.id)).toEqual(answersFor('agent-of-nobody-here'))
+      expect(answersFor(gone.id)[0]).toMatchObject([200, { stored: 2, failed: 0 }, [{}, {}]])
+    })
+
+    it('a unit that it had here stays erased for everyone', async () => {
+      const document = documentOf(1, gone.id)
+      Object.assign(document.knowledge_units[0] ?? {}, { id: kept })
+      Object.assign(document.knowledge_units[0]?.unit ?? {}, { id: kept })
+      const { token } = await to.agent()
+      expect((await imported(token, document)).json.data.results).toMatchObject([
+        { id: kept, status: 'failed', code: 'erased' },
+      ])
+    })
+
+    it('an agent erased by an earlier version, whose organization is not recorded, is rejected for everyone', async () => {
+      const { token } = await to.agent()
+      await to.db.transaction((tx) =>
+        suppressions(to.app.suppressionKeys).add(tx, [{ kind: 'agent', value: 'erased-earlier' }], {
+          ...{ runId: newId('run'), since: to.clock.now() },
+        }),
+      )
+      expect((await imported(token, documentOf(1, 'erased-earlier'))).status).toBe(410)
+    })
+
+    it('its name as the expert of an SOP is stored, because it is only a name in a record of somebody else', async () => {
+      const { token } = await to.agent()
+      const ofExpert = (expert_id: string, name: string) => {
+        const id = chosenId('sop', name)
+        const source = { type: 'human_expert', expert_id, credentials: [] }
+        return { id, unit: { ...sop({ id, source }, { agent_id: 'somebody-there' }) } }
+      }
+      const document = {
+        ...documentOf(0),
+        total_units: 2,
+        knowledge_units: [ofExpert(gone.id, 'of-erased'), ofExpert('expert-8', 'of-expert-8')],
+      }
+      expect((await imported(token, document)).json.data).toMatchObject({ stored: 2, failed: 0 })
+    })
   })
 
   it('a document without agent_id before its records is rejected and nothing is stored', async () => {

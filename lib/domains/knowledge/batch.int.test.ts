@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { pattern, sop, trace } from '#lib/testing/units.ts'
+import { chosenId, pattern, sop, trace } from '#lib/testing/units.ts'
 
 let test: TestApp
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const codes = (results: Result[]) => results.map(({ status, problem }) => proble
 describe('a batch', () => {
   it('stores all units in the given order with quality and audit entry, and an SOP with its first version', async () => {
     const { id, token } = await pro()
-    const told = await send(token, [trace(), pattern({ id: 'kp:pattern:batch-1' }), sop()])
+    const told = await send(token, [trace(), pattern({ id: chosenId('pattern', 'batch-1') }), sop()])
     expect([told.status, told.json.stored, told.json.failed]).toEqual([200, 3, 0])
     const results: Result[] = told.json.data
     expect(results.map(({ index, status }) => [index, status])).toEqual([
@@ -41,7 +41,7 @@ describe('a batch', () => {
       [1, 201],
       [2, 201],
     ])
-    expect(results[1]?.id).toBe('kp:pattern:batch-1')
+    expect(results[1]?.id).toBe(chosenId('pattern', 'batch-1'))
     for (const { id: unit } of results) {
       const read = await test.fetch('GET', `/v1/knowledge/${unit}`, { token })
       expect([read.status, read.json.data.unit.metadata.agent_id]).toEqual([200, id])
@@ -68,8 +68,8 @@ describe('a batch', () => {
       trace({ id: theirs.json.data.id }),
       trace({ id: gone.json.data.id }),
       trace({}, { agent_id: other.id }),
-      trace({ id: 'kp:trace:batch-twice' }),
-      trace({ id: 'kp:trace:batch-twice' }),
+      trace({ id: chosenId('trace', 'batch-twice') }),
+      trace({ id: chosenId('trace', 'batch-twice') }),
       null,
       'a unit',
       [],
@@ -114,9 +114,9 @@ describe('a batch', () => {
     expect(await unitsOf(id)).toBe(0)
     expect(await test.db.prisma.auditEntry.count({ where: { agentId: id, resourceType: 'knowledge' } })).toBe(0)
     expect(await test.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(1)
-    const taken = await send(token, [trace({ id: 'kp:trace:batch-atomic' })], { atomic: true })
+    const taken = await send(token, [trace({ id: chosenId('trace', 'batch-atomic') })], { atomic: true })
     expect([taken.status, taken.json.stored]).toEqual([200, 1])
-    const again = await send(token, [trace(), trace({ id: 'kp:trace:batch-atomic' })], { atomic: true })
+    const again = await send(token, [trace(), trace({ id: chosenId('trace', 'batch-atomic') })], { atomic: true })
     expect(codes(again.json.results)).toEqual(['batch_rejected', 'id_in_use'])
     expect(await unitsOf(id)).toBe(1)
   })
@@ -206,7 +206,7 @@ describe('batches rejected as a whole', () => {
 describe('concurrency', () => {
   it('two batches with the same ids in opposite orders both succeed, and each id is stored once', async () => {
     const [one, other] = [await pro(), await pro()]
-    const ids = Array.from({ length: 60 }, (_, n) => `kp:trace:rival-${n}`)
+    const ids = Array.from({ length: 60 }, (_, n) => chosenId('trace', `rival-${n}`))
     const units = ids.map((id) => trace({ id }))
     const told = await Promise.all([send(one.token, units), send(other.token, units.toReversed())])
     expect(told.map(({ status }) => status)).toEqual([200, 200])
@@ -217,7 +217,7 @@ describe('concurrency', () => {
   it('an id erased meanwhile is neither stored again nor affects the other units', async () => {
     const { token } = await pro()
     for (let round = 0; round < 5; round++) {
-      const id = `kp:trace:batch-race-${round}`
+      const id = chosenId('trace', `batch-race-${round}`)
       await send(token, [trace({ id })])
       const [erased, told] = await Promise.all([
         test.fetch('DELETE', `/v1/knowledge/${id}`, { token }),

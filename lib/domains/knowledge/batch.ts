@@ -2,18 +2,18 @@ import { setImmediate } from 'node:timers/promises'
 import type { z } from 'zod'
 import { namesWarned } from '#lib/domains/pii/named-fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { issuesOf } from '#lib/kernel/issues.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mostMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
+import { type ChosenIdPorts, idErased, idInUse, idProblem, refusedIds } from './chosen-ids.ts'
 import { type BatchResult, contributeBatch } from './contract.ts'
-import { contributorOf, heldForReview, idErased, idInUse, refuseOthers } from './contribution.ts'
+import { type ContributionParts, contributorOf, heldForReview, refuseOthers } from './contribution.ts'
 import { prepareUnit } from './preparation.ts'
 import { countRejections, rejectionOf } from './rejections.ts'
 import { awardStored, type StorableUnit, type Storage, type StorageOptions, storeUnits } from './storage.ts'
-import type { KnowledgeParts } from './stored-unit.ts'
 import { Unit } from './unit.ts'
 
 /** Maximum number of issues reported per rejected item. */
@@ -117,21 +117,40 @@ async function judge(items: readonly Item[], bounds: Bounds, places: Map<string,
   return judged
 }
 
+interface Contributor extends StorageOptions {
+  actor: Actor
+  chosenIds: ChosenIdPorts
+}
+
+/** Stores the units of a part, except those whose ids are refused. These move to the refusals. */
+async function storePart(tx: Transaction, part: Judged, { actor, chosenIds, ...options }: Contributor) {
+  const ids = part.units.map(({ id }) => id)
+  const refusals = await refusedIds(chosenIds, tx, { actor, organisationId: options.organisationId }, ids)
+  for (const { index, id } of part.units) {
+    const refusal = refusals.get(id)
+    if (refusal) part.refusals.push(refused(index, idProblem(refusal), id))
+  }
+  part.units = part.units.filter(({ id }) => !refusals.has(id))
+  return storeUnits(tx, part.units, options)
+}
+
 /** Prepares all items and stores the valid ones; each part is stored while the next one is prepared. */
-async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, options: StorageOptions) {
+async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, contributor: Contributor) {
   const places = new Map<string, number>()
   const all: Judged = { units: [], refusals: [], stages: [] }
   const fates: Storage[] = []
   let before: Judged | undefined
   for (const part of [...partsOf(items), []]) {
     const [storing, judged] = await Promise.all([
-      before && storeUnits(tx, before.units, options),
+      before && storePart(tx, before, contributor),
       judge(part, bounds, places),
     ])
     if (storing) fates.push(storing)
-    all.units.push(...judged.units)
-    all.refusals.push(...judged.refusals)
-    all.stages.push(...judged.stages)
+    if (before) {
+      all.units.push(...before.units)
+      all.refusals.push(...before.refusals)
+      all.stages.push(...before.stages)
+    }
     before = judged
   }
   const union = (name: keyof Storage) => new Set(fates.flatMap((fate) => [...fate[name]]))
@@ -139,7 +158,7 @@ async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds:
 }
 
 /** Contributes many units in one transaction: reports each rejected unit and stores the others; with `atomic`, all or none. */
-export function batch({ db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>) {
+export function batch({ db, strict, names, chosenIds }: ContributionParts) {
   const keepCount = (author: string, now: Date, stages: readonly string[]) => () =>
     db.transaction((tx) => countRejections(tx, author, now, stages))
 
@@ -152,7 +171,7 @@ export function batch({ db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict
         extensions: { limit: most },
       })
     const bounds = { author, strict, unitBytes }
-    const made = await judgeAndStore(tx, items, bounds, { organisationId, now })
+    const made = await judgeAndStore(tx, items, bounds, { organisationId, now, actor, chosenIds })
     const { units, refusals, stages, stored, quarantined, erased } = made
     const kept = units.filter(({ id }) => stored.has(id))
     for (const { index, id } of units)

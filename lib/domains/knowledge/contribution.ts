@@ -2,7 +2,9 @@ import type { Context } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
+import { type ChosenIdPorts, idErased, idInUse, idProblem, refusedIds } from './chosen-ids.ts'
 import { contributeUnit } from './contract.ts'
+import { canBeGuessed } from './guessable-ids.ts'
 import { warningsWithNames } from './names-told.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
 import { recordRejection } from './rejections.ts'
@@ -51,9 +53,6 @@ export function refuseOthers(unit: Unit, author: string): void {
     })
 }
 
-export const idInUse = 'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
-export const idErased = 'A unit with this id was erased here; the id is not taken again.'
-
 /** Response for a unit stored at `now`. */
 const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
   const warnings = quarantined ? [...unit.warnings, heldForReview] : unit.warnings
@@ -73,12 +72,25 @@ const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
 }
 export type Contributed = ReturnType<typeof contributed>
 
+export type ContributionParts = Pick<KnowledgeParts, 'db' | 'strict' | 'names' | 'chosenIds'>
+
+/** @throws {Problem} `invalid`, `id_in_use`, `erased` */
+async function refuseGuessable(
+  { db, chosenIds }: { db: KnowledgeParts['db']; chosenIds: ChosenIdPorts },
+  { actor }: Context,
+  { id, organisationId }: { id: string; organisationId: string },
+): Promise<void> {
+  const refused = await db.transaction((tx) => refusedIds(chosenIds, tx, { actor, organisationId }, [id]))
+  const refusal = refused.get(id)
+  if (refusal) throw idProblem(refusal)
+}
+
 /**
  * Stores one unit in a single statement, with an SOP's first version and the author's reputation.
  * @throws {Problem} `forbidden`, `content_rejected` (counted), `invalid`, `id_in_use`, `erased`
  */
 export async function planContribution(
-  { db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>,
+  { db, strict, names, chosenIds }: ContributionParts,
   ctx: Context,
   sent: Unit,
 ): Promise<StatementPlan<Contributed>> {
@@ -86,6 +98,8 @@ export async function planContribution(
   refuseOthers(sent, author)
   const { now } = ctx
   const prepared = await recordRejection(db, author, now, () => prepareUnit(sent, { author, strict }))
+  if (sent.id !== undefined && canBeGuessed(sent.id))
+    await refuseGuessable({ db, chosenIds }, ctx, { id: sent.id, organisationId })
   const warnings = await warningsWithNames(names, { ...prepared, value: prepared.document })
   const unit = { ...prepared, warnings }
   return {
@@ -122,5 +136,5 @@ export async function planContribution(
   }
 }
 
-export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>) =>
+export const contribution = (parts: ContributionParts) =>
   statement(contributeUnit, (ctx, { body }) => planContribution(parts, ctx, body))

@@ -3,11 +3,12 @@ import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer } from '#lib/kernel/importer.ts'
 import { Problem, type ProblemCode } from '#lib/kernel/problem.ts'
-import { heldForReview, idErased } from './contribution.ts'
+import { type ChosenIdPorts, idErased, idGuessable, refusedIds } from './chosen-ids.ts'
+import { heldForReview } from './contribution.ts'
 import { prepareUnit } from './preparation.ts'
 import { countRejections, rejectionOf } from './rejections.ts'
 import { type StorableUnit, storeUnits } from './storage.ts'
-import type { IsSuppressed } from './suppression.ts'
+import type { ErasedAgents } from './suppression.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 import { type Reader, readerOf, visibleTo } from './visibility.ts'
 
@@ -50,9 +51,8 @@ const sameOf = async (tx: Transaction, units: readonly StorableUnit[], reader: R
 
 export interface ImportParts {
   strict: boolean
-  /** Returns those ids that were erased in this installation. */
-  erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
-  isSuppressed: IsSuppressed
+  chosenIds: ChosenIdPorts
+  erasedAgents: ErasedAgents
 }
 /** Counts an importer's rejected content against the importing agent. */
 export const countingRefused: Importer['countRefused'] = (tx, refused, { author, ctx }) =>
@@ -66,10 +66,10 @@ const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status:
 
 /**
  * Imports units of another registry under their ids. The importing agent becomes the author; the original author is stored as an unverified
- * name. Units written by an erased agent are rejected; an erased agent's name in another author's text remains. Rejected content counts
- * against the importing agent.
+ * name. Units written by an erased agent of the importing organization are rejected; any other erased agent's name is ordinary text.
+ * Rejected content counts against the importing agent.
  */
-export const unitImporter = ({ strict, erasedAmong, isSuppressed }: ImportParts): Importer<StorableUnit> => ({
+export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportParts): Importer<StorableUnit> => ({
   part: 'knowledge_units',
   countRefused: countingRefused,
   prepare(record, { author, ctx }, bytes) {
@@ -92,16 +92,18 @@ export const unitImporter = ({ strict, erasedAmong, isSuppressed }: ImportParts)
   },
   async store(tx, records, { organisationId, ctx }) {
     const units = records.map(({ content }) => content)
+    const { actor } = ctx
     const authors = [...new Set(units.flatMap(({ originalAuthor }) => originalAuthor ?? []))]
-    const suppressed = authors.length === 0 ? [] : await isSuppressed('agent', authors, tx)
-    const gone = new Set([...(await erasedAmong(tx, authors)), ...suppressed])
+    const gone = new Set(authors.length === 0 ? [] : await erasedAgents(actor, authors, tx))
     const isOfErased = ({ originalAuthor }: StorableUnit) => originalAuthor != null && gone.has(originalAuthor)
-    const welcome = units.filter((unit) => !isOfErased(unit))
+    const ids = units.map(({ id }) => id)
+    const refused = await refusedIds(chosenIds, tx, { actor, organisationId }, ids)
+    const welcome = units.filter((unit) => !isOfErased(unit) && !refused.has(unit.id))
     const now = ctx.gate.clock.now()
     const { stored, quarantined, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
     const known = await sameOf(
       tx,
-      welcome.filter(({ id }) => inUse.has(id)),
+      units.filter(({ id }) => inUse.has(id) || refused.has(id)),
       readerOf(ctx),
     )
     return {
@@ -110,7 +112,9 @@ export const unitImporter = ({ strict, erasedAmong, isSuppressed }: ImportParts)
         if (stored.has(id)) return { id, status: 'stored', ...(quarantined.has(id) && { detail: heldForReview }) }
         if (known.has(id)) return { id, status: 'known' }
         if (isOfErased(unit)) return failed(id, 'erased', 'Its author was erased here.')
-        if (erased.has(id)) return failed(id, 'erased', idErased)
+        const refusal = refused.get(id)
+        if (refusal === 'guessable') return failed(id, 'invalid', idGuessable)
+        if (erased.has(id) || refusal === 'erased') return failed(id, 'erased', idErased)
         return failed(id, 'id_in_use', 'A unit with this id and other content is already here; it was left as it is.')
       }),
       entries: units

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyReceipt } from '#lib/domains/erasure/signing.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { pattern, sop, trace } from '#lib/testing/units.ts'
+import { chosenId, pattern, sop, trace } from '#lib/testing/units.ts'
 
 let test: TestApp
 let author: { id: string; token: string }
@@ -53,11 +53,14 @@ describe('contributing', () => {
   })
 
   it('accepts an unused id, and rejects one in use without changing the stored unit', async () => {
-    const first = await contribute(trace({ id: 'kp:trace:mine' }))
+    const first = await contribute(trace({ id: chosenId('trace', 'mine') }))
     expect(first.status).toBe(201)
-    const again = await contribute(trace({ id: 'kp:trace:mine', task: { objective: 'another' } }), stranger.token)
+    const again = await contribute(
+      trace({ id: chosenId('trace', 'mine'), task: { objective: 'another' } }),
+      stranger.token,
+    )
     expect([again.status, again.json.code]).toEqual([409, 'id_in_use'])
-    const read = await test.fetch('GET', '/v1/knowledge/kp:trace:mine', { token: author.token })
+    const read = await test.fetch('GET', `/v1/knowledge/${chosenId('trace', 'mine')}`, { token: author.token })
     expect(read.json.data.unit.task.objective).toBe('Find out why the build is slow')
   })
 
@@ -402,7 +405,7 @@ describe('erasing one unit', () => {
   })
 
   it('makes it inaccessible immediately, blocks its id, and informs only its former owner', async () => {
-    const { json } = await contribute(trace({ id: 'kp:trace:gone' }))
+    const { json } = await contribute(trace({ id: chosenId('trace', 'gone') }))
     const path = `/v1/knowledge/${json.data.id}`
     const receiptId = (await test.fetch('DELETE', path, { token: author.token })).headers.get('x-deletion-receipt')
     for (const method of ['GET', 'DELETE']) {
@@ -412,7 +415,7 @@ describe('erasing one unit', () => {
       expect([other.status, other.json.code]).toEqual([404, 'not_found'])
     }
     for (const token of [author.token, stranger.token]) {
-      const again = await contribute(trace({ id: 'kp:trace:gone' }), token)
+      const again = await contribute(trace({ id: chosenId('trace', 'gone') }), token)
       expect([again.status, again.json.code]).toEqual([410, 'erased'])
     }
   })
@@ -496,13 +499,13 @@ describe('erasing one unit', () => {
 
   it('a contribution that waits for the erasure of its id is not stored', async () => {
     const { token } = await test.agent()
-    await contribute(trace({ id: 'kp:trace:race' }), token)
+    await contribute(trace({ id: chosenId('trace', 'race') }), token)
     const [erased, again] = await Promise.all([
-      test.fetch('DELETE', '/v1/knowledge/kp:trace:race', { token }),
-      contribute(trace({ id: 'kp:trace:race' }), token),
+      test.fetch('DELETE', `/v1/knowledge/${chosenId('trace', 'race')}`, { token }),
+      contribute(trace({ id: chosenId('trace', 'race') }), token),
     ])
     expect(erased.status).toBe(204)
     expect([409, 410]).toContain(again.status)
-    expect(await test.db.prisma.unit.count({ where: { id: 'kp:trace:race' } })).toBe(0)
+    expect(await test.db.prisma.unit.count({ where: { id: chosenId('trace', 'race') } })).toBe(0)
   })
 })

@@ -5,7 +5,7 @@ import { sampleFolder } from '#bin/demo/sample-folder.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { trace } from '#lib/testing/units.ts'
+import { chosenId, trace } from '#lib/testing/units.ts'
 import { Unit } from './unit.ts'
 
 const isThere = existsSync(join(sampleFolder, 'traces.jsonl'))
@@ -17,7 +17,7 @@ const ownUnits = (): Unit[] =>
   (['network', 'org', 'private'] as const).map((visibility, n) =>
     trace(
       {
-        id: `kp:trace:own${n}`,
+        id: chosenId('trace', `own${n}`),
         task: {
           objective: `Find out why page ${n} of the weaver’s catalogue is <b>blank</b>, though List<String> is not.`,
         },

@@ -2,6 +2,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { ChosenIdPorts } from './chosen-ids.ts'
 import type { Names } from './names-told.ts'
 import type { Unit } from './unit.ts'
 
@@ -33,6 +34,7 @@ export interface KnowledgeParts {
   /** Key for hashes of reporters' networks. */
   networkKey: () => Uint8Array
   names: Names
+  chosenIds: ChosenIdPorts
 }
 
 /** Columns that a response needs. */

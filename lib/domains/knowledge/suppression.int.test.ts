@@ -3,7 +3,7 @@ import { suppressions } from '#lib/domains/erasure/suppressions.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
-import { sop, trace } from '#lib/testing/units.ts'
+import { chosenId, sop, trace } from '#lib/testing/units.ts'
 
 const gone = 'agent-that-was-erased'
 let test: TestApp
@@ -59,14 +59,14 @@ it('an import rejects units by an erased agent, and stores others’ units that 
   const document = {
     ...{ agent_id: 'elsewhere', exported_at: '2026-02-01T00:00:00Z', schema_version: 'v1', scope: 'all' },
     knowledge_units: [
-      record('kp:trace:suppressed-1', trace({}, { agent_id: gone })),
-      record('kp:sop:suppressed-2', sop(from(gone))),
-      record('kp:trace:suppressed-3', trace({}, { validated_by: ['somebody', gone] })),
+      record(chosenId('trace', 'suppressed-1'), trace({}, { agent_id: gone })),
+      record(chosenId('sop', 'suppressed-2'), sop(from(gone))),
+      record(chosenId('trace', 'suppressed-3'), trace({}, { validated_by: ['somebody', gone] })),
     ],
     total_units: 3,
     skills: [
       {
-        id: 'kp:skill:suppressed-4',
+        id: chosenId('skill', 'suppressed-4'),
         skill_md: skillMd('imported', { front: `author: ${gone}` }),
         files: [],
         visibility: 'network',
@@ -79,14 +79,15 @@ it('an import rejects units by an erased agent, and stores others’ units that 
     code ?? status,
   ])
   expect(results).toEqual([
-    ['kp:trace:suppressed-1', 'erased'],
-    ['kp:sop:suppressed-2', 'stored'],
-    ['kp:trace:suppressed-3', 'stored'],
-    ['kp:skill:suppressed-4', 'stored'],
+    [chosenId('trace', 'suppressed-1'), 'erased'],
+    [chosenId('sop', 'suppressed-2'), 'stored'],
+    [chosenId('trace', 'suppressed-3'), 'stored'],
+    [chosenId('skill', 'suppressed-4'), 'stored'],
   ])
   const [row] = await test.db.query<{ document: string }>(
     undefined,
-    "SELECT document::text AS document FROM units WHERE id = 'kp:trace:suppressed-3'",
+    'SELECT document::text AS document FROM units WHERE id = $1',
+    [chosenId('trace', 'suppressed-3')],
   )
   expect(JSON.parse(row?.document ?? '').metadata.validated_by).toEqual(['somebody', gone])
   const whole = await ask('POST', '/v1/import', { ...document, agent_id: gone })

@@ -1,8 +1,11 @@
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import type { Unit } from './unit.ts'
 
-/** Returns those agent ids that were erased here, found by keyed hashes. Pass `tx` inside a transaction to avoid a second connection. */
-export type IsSuppressed = (kind: 'agent', values: readonly string[], tx?: Transaction) => Promise<readonly string[]>
+/**
+ * Returns those agent ids that were erased while they belonged to the actor's organization, found by keyed hashes. An admin gets all erased
+ * ids. Pass `tx` inside a transaction to avoid a second connection.
+ */
+export type ErasedAgents = (actor: Actor, ids: readonly string[], tx?: Transaction) => Promise<readonly string[]>
 
 /** Returns the one-way pseudonym that replaces an erased agent's name in other authors' records. */
 export type PseudonymOf = (value: string) => string

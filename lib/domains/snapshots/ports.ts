@@ -50,8 +50,10 @@ export interface SnapshotPorts {
   restorers: readonly Restorer[]
   /** Restores the settings of an agent. Returns false when the agent keeps its own. */
   restoreSettings(tx: Transaction, agentId: string, settings: unknown): Promise<boolean>
-  /** Which of these agents were erased from this installation. */
-  erasedOf(ids: readonly string[]): Promise<readonly string[]>
+  /** Which of these agents were erased here while they belonged to the actor's organization. */
+  erasedAgents(actor: Actor, ids: readonly string[]): Promise<readonly string[]>
+  /** Whether another organization has an agent with this id, or had it before its erasure. False for admins. */
+  isOfOthers(actor: Actor, id: string): Promise<boolean>
   /** Whether this installation may sweep the bucket. */
   areObjectsOurs(): Promise<boolean>
   origin: string

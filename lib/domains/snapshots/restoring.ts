@@ -88,8 +88,11 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
     async begin(line: ContentLine | undefined): Promise<void> {
       if (line?.part !== 'agent') throw broken('takes `agent` first')
       from = line.record.id
-      if ((await ports.erasedOf([from])).length > 0)
+      if ((await ports.erasedAgents(ctx.actor, [from])).length > 0)
         throw new Problem('erased', 'Whose snapshot it is was erased here; nothing of it is taken.')
+      // The same answer for erased agents and for agents that exist, so that nobody learns of an erasure.
+      if (await ports.isOfOthers(ctx.actor, from))
+        throw new Problem('not_found', 'The snapshot is not of an agent of yours; nothing of it is taken.')
       counts.settings = await ctx.gate.transaction(async (tx) => {
         const { region } = await agents.writable(tx, ctx.actor, agentId)
         refuseOutside(region, line.record)

@@ -667,6 +667,7 @@ describe('the erasure of an agent', () => {
   test('destroys the keys first, then everything they opened, and records it in the receipt', async () => {
     const owner = await signedIn(app)
     const agent = await keyed(owner)
+    const colleague = await keyed(await signedIn(app, 'person', owner.organisationId))
     await state(agent, '{"a":1}')
     const id = await made(agent)
     const path = await linked(agent, id)
@@ -703,16 +704,21 @@ describe('the erasure of an agent', () => {
     expect([await rowOf(late), existsSync(keyFile(late))]).toEqual([null, false])
     expect(await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)).toEqual([])
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
-    // Nor can it be restored into another agent.
-    const other = await keyed()
-    const lines = [
-      { part: 'agent', record: { id: agent.id, grimoire_days: null } },
-      { part: 'end', records: 0 },
-    ]
-    const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
-    const headers = { 'Content-Type': 'application/x-ndjson' }
-    const back = await ask('POST', at(other.id, '/snapshots/restore'), { token: other.token, body, headers })
-    expect(refusal(back)).toEqual([410, 'erased'])
+    // Nor can it be restored into another agent. A stranger gets the same answer as for an agent that exists.
+    const restored = async (from: string, { id: into, token }: Issued) => {
+      const lines = [
+        { part: 'agent', record: { id: from, grimoire_days: null } },
+        { part: 'end', records: 0 },
+      ]
+      const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+      const headers = { 'Content-Type': 'application/x-ndjson' }
+      return ask('POST', at(into, '/snapshots/restore'), { token, body, headers })
+    }
+    const [stranger, existing] = [await keyed(null), await keyed()]
+    for (const from of [agent.id, existing.id])
+      expect(refusal(await restored(from, stranger))).toEqual([404, 'not_found'])
+    expect((await restored('never-here', stranger)).status).toBe(200)
+    expect(refusal(await restored(agent.id, colleague))).toEqual([410, 'erased'])
     const { text } = await ask('GET', `/v1/receipts/${done?.receiptId}`, {})
     expect(text).toContain('destroyed first, so that no copy of a snapshot opens any more')
   })

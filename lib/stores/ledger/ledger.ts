@@ -11,7 +11,7 @@ import { isKeyFile, monthKeys } from './month-keys.ts'
 
 /** A keyed hash by which an erased subject is recognised; `hash` in hexadecimal. */
 export interface LedgerHash {
-  kind: 'email' | 'account' | 'agent' | 'participant'
+  kind: 'email' | 'account' | 'agent' | 'member' | 'participant'
   hash: string
   keyId: string
 }

@@ -3,6 +3,7 @@ import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
+import { type ChosenIdPorts, idGuessable, refusedIds } from '../chosen-ids.ts'
 import { heldForReview } from '../contribution.ts'
 import { countingRefused, refusalOf } from '../imports.ts'
 import { rejectionOf } from '../rejections.ts'
@@ -30,6 +31,10 @@ const erased = (id: string): ImportResult => ({
   ...{ id, status: 'failed', code: 'erased' },
   detail: 'A skill with this id was erased here; the id is not taken again.',
 })
+const taken = (id: string): ImportResult => ({
+  ...{ id, status: 'failed', code: 'id_in_use' },
+  detail: 'A skill with this id and other content is already here.',
+})
 
 /** Whether the reader can see a skill with this id and the same content. */
 const selectSame = `SELECT 1 FROM skills u WHERE u.id = $1 AND u.document = $2 AND ${visibleTo('$3::text[]', '$4', '$5::boolean')}
@@ -37,7 +42,13 @@ const selectSame = `SELECT 1 FROM skills u WHERE u.id = $1 AND u.document = $2 A
     FULL JOIN json_to_recordset($6::json) AS s(path text, sha256 text) USING (path) WHERE h.sha256 IS DISTINCT FROM s.sha256)`
 
 /** Imports skills of another registry under their ids; the importing agent becomes their author. */
-export const skillImporter = ({ strict }: { strict: boolean }): Importer<Imported> => ({
+export const skillImporter = ({
+  strict,
+  chosenIds,
+}: {
+  strict: boolean
+  chosenIds: ChosenIdPorts
+}): Importer<Imported> => ({
   part: 'skills',
   countRefused: countingRefused,
   prepare(record, { ctx }) {
@@ -54,7 +65,24 @@ export const skillImporter = ({ strict }: { strict: boolean }): Importer<Importe
   async store(tx, records, { author, organisationId, ctx }) {
     const { agents, organisation, admin } = readerOf(ctx)
     const now = ctx.gate.clock.now()
-    async function stored(tx: Transaction, { id, skill, visibility }: Imported): Promise<ImportResult> {
+    const ids = records.map(({ id }) => id)
+    const refused = await refusedIds(chosenIds, tx, { actor: ctx.actor, organisationId }, ids, 'skills')
+    async function isKnown(tx: Transaction, { id, skill }: Imported): Promise<boolean> {
+      const files = JSON.stringify(skill.files.map(({ path, sha256 }) => ({ path, sha256 })))
+      const same = await tx.$queryRawUnsafe<unknown[]>(
+        selectSame,
+        ...[id, skill.document, agents, organisation ?? null, admin, files],
+      )
+      return same.length > 0
+    }
+    async function stored(tx: Transaction, imported: Imported): Promise<ImportResult> {
+      const { id, skill, visibility } = imported
+      const refusal = refused.get(id)
+      if (refusal !== undefined) {
+        if (await isKnown(tx, imported)) return { id, status: 'known' }
+        if (refusal === 'erased') return erased(id)
+        return refusal === 'in use' ? taken(id) : { id, status: 'failed', code: 'invalid', detail: idGuessable }
+      }
       // An erased id makes the statement fail; the savepoint limits the rollback to this skill.
       await tx.$executeRawUnsafe('SAVEPOINT importing')
       try {
@@ -66,18 +94,10 @@ export const skillImporter = ({ strict }: { strict: boolean }): Importer<Importe
         await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT importing')
         return erased(id)
       }
-      const files = JSON.stringify(skill.files.map(({ path, sha256 }) => ({ path, sha256 })))
-      const same = await tx.$queryRawUnsafe<unknown[]>(
-        selectSame,
-        ...[id, skill.document, agents, organisation ?? null, admin, files],
-      )
-      if (same.length > 0) return { id, status: 'known' }
+      if (await isKnown(tx, imported)) return { id, status: 'known' }
       const isTaken = (await tx.skill.count({ where: { id } })) > 0
       return isTaken
-        ? {
-            ...{ id, status: 'failed', code: 'id_in_use' },
-            detail: 'A skill with this id and other content is already here.',
-          }
+        ? taken(id)
         : {
             ...{ id, status: 'failed', code: 'conflict' },
             detail: 'You have another skill of this name; it was left as it is.',

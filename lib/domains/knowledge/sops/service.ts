@@ -37,7 +37,9 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
 }
 
 /** SOPs: units of type ExpertSOP with all their versions. */
-export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>) {
+export function sopsService(
+  parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names' | 'chosenIds'>,
+) {
   const { db, erasures, strict, withdrawAnswers, names } = parts
 
   return {

@@ -1,0 +1,69 @@
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { canBeGuessed, chosenPart } from './guessable-ids.ts'
+
+export interface ChosenIdPorts {
+  /** Of these ids, those outside the namespaces of the organization. Empty for admins. */
+  outsideNamespace(
+    tx: Transaction,
+    actor: Actor,
+    organisationId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>>
+  /** Of these ids, those of erased records that one of the agents owned. */
+  erasedOf(tx: Transaction, ids: readonly string[], owners: readonly string[]): Promise<readonly string[]>
+}
+/** Whose ids are checked: the organization of a contributing agent. */
+interface Contributing {
+  actor: Actor
+  organisationId: string
+}
+
+export const idInUse = 'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
+export const idErased = 'A unit with this id was erased here; the id is not taken again.'
+
+/** Why a chosen id is refused before it is compared with the records of other organizations. */
+export type IdRefusal = 'guessable' | 'in use' | 'erased'
+
+export const idGuessable =
+  'The id can be guessed, so another organisation could block it, or learn that you use it. Leave the id out to get a new one, put a UUID into it, or ask an admin to assign a prefix to your organisation.'
+
+export function idProblem(refusal: IdRefusal): Problem {
+  if (refusal === 'in use') return new Problem('id_in_use', idInUse)
+  if (refusal === 'erased') return new Problem('erased', idErased)
+  const issue = { path: ['id'], message: 'can be guessed: takes a UUID, or 20 random letters and digits' }
+  return new Problem('invalid', { detail: idGuessable, issues: [issue] })
+}
+
+/** SQL: which of these ids the organization uses. */
+const ownIds = {
+  units: 'SELECT id FROM units WHERE id = ANY($1::text[]) AND organisation_id = $2',
+  skills: 'SELECT id FROM skills WHERE id = ANY($1::text[]) AND organisation_id = $2',
+}
+
+/**
+ * Of ids that clients chose, those that can be guessed and are outside the namespaces of the contributor's organization. They are refused
+ * before they are compared with the records of others: otherwise the answer would reveal the ids of other organizations, and one
+ * organization could block the ids of another one. Ids that the organization itself uses or erased are marked as such.
+ */
+export async function refusedIds(
+  { outsideNamespace, erasedOf }: ChosenIdPorts,
+  tx: Transaction,
+  { actor, organisationId }: Contributing,
+  ids: readonly string[],
+  table: keyof typeof ownIds = 'units',
+): Promise<Map<string, IdRefusal>> {
+  const candidates = ids.filter(canBeGuessed)
+  if (candidates.length === 0) return new Map()
+  const outside = await outsideNamespace(tx, actor, organisationId, candidates.map(chosenPart))
+  const refused = candidates.filter((id) => outside.has(chosenPart(id)))
+  if (refused.length === 0) return new Map()
+  const own = await queryWithin<{ id: string }>(tx, `own-${table}`, ownIds[table], [refused, organisationId])
+  const erased = await erasedOf(tx, refused, actor.agents)
+  return new Map<string, IdRefusal>([
+    ...refused.map((id) => [id, 'guessable'] as const),
+    ...own.map(({ id }) => [id, 'in use'] as const),
+    ...erased.map((id) => [id, 'erased'] as const),
+  ])
+}
