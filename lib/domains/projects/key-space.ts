@@ -15,7 +15,7 @@ export interface KeySpace {
   /** Prefixes that an admin assigned to other organizations. */
   others: readonly string[]
 }
-export const nowhere: KeySpace = { prefixes: [], claimants: [], others: [] }
+const nowhere: KeySpace = { prefixes: [], claimants: [], others: [] }
 
 /** SQL: organizations $1, and those of projects $2, with every other organization that has assigned prefixes. */
 const claimants = `SELECT o.id, o.is_own, o.namespaces, CASE WHEN o.is_own THEN o.is_any ELSE false END AS "isAny"
