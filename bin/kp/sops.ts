@@ -77,7 +77,7 @@ export function sopCommands(program: Command, begin: () => Session): void {
     .command('approve')
     .summary('approve a procedure; for admins')
     .description(
-      'Approves the present wording, or the version that is named.\n\nExample:\n  kp sop approve kp:sop:restore-a-backup',
+      'Approves the present wording, or the version that is named.\n\nExample:\n  kp sop approve kp:sop:6d961dbbe7e9',
     )
     .argument('<id>', 'the procedure’s id')
     .option('--version-number <number>', 'an earlier version')
@@ -86,7 +86,7 @@ export function sopCommands(program: Command, begin: () => Session): void {
     .command('export-skill')
     .summary('write a procedure as a skill')
     .description(
-      'Writes a procedure as a SKILL.md into a folder of its own.\n\nExample:\n  kp sop export-skill kp:sop:restore-a-backup',
+      'Writes a procedure as a SKILL.md into a folder of its own.\n\nExample:\n  kp sop export-skill kp:sop:6d961dbbe7e9',
     )
     .argument('<id>', 'the procedure’s id')
     .option('--into <folder>', 'where the skill’s folder is to lie', 'skills')

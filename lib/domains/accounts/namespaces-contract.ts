@@ -25,9 +25,9 @@ export const readNamespace = operation({
   id: 'readStoreNamespace',
   method: 'get',
   path: '/api/stores/namespace',
-  summary: 'The graph groups and threads that your organisation may claim',
+  summary: 'The ids that your organisation may claim',
   description:
-    'A project’s `group_id` and a conversation’s `threads` begin with one of these prefixes, because the erasure of the project or the conversation deletes them.',
+    'A project’s `group_id` and a conversation’s `threads` begin with one of these prefixes, because their erasure deletes them; so do chosen ids of units, unless others cannot guess them.',
   permission: 'projects:read',
   audit: { none: 'the id and the prefixes of the caller’s own organisation' },
   limit: 'read',
@@ -40,7 +40,7 @@ export const assignNamespaces = operation({
   id: 'assignStoreNamespaces',
   method: 'put',
   path: '/api/admin/organisations/{id}/namespaces',
-  summary: 'Assign prefixes of graph groups and threads to an organisation',
+  summary: 'Assign prefixes of ids to an organisation',
   description:
     'Replaces the assigned prefixes. Prefixes of two organisations never overlap. Claims that exist stay valid. The organisation’s own prefix needs no assignment.',
   permission: 'accounts:admin',

@@ -29,7 +29,7 @@ export const contributeUnit = operation({
   path: '/v1/knowledge',
   summary: 'Contribute one unit',
   description:
-    'The text is sanitized before it is stored: comments and tags are removed from prose (`sanitized` names the places; code in fences and recorded tool arguments keep their text), invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The id is the registry’s unless an unused one is brought.',
+    'Comments and tags are removed from prose (`sanitized` names the places; code in fences and recorded tool arguments stay); invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The registry gives the id, unless an unused one is sent that others cannot guess: with a UUID in it, or in a namespace of the organisation.',
   permission: 'knowledge:write',
   stores: 'one record',
   audit: { action: 'create', ...resource },

@@ -78,7 +78,7 @@ export async function foreignThreads(
   threads: readonly string[],
   ties: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const untied = threads.filter((thread) => !isTied(thread, ties, []))
+  const untied = threads.filter((thread) => !isTied(thread, ties))
   return untied.length === 0
     ? new Set()
     : outsideNamespace(tx, actor, await organisationOf(tx, projectId), [...new Set(untied)])
@@ -119,7 +119,7 @@ export async function claimThreads(
 ): Promise<void> {
   await refuseForeign(tx, projectId, named, ties)
   await requireOwnThreads(tx, actor, projectId, named, ties)
-  const untied = named.filter(({ thread }) => !isTied(thread, ties, []))
+  const untied = named.filter(({ thread }) => !isTied(thread, ties))
   if (untied.length === 0) return
   const present = new Set(await withCheckpoints(tx, [...new Set(untied.map(({ thread }) => thread))]))
   const issues = untied

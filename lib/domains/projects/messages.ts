@@ -83,7 +83,7 @@ export async function makeMessage(
     ON CONFLICT (id) DO NOTHING RETURNING id`
   if (made.length === 0) throw idInUse()
   const told = toldOf(id, body)
-  await confine(tx, project, told, ports)
+  await confine(tx, actor, project, told, ports)
   await claimPlaces(ports, tx, actor, projectId, told)
   await store(tx, [...told, ...defaultsOf(id)], { projectId, toldBy: actor.id, now })
   return { id, author }

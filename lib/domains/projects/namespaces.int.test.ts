@@ -5,13 +5,37 @@ import { type Asker, dataOf } from '#lib/testing/projects.ts'
 
 let test: TestApp
 beforeAll(async () => {
-  test = await testApp()
+  test = await testApp({ KP_POINTER_PREFIXES: 'app:answers:,uploads/' })
 })
 afterAll(() => test?.close())
 
 const created = (asker: Asker, body: object = {}) =>
   test.fetch('POST', '/api/projects', { ...asker, body: { name: 'A project', ...body } })
 const namespaceOf = (asker: Asker) => dataOf(test, 'GET', '/api/stores/namespace', asker)
+/** Reports the keys, each for a new message of a new project, and returns the answers. */
+async function reportedKeys(asker: Asker, ...keys: string[]) {
+  const path = `/api/projects/${(await created(asker)).json.data.id}`
+  const { id } = await dataOf(test, 'POST', `${path}/conversations`, asker, { body: { title: 'x' } })
+  const answers = []
+  for (const ref of keys) {
+    const message = await dataOf(test, 'POST', `${path}/conversations/${id}/messages`, asker, {
+      body: { role: 'user', content: 'x' },
+    })
+    const pointer = { store: ref.startsWith('uploads/') ? 'objects' : 'cache', ref }
+    const one = await test.fetch('POST', `${path}/provenance`, {
+      ...asker,
+      body: { entries: [{ source_id: message.id, ...pointer }] },
+    })
+    const other = await test.fetch('POST', `${path}/conversations/${id}/messages`, {
+      ...asker,
+      body: { role: 'user', content: 'x', provenance: [pointer] },
+    })
+    expect([ref, other.status]).toEqual([ref, one.status === 200 ? 201 : one.status])
+    answers.push(one)
+  }
+  return answers
+}
+const statuses = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const assigned = (admin: Asker, organisation: string, namespaces: string[]) =>
   test.fetch('PUT', `/api/admin/organisations/${organisation}/namespaces`, { ...admin, body: { namespaces } })
 
@@ -34,6 +58,15 @@ describe('while all people belong to one organization', () => {
     expect(is_any).toBe(false)
     expect((await created(person, { group_id: `${prefix}support` })).status).toBe(422)
     expect((await created(stranger, { group_id: `${prefix}support` })).status).toBe(201)
+  })
+
+  it('this organization reports every key with a common prefix, and an unclaimed agent only keys with its own id', async () => {
+    const person = await signedIn(test, 'person', admin.organisationId)
+    expect(statuses(await reportedKeys(person, 'app:answers:7', 'uploads/7', 'other:7'))).toEqual([200, 200, 422])
+    const { organisation_id } = await namespaceOf(stranger)
+    const own = [`app:answers:${organisation_id}:7`, `uploads/v2/${organisation_id}_7`]
+    expect(statuses(await reportedKeys(stranger, 'app:answers:8', 'uploads/8', ...own))).toEqual([422, 422, 200, 200])
+    expect(statuses(await reportedKeys(person, `app:answers:${organisation_id}:8`))).toEqual([422])
   })
 })
 
@@ -144,6 +177,30 @@ describe('while people belong to several organizations', () => {
     expect((await assigned(admin, two.organisationId, [])).json.data).toMatchObject({ is_any: false })
     expect((await created(two, { group_id: 'something-else' })).status).toBe(422)
     expect((await created(admin, { group_id: 'something-else' })).status).toBe(201)
+  })
+
+  it('keys with a common prefix need the id or an assigned prefix of the organization', async () => {
+    const answers = await reportedKeys(
+      one,
+      ...[
+        'app:answers:42',
+        'uploads/42',
+        `app:answers:${two.organisationId}:42`,
+        `app:answers:${one.organisationId}:42`,
+      ],
+    )
+    expect(statuses(answers)).toEqual([422, 422, 422, 200])
+    expect(answers[0]?.json.issues[0]).toMatchObject({ path: ['entries', 0, 'ref'] })
+    expect(answers[0]?.json.issues[0].message).toContain(one.organisationId)
+    await assigned(admin, one.organisationId, ['acme:', 'acme-'])
+    expect(statuses(await reportedKeys(one, 'app:answers:acme:42', 'uploads/acme-42', 'uploads/42'))).toEqual([
+      ...[200, 200, 422],
+    ])
+    await assigned(admin, two.organisationId, ['*'])
+    expect(statuses(await reportedKeys(two, 'app:answers:43', 'app:answers:acme:43'))).toEqual([200, 422])
+    await assigned(admin, two.organisationId, [])
+    expect(statuses(await reportedKeys(two, 'app:answers:44'))).toEqual([422])
+    expect(statuses(await reportedKeys(admin, 'app:answers:44'))).toEqual([200])
   })
 
   it('only admins can assign namespaces', async () => {

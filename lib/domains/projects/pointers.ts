@@ -1,9 +1,10 @@
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { SeenProject } from './access.ts'
+import { isInKeySpace, keySpaceOf } from './key-space.ts'
 import type { ProjectPorts } from './ports.ts'
 import type { Pointer } from './provenance-contract.ts'
 
@@ -27,12 +28,10 @@ export const objectPointer = (source: string, kind: ToldPointer['kind'], key: st
 })
 
 /**
- * Whether a key provably belongs to the source: it contains a generated id (of the project, its conversation or the source itself), or has
- * a prefix that the operator allows. Stores may be shared with others, so the first to name a key is not necessarily its owner.
+ * Whether a key provably belongs to the source: it contains a generated id (of the project, its conversation or the source itself). Stores
+ * may be shared with others, so the first to name a key is not necessarily its owner.
  */
-export function isTied(ref: string, ids: readonly string[], prefixes: readonly string[]): boolean {
-  return ids.some((id) => ref.includes(id)) || prefixes.some((prefix) => prefix !== '' && ref.startsWith(prefix))
-}
+export const isTied = (ref: string, ids: readonly string[]): boolean => ids.some((id) => ref.includes(id))
 const ownForm = /^(?:prj|conv|msg|doc)_[0-9A-Za-z]{22}$/
 const begins = { message: 'msg_', document: 'doc_' } as const
 /** Generated ids that tie a thread to a conversation. Ids that a client chose do not count. */
@@ -87,12 +86,29 @@ async function inOtherGroups(
 }
 
 /**
+ * Of keys with a common prefix (KP_POINTER_PREFIXES), those that the project may name without a generated id. An admin may name each of
+ * them: the report is its own approval.
+ */
+async function claimedKeys(
+  tx: Transaction,
+  actor: Actor,
+  { id }: SeenProject,
+  { told, prefixes }: { told: readonly ToldPointer[]; prefixes: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  const keys = told.flatMap(({ ref }) => (prefixes.some((prefix) => ref.startsWith(prefix)) ? [ref] : []))
+  if (actor.isAdmin || keys.length === 0) return new Set(keys)
+  const space = await keySpaceOf(tx, prefixes, { projects: [id] })
+  return new Set(keys.filter((key) => isInKeySpace(space, key)))
+}
+
+/**
  * Rejects pointers outside the project. Data that a pointer names is erased with its source, so it must not belong to another project, nor
  * be an object of ours that belongs to another source.
  * @throws {Problem} `invalid` with every rejected entry
  */
 export async function confine(
   tx: Transaction,
+  actor: Actor,
   project: SeenProject,
   told: readonly ToldPointer[],
   ports: ConfiningPorts,
@@ -115,6 +131,7 @@ export async function confine(
     [id, told.flatMap(({ kind, source }) => (kind === 'message' ? [source] : []))],
   )
   const conversations = new Map(lying.map(({ id: source, conversation }) => [source, conversation]))
+  const claimed = await claimedKeys(tx, actor, project, { told, prefixes: ports.pointerPrefixes })
   const issues = told.flatMap((entry, n): Issue[] => {
     const own = objectsOf(id, entry)
     const isOurs = entry.store === 'objects' && entry.ref.startsWith('projects/')
@@ -134,13 +151,12 @@ export async function confine(
     if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of something else' }]
     if (entry.store !== 'objects' && entry.store !== 'cache') return []
     const conversation = entry.kind === 'message' ? conversations.get(entry.source) : undefined
-    return isTied(entry.ref, tiesOf(id, entry, conversation), ports.pointerPrefixes)
+    return isTied(entry.ref, tiesOf(id, entry, conversation)) || claimed.has(entry.ref)
       ? []
       : [
           {
             path,
-            message:
-              'does not tell whose it is: a key has the id of its project, conversation, message or document in it, as we made it, or begins as KP_POINTER_PREFIXES allows',
+            message: `does not tell whose it is: a key has the id of its project, conversation, message or document in it, as we made it, or begins as KP_POINTER_PREFIXES allows and has the organisation’s id (${project.organisationId}) in it, or a prefix that an admin assigned`,
           },
         ]
   })

@@ -34,7 +34,7 @@ export interface ProjectPorts {
   foreignEpisodes(tx: Transaction, group: string, uuids: readonly string[]): Promise<readonly string[]>
   /** The threads that already have checkpoints, by any author. @throws {Problem} `unavailable` */
   withCheckpoints(tx: Transaction, threads: readonly string[]): Promise<readonly string[]>
-  /** Prefixes of cache and object keys that any project may name in pointers, even without a generated id. */
+  /** Prefixes of cache and object keys that projects may name in pointers without a generated id, in the namespace of their organization. */
   pointerPrefixes: readonly string[]
   /** Identifies this installation among those that might use the same bucket. */
   installation(): Promise<string>

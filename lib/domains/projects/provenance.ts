@@ -63,7 +63,7 @@ export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'w
       const source = found.get(source_id)
       return source ? [{ ...entry, source: source.id, kind: source.kind, path: ['entries', index] }] : []
     })
-    await confine(tx, project, told, ports)
+    await confine(tx, actor, project, told, ports)
     await claimPlaces(ports, tx, actor, projectId, told)
     const stored = await store(tx, told, { projectId, toldBy: actor.id, now })
     return {

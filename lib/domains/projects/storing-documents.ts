@@ -141,7 +141,7 @@ export async function storeDocument(
       if (made.length === 0) throw idInUse()
       await storeChunks(tx, id, chunks)
       const told = toldOfDocument(id, given)
-      await confine(tx, project, told, ports)
+      await confine(tx, actor, project, told, ports)
       await claimPlaces(ports, tx, actor, projectId, told)
       await store(tx, [...told, objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
       await ctx.gate.auditWithin(tx, {

@@ -9,7 +9,7 @@ import { ExpertSOP } from '../unit.ts'
 const SopId = z
   .string()
   .regex(/^kp:sop:[A-Za-z0-9_-]{1,64}$/, 'is not the id of an SOP')
-  .meta({ description: 'Such as kp:sop:restore-a-backup' })
+  .meta({ description: 'Such as kp:sop:6d961dbbe7e9' })
 const Version = z.int().min(1, 'starts at 1').max(2_147_483_647, 'is no version')
 const VersionInPath = z
   .string()

@@ -6,6 +6,7 @@ import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
+import { type Claimant, isInKeySpace, type KeySpace, keySpaceOf, recordedClaimants, splitWithin } from '../key-space.ts'
 import { foreignRefs, othersOf } from '../shared-pointers.ts'
 import type { Sources } from '../sources.ts'
 import { lenient, type Naming, type ValueJudge, valueJudge } from '../values/judge.ts'
@@ -33,7 +34,7 @@ export interface CacheHolderPorts {
   >
   sources: Sources
   whatIsMissing: WhatIsMissing
-  /** Key prefixes that only this installation uses. */
+  /** Prefixes of keys of all organizations (KP_POINTER_PREFIXES). */
   pointerPrefixes: readonly string[]
 }
 
@@ -76,10 +77,20 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
   const byIndex = async (ids: readonly string[]): Promise<Set<string>> =>
     new Set(ids.length === 0 ? [] : await cache.find({ patterns: [], about: ids }))
 
-  async function soughtOf(gathered: Gathered, who: readonly string[], judge: ValueJudge | undefined): Promise<Sought> {
+  const spaceOf = (
+    tx: Transaction,
+    projects: Iterable<string>,
+    recorded: readonly Claimant[] = [],
+  ): Promise<KeySpace> => keySpaceOf(tx, pointerPrefixes, { projects, recorded })
+
+  async function soughtOf(
+    gathered: Gathered,
+    who: readonly string[],
+    { judge, space }: Pick<Sought, 'judge' | 'space'>,
+  ): Promise<Sought> {
     const { ids, chosen, near, anchors, names } = gathered
     return {
-      ...{ ids, chosen: chosen.values(), near, anchors, names, judge, prefixes: pointerPrefixes },
+      ...{ ids, chosen: chosen.values(), near, anchors, names, judge, space },
       indexed: await byIndex([...indexedOf(ids, chosen.values()), ...who]),
       around: await byIndex([...near]),
     }
@@ -88,7 +99,8 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
   async function surveyed(scope: Scope, gathered: Gathered, tx: Transaction, now: Date): Promise<Finding[]> {
     const subject = subjectOf(scope)
     const judge = judgeWithin(tx, gathered.words, { projects: gathered.projects, now, going: gathered.sources })
-    const sought = await soughtOf(gathered, subject ? idsOf(subject) : [], judge)
+    const space = await spaceOf(tx, gathered.projects)
+    const sought = await soughtOf(gathered, subject ? idsOf(subject) : [], { judge, space })
     const found = new Map<string, Finding>()
     const add = async (finding: Finding) => {
       const known = found.get(finding.name)
@@ -195,7 +207,9 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
         ...[...gathered.ids].map((id) => itemOf('about', id)),
         ...[...gathered.chosen.values()].map(chosenItem),
         ...who.map((id) => itemOf('who', id)),
-        ...[...gathered.anchors].map((id) => itemOf('within', id)),
+        ...[...gathered.anchors, ...recordedClaimants(await spaceOf(tx, gathered.projects))].map((id) =>
+          itemOf('within', id),
+        ),
         // Carried out during erasure: finds entries written after the plan.
         ...(isAnything ? [itemOf('search')] : []),
         ...[...gathered.names.keys()].map((name) => itemOf('key', labelOf(name))),
@@ -251,8 +265,9 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       const gathered = await gatherCache(sources, scope, tx, now)
       const chosen = [...kinds.chosen.map(chosenOf), ...gathered.chosen.values()]
       const ids = new Set([...kinds.about, ...gathered.ids])
-      for (const anchor of kinds.within) gathered.anchors.add(anchor)
-      for (const project of projectsAmong(kinds.within)) gathered.projects.add(project)
+      const { anchors, recorded } = splitWithin(kinds.within)
+      for (const anchor of anchors) gathered.anchors.add(anchor)
+      for (const project of projectsAmong(anchors)) gathered.projects.add(project)
       const part = partOf(scope)
       if (part) gathered.projects.add(part.project)
       const words = manner?.words && !manner.words.isEmpty ? manner.words : gathered.words
@@ -262,7 +277,9 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       const notes = run === '' ? {} : await cache.notes(run)
       const subject = subjectOf(scope)
       const sought: Sought = {
-        ...(await soughtOf({ ...gathered, ids, chosen: mergedChosen(chosen) }, kinds.who, judge)),
+        ...(await soughtOf({ ...gathered, ids, chosen: mergedChosen(chosen) }, kinds.who, {
+          ...{ judge, space: await spaceOf(tx, gathered.projects, recorded) },
+        })),
         isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
       }
       const work = eraser(sought, { run, notes })
@@ -358,10 +375,12 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       await checkMissing()
       const left = await byIndex([...indexedOf(about, chosen), ...who])
       const part = partOf(scope)
-      const projects = [...projectsAmong(within), ...(part ? [part.project] : [])]
+      const { anchors, recorded } = splitWithin(within)
+      const projects = [...projectsAmong(anchors), ...(part ? [part.project] : [])]
+      const space = await db.transaction((tx) => spaceOf(tx, projects, recorded))
       const judge = words && !words.isEmpty ? judgeWithin(undefined, words, { projects, now }) : undefined
       for (const name of await stillNamed(key, projects, now, judge)) left.add(name)
-      for (const name of await textsLeft({ about, chosen, anchors: within }, projects, judge)) left.add(name)
+      for (const name of await textsLeft({ about, chosen, anchors, space }, projects, judge)) left.add(name)
       return left.size
     },
     notSearched(results) {
@@ -378,7 +397,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
         ...(cacheOutside > 0
           ? [
               {
-                what: 'cache entries without an id of the project or conversation, and outside KP_POINTER_PREFIXES: searched for ids only',
+                what: 'cache entries without an id of the project or conversation, and outside what its organisation may claim under KP_POINTER_PREFIXES: searched for ids only',
                 count: null,
               },
             ]
@@ -422,7 +441,8 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       about,
       chosen,
       anchors: within,
-    }: { about: readonly string[]; chosen: readonly Chosen[]; anchors: readonly string[] },
+      space,
+    }: { about: readonly string[]; chosen: readonly Chosen[]; anchors: readonly string[]; space: KeySpace },
     projects: readonly string[],
     judge: ValueJudge | undefined,
   ): Promise<Set<string>> {
@@ -441,7 +461,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       const all = [name, ...values.map(({ text }) => text)]
       const isInside = all.some(anchors.standIn)
       if (all.some(ids.standIn) || ((isInside || isPlain(name)) && all.some(loose.standIn))) left.add(name)
-      else if (judge && (isInside || name.startsWith(ownPrefix) || pointerPrefixes.some((one) => name.startsWith(one))))
+      else if (judge && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name)))
         for (const value of [{ form: 'text' as const, text: name }, ...values])
           if (await judge.hasErasedWords(value)) byWords.add(name)
     })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import type { Naming, ValueDecision, ValueJudge } from '../values/judge.ts'
 import { type Readable, readable } from '../values/readable.ts'
 import { type Chosen, followed, isOurs, isRecordField, isTelling, looksOurs, mayGo, uniqueInProject } from './rules.ts'
@@ -17,8 +18,8 @@ export interface Sought {
   /** Entries found in the index by erased ids (`indexed`) or by ids of conversations that contained them (`around`). */
   indexed: ReadonlySet<string>
   around: ReadonlySet<string>
-  /** Key prefixes that the operator declares as this installation's (KP_POINTER_PREFIXES). */
-  prefixes: readonly string[]
+  /** Entries in it are searched for words. */
+  space: KeySpace
   judge: ValueJudge | undefined
   /** Whether a value is the result of an earlier attempt of this erasure. */
   isNoted?(name: string, value: Buffer): boolean
@@ -34,7 +35,7 @@ export interface Finding extends Pick<CacheEntry, 'name' | 'type'> {
   found: FoundBy
   verdict: 'deleted' | 'cut' | 'retained'
   changes?: Change[]
-  /** Only the key's prefix assigns the entry to the project. The entry remains if a pointer of another project names it. */
+  /** Only the key space of the organization contains the entry. The entry remains if a pointer of another project names it. */
   isPrefixed?: boolean
 }
 /** Labels of values that cannot be searched, and whether some entries were outside the search. */
@@ -61,7 +62,7 @@ function cacheJudge(sought: Sought) {
   const chosen = needlesOf(telling.map(({ id }) => id))
   const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
   const near = needlesOf([...sought.near].filter((id) => isOurs('conversation', id)))
-  const { names, judge, prefixes } = sought
+  const { names, judge, space } = sought
   // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
   const inProject = uniqueInProject(sought.ids)
   const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => looksOurs(id) || inProject.has(id))
@@ -141,7 +142,7 @@ function cacheJudge(sought: Sought) {
         return { ...whole(entry, by), ...(isLoose && { isLoose }) }
       known.set(part, { part, to: null })
     }
-    const isInside = naming !== undefined || isAnchored || isOwn(name) || prefixes.some((one) => name.startsWith(one))
+    const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
     if (!isInside) unsearched.isOutside = true
     const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
     if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name })))

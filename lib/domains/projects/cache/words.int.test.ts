@@ -362,6 +362,57 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect(await residue()).toBe(0)
   })
 
+  describe('below a common prefix, without a report', () => {
+    const namespaces = (storeNamespaces: string[], of = project) =>
+      test.db.prisma.organisation.update({ where: { id: of.owner.organisationId }, data: { storeNamespaces } })
+    const under = (name: string) => `app:answers:${name}`
+
+    it('erase finds words only in keys that the organization may claim', async () => {
+      const foreign = await madeProject(test)
+      await namespaces(['of-others-'], foreign)
+      const theirKeys = [
+        under(`${foreign.owner.organisationId}_1`),
+        under('of-others-1'),
+        ...['nobodys', 'acme:1'].map(under),
+      ]
+      for (const key of theirKeys) await client.set(key, turn)
+      await namespaces([])
+      const own = under(`v2:${project.owner.organisationId}:1`)
+      await client.set(own, turn)
+      const { residue, later, counts, outside } = await erase()
+      expect(await client.get(own)).toBe(half)
+      for (const key of theirKeys) expect(await client.get(key)).toBe(turn)
+      expect(counts).toEqual({ cut: 1, deleted: 0, retained: 0 })
+      expect([await residue(), await later(), outside]).toEqual([0, 0, 1])
+    })
+
+    it('erase finds words in keys with a prefix that an admin assigned, and with * in all keys of nobody else', async () => {
+      const foreign = await madeProject(test)
+      await namespaces(['of-others-'], foreign)
+      const theirKeys = [under(`${foreign.owner.organisationId}_1`), under('of-others-1')]
+      for (const key of [...theirKeys, ...['acme:1', 'nobodys'].map(under)]) await client.set(key, turn)
+      await namespaces(['acme:'])
+      const { items } = await plan()
+      expect(items).toHaveLength(1)
+      await namespaces(['*'])
+      const { residue } = await erase()
+      for (const name of ['acme:1', 'nobodys']) expect(await client.get(under(name))).toBe(half)
+      for (const key of theirKeys) expect(await client.get(key)).toBe(turn)
+      expect(await residue()).toBe(0)
+    })
+
+    it('residue and erase know the organization from the plan when its rows are deleted', async () => {
+      const gone = { id: `org_${'0'.repeat(22)}`, namespaces: ['gone:'], isAny: false }
+      const items = [`about:${newId('msg')}`, `within:${newId('prj')}`, `within:${JSON.stringify(gone)}`]
+      for (const key of [under(`${gone.id}_1`), under('gone:1'), under('nobodys')]) await client.set(key, turn)
+      const residue = () => source().residue(nobody, items, test.clock.now(), wordsOf(mine))
+      expect(await residue()).toBe(2)
+      await eraseItems(items, wordsOf(mine), nobody)
+      expect(await residue()).toBe(0)
+      expect(await client.get(under('nobodys'))).toBe(turn)
+    })
+  })
+
   it('erase reads keys and values with any characters, and long values', async () => {
     const odd = [`app:${project.id}: *[a]?\\ü\n名`, `app:${project.id}:{x}\t"'`]
     for (const key of odd) await client.set(key, mine)

@@ -151,7 +151,7 @@ async function storedDocument(
 
 async function addPointers(ports: ImportPorts, { tx, actor, now, project }: Work, told: readonly ToldPointer[]) {
   if (told.length === 0) return
-  await confine(tx, project, told, ports)
+  await confine(tx, actor, project, told, ports)
   await claimPlaces(ports, tx, actor, project.id, told)
   await store(tx, told, { projectId: project.id, toldBy: actor.id, now })
 }

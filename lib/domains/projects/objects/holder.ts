@@ -9,6 +9,7 @@ import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Chosen, mergedChosen } from '../cache/rules.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
+import { type Claimant, type KeySpace, keySpaceOf, recordedClaimants, splitWithin } from '../key-space.ts'
 import { foreignRefs, othersOf } from '../shared-pointers.ts'
 import type { Source, Sources } from '../sources.ts'
 import { lenient, type Naming, type ValueJudge, valueJudge } from '../values/judge.ts'
@@ -42,7 +43,7 @@ export interface ObjectsHolderPorts {
   objects: Pick<ObjectStore, 'erase' | 'list' | 'versions' | 'read' | 'replace' | 'eraseVersions' | 'put'>
   sources: Sources
   whatIsMissing: WhatIsMissing
-  /** Key prefixes that only this installation uses. */
+  /** Prefixes of keys of all organizations (KP_POINTER_PREFIXES). */
   pointerPrefixes: readonly string[]
 }
 /** Above this number of sources, prefixes are not listed: rows and pointers name the keys, and the sweep deletes orphaned objects. */
@@ -112,8 +113,17 @@ export function objectsHolder({
       now,
       ...(going && { going }),
     })
-  const soughtOf = ({ ids, chosen, anchors, names }: Gathered, judge: ValueJudge): Sought => ({
-    ...{ ids, chosen: chosen.values(), anchors, names, judge, prefixes: pointerPrefixes },
+  const spaceOf = (
+    tx: Transaction,
+    projects: Iterable<string>,
+    recorded: readonly Claimant[] = [],
+  ): Promise<KeySpace> => keySpaceOf(tx, pointerPrefixes, { projects, recorded })
+  const soughtOf = ({ ids, chosen, anchors, names }: Gathered, by: Pick<Sought, 'judge' | 'space'>): Sought => ({
+    ids,
+    chosen: chosen.values(),
+    anchors,
+    names,
+    ...by,
   })
 
   /** Decides about all keys of applications and passes each finding to `visit`. Pointers of other projects protect their objects. */
@@ -148,7 +158,8 @@ export function objectsHolder({
         for (const source of gathered.listed) for await (const key of keysOf(source)) add(key, 'prefix')
       if (gathered.ids.size + gathered.chosen.size > 0) {
         const judge = judgeWithin(tx, gathered.words, { projects: gathered.projects, now, going: gathered.sources })
-        await searchAll(tx, soughtOf(gathered, judge), gathered.projects, async (finding) => {
+        const space = await spaceOf(tx, gathered.projects)
+        await searchAll(tx, soughtOf(gathered, { judge, space }), gathered.projects, async (finding) => {
           if (!keys.has(finding.key)) findings.set(finding.key, finding)
         })
       }
@@ -253,7 +264,7 @@ export function objectsHolder({
     },
     async plan(scope, tx, now) {
       if (!partOf(scope) && !subjectOf(scope)) return { items: [], held: {} }
-      const { keys, names, findings, isUnsearched, ids, chosen, anchors } = await surveyed(scope, tx, now)
+      const { keys, names, findings, isUnsearched, ids, chosen, anchors, projects } = await surveyed(scope, tx, now)
       const planned = new Map(keys)
       for (const [key, { verdict, found }] of findings) if (verdict !== 'retained') planned.set(key, found)
       const told = [...names.keys()].filter((key) => !keys.has(key))
@@ -272,7 +283,7 @@ export function objectsHolder({
       watched.push(
         ...soughtItems('ids', ids),
         ...soughtItems('chosen', chosen.values()),
-        ...soughtItems('within', anchors),
+        ...soughtItems('within', [...recordedClaimants(await spaceOf(tx, projects)), ...anchors]),
       )
       return { items: items.sort(), watched: watched.sort(), held: await sources.held(scope, tx, now) }
     },
@@ -314,8 +325,9 @@ export function objectsHolder({
       if (run !== '' && others.length + (isWide ? 1 : 0) > 0)
         for await (const key of under(notesOf(run))) notes.add(key.slice(notesOf(run).length))
       const keptBefore = new Set<string>()
+      const space = await spaceOf(tx, gathered.projects, wanted.recorded)
       const sought: Sought = {
-        ...soughtOf(gathered, isThere ? judge : lenient(judge)),
+        ...soughtOf(gathered, { judge: isThere ? judge : lenient(judge), space }),
         isNoted(key, bytes) {
           const isCut = notes.has(labelOf(key, bytes))
           if (isCut) keptBefore.add(key)
@@ -404,7 +416,7 @@ export function objectsHolder({
         found.push({ what: `objects of more than ${mostRead / 1024 / 1024} MiB`, count: exact(objectsLarge) })
       if (objectsOutside > 0)
         found.push({
-          what: 'objects whose keys have no id of the project or conversation, outside KP_POINTER_PREFIXES: only their keys are searched',
+          what: 'objects whose keys have no id of the project or conversation, outside what its organisation may claim under KP_POINTER_PREFIXES: only their keys are searched',
           count: null,
         })
       if (objectsBeyond > 0)
@@ -435,11 +447,12 @@ export function objectsHolder({
   }
   /** Keys of applications that contain erased ids, and keys of the project with erased words in any version. */
   async function wordsLeft(
-    { ids, chosen, anchors }: ReturnType<typeof soughtIn>,
+    { ids, chosen, anchors, recorded }: ReturnType<typeof soughtIn>,
     projects: readonly string[],
     judge: ValueJudge,
   ): Promise<Set<string>> {
-    const sought = { ...{ ids, chosen, anchors, judge }, names: new Map<string, Naming>(), prefixes: pointerPrefixes }
+    const space = await db.transaction((tx) => spaceOf(tx, projects, recorded))
+    const sought = { ...{ ids, chosen, anchors, judge, space }, names: new Map<string, Naming>() }
     const { isInside, hasErasedId } = objectJudge(objects, sought)
     const left = new Set<string>()
     for await (const key of applicationKeys(objects, noneUnsearched())) {
@@ -465,12 +478,14 @@ function soughtIn(items: readonly string[]): {
   chosen: Chosen[]
   anchors: string[]
   projects: string[]
+  recorded: Claimant[]
 } {
-  const anchors = ids.parse(soughtAmong(items, 'within'))
+  const { anchors, recorded } = splitWithin(ids.parse(soughtAmong(items, 'within')))
   return {
     ids: ids.parse(soughtAmong(items, 'ids')),
     chosen: chosenIds.parse(soughtAmong(items, 'chosen')),
     anchors,
     projects: anchors.filter((id) => id.startsWith('prj_')),
+    recorded,
   }
 }

@@ -1,6 +1,7 @@
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isTelling } from '../cache/rules.ts'
+import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import type { Naming, ValueJudge } from '../values/judge.ts'
 import { readable } from '../values/readable.ts'
 import { isOurObject } from './rules.ts'
@@ -12,8 +13,8 @@ export interface Sought {
   /** Projects and conversations: objects with one of these ids in their keys are searched for words. */
   anchors: Iterable<string>
   names: ReadonlyMap<string, Naming>
-  /** Key prefixes that the operator declares as this installation's (KP_POINTER_PREFIXES). */
-  prefixes: readonly string[]
+  /** Objects in it are searched for words. */
+  space: KeySpace
   judge: ValueJudge
   /** Whether the content is the result of an earlier attempt of this erasure. */
   isNoted?(key: string, bytes: Buffer): boolean
@@ -72,7 +73,7 @@ export async function* applicationKeys(
 /** Decides about objects one by one, by their keys, metadata, tags and content. */
 export function objectJudge(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
-  { ids: given, chosen: client, anchors: near, names, prefixes, judge, isNoted }: Sought,
+  { ids: given, chosen: client, anchors: near, names, space, judge, isNoted }: Sought,
 ) {
   const ids = needlesOf([...given])
   const telling = [...client].filter(({ id }) => isTelling(id))
@@ -80,8 +81,7 @@ export function objectJudge(
   const anchors = needlesOf([...near, ...telling.flatMap((one) => one.anchors)])
   const unsearched = noneUnsearched()
 
-  const isInside = (key: string): boolean =>
-    names.has(key) || anchors.standIn(key) || prefixes.some((prefix) => key.startsWith(prefix))
+  const isInside = (key: string): boolean => names.has(key) || anchors.standIn(key) || isInKeySpace(space, key)
   /** Whether a text contains an erased id. */
   const namesErased = (text: string): boolean => ids.standIn(text) || chosen.standIn(text)
 

@@ -135,7 +135,7 @@ describe.each([
     let scope: Scope
     beforeAll(async () => {
       bed = await open()
-      test = await testApp({ KP_OBJECTS_URL: bed.url })
+      test = await testApp({ KP_OBJECTS_URL: bed.url, KP_POINTER_PREFIXES: `uploads-${run}/` })
     })
     afterAll(() => test?.close())
     beforeEach(async () => {
@@ -300,6 +300,22 @@ describe.each([
         { what: expect.stringContaining('KP_POINTER_PREFIXES'), count: null },
       ])
       expect(source().notSearched?.({})).toEqual([])
+    })
+
+    it('finds words below a common prefix only in keys that the organization may claim', async () => {
+      const { organisationId } = project.owner
+      await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['acme-'] } })
+      const keys = [organisationId, 'acme-1', 'of-nobody', `org_${'0'.repeat(22)}`].map(
+        (name) => `uploads-${run}/${name}/quote`,
+      )
+      for (const key of keys) await bed.put(key, quote)
+      const { residue, counts } = await erase()
+      expect(counts).toEqual({ cut: 0, deleted: 2, retained: 0 })
+      expect(await Promise.all([residue(), residue(nobody)])).toEqual([0, 0])
+      expect((await bed.dump()).map(({ key }) => key).filter((key) => keys.includes(key))).toEqual(
+        keys.slice(2).toSorted(),
+      )
+      for (const key of keys.slice(2)) await bed.remove(key)
     })
 
     it('residue counts a late object, and a repeated erasure deletes it', async () => {

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from './key-space.ts'
+
+const own = 'org_0123456789ABCDEFGHIJKL'
+const other = 'org_LKJIHGFEDCBA9876543210'
+const space = (claimant: object, others: string[] = []): KeySpace => ({
+  prefixes: ['app:answers:', 'uploads/'],
+  claimants: [{ id: own, namespaces: [], isAny: false, ...claimant }],
+  others,
+})
+
+describe('isInKeySpace', () => {
+  it.each<[string, object, string[], string, boolean]>([
+    ['a key with the id of the organization', {}, [], `app:answers:${own}_7`, true],
+    ['a key with this id behind other parts', {}, [], `uploads/v2/${own}/7`, true],
+    ['a key with the id of another organization', {}, [], `app:answers:${other}_7`, false],
+    ['a key with the id outside the common prefixes', {}, [], `session:${own}`, false],
+    ['a key without an id', {}, [], 'app:answers:7', false],
+    ['a longer id that only begins alike', {}, [], `app:answers:${own}X`, false],
+    ['an assigned prefix behind the common one', { namespaces: ['acme-'] }, [], 'app:answers:acme-7', true],
+    ['an assigned prefix that includes the common one', { namespaces: ['app:answers:a'] }, [], 'app:answers:a7', true],
+    ['another key, with an assigned prefix', { namespaces: ['acme-'] }, [], 'app:answers:7', false],
+    ['any key, for an organization with every id', { isAny: true }, [], 'uploads/7', true],
+    ['a key of another organization, for one with every id', { isAny: true }, [], `uploads/${other}/7`, false],
+    ['an assigned key, for one with every id', { isAny: true }, ['acme-'], 'uploads/acme-7', false],
+    ['* of another organization does not count', { isAny: true }, ['*'], 'uploads/7', true],
+    ['* alone says nothing', { namespaces: ['*'] }, [], 'uploads/7', false],
+    ['an id of another system, for one with every id', { isAny: true }, [], `uploads/${own}abcde/7`, true],
+  ])('decides about %s', (_, claimant, others, key, expected) =>
+    expect(isInKeySpace(space(claimant, others), key)).toBe(expected),
+  )
+
+  it('returns false without organizations', () =>
+    expect(isInKeySpace({ ...space({ isAny: true }), claimants: [] }, 'uploads/7')).toBe(false))
+})
+
+it('splitWithin returns the organizations that a plan recorded, beside ids', () => {
+  const recorded = space({ namespaces: ['acme-'], isAny: true })
+  expect(splitWithin(['prj_1', ...recordedClaimants(recorded), 'conv_1'])).toEqual({
+    anchors: ['prj_1', 'conv_1'],
+    recorded: recorded.claimants,
+  })
+})

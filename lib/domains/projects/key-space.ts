@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+
+/** What an organization may claim in connected stores, as in {@link outsideNamespace}. */
+const Claimant = z.strictObject({ id: z.string(), namespaces: z.array(z.string()), isAny: z.boolean() })
+export type Claimant = z.output<typeof Claimant>
+/**
+ * The part of the cache and of the object store that belongs to some organizations without any pointer: their keys below the prefixes of
+ * KP_POINTER_PREFIXES. All projects of all organizations write below these prefixes.
+ */
+export interface KeySpace {
+  prefixes: readonly string[]
+  claimants: readonly Claimant[]
+  /** Prefixes that an admin assigned to other organizations. */
+  others: readonly string[]
+}
+const nowhere: KeySpace = { prefixes: [], claimants: [], others: [] }
+
+/** SQL: organizations $1, and those of projects $2, with every other organization that has assigned prefixes. */
+const claimants = `SELECT o.id, o.is_own, o.namespaces, CASE WHEN o.is_own THEN o.is_any ELSE false END AS "isAny"
+  FROM (SELECT n.*, n.id = ANY($1::text[])
+      OR EXISTS (SELECT FROM projects p WHERE p.id = ANY($2::text[]) AND p.organisation_id = n.id) AS is_own
+    FROM organisation_namespaces n) AS o
+  WHERE o.is_own OR cardinality(o.namespaces) > 0`
+
+/**
+ * The key space of the organizations of these projects. `recorded`: their organizations when an erasure was planned, because rows of
+ * projects and organizations can be deleted before the erasure is verified.
+ */
+export async function keySpaceOf(
+  tx: Transaction,
+  prefixes: readonly string[],
+  { projects = [], recorded = [] }: { projects?: Iterable<string>; recorded?: readonly Claimant[] },
+): Promise<KeySpace> {
+  if (prefixes.length === 0) return nowhere
+  const rows = await queryWithin<Claimant & { is_own: boolean }>(tx, 'key-space', claimants, [
+    recorded.map(({ id }) => id),
+    [...projects],
+  ])
+  const own = rows.filter(({ is_own }) => is_own).map(({ id, namespaces, isAny }) => ({ id, namespaces, isAny }))
+  const ended = recorded.filter(({ id }) => !own.some((one) => one.id === id))
+  return {
+    prefixes,
+    claimants: [...own, ...ended],
+    others: rows.filter(({ is_own }) => !is_own).flatMap(({ namespaces }) => namespaces),
+  }
+}
+
+const organisationIds = /(?<![0-9A-Za-z])org_[0-9A-Za-z]{22}(?![0-9A-Za-z])/g
+
+/**
+ * Whether the organizations may claim a key without an id of their projects in it. It begins with one of the prefixes, and
+ * - contains the id of such an organization, or
+ * - begins with a prefix that an admin assigned to it, before or behind the common prefix, or
+ * - belongs to no other organization by these rules, if such an organization may claim every id.
+ */
+export function isInKeySpace({ prefixes, claimants, others }: KeySpace, key: string): boolean {
+  const common = prefixes.filter((prefix) => key.startsWith(prefix))
+  if (common.length === 0 || claimants.length === 0) return false
+  const named: readonly string[] = key.match(organisationIds) ?? []
+  if (claimants.some(({ id }) => named.includes(id))) return true
+  const heads = [key, ...common.map((prefix) => key.slice(prefix.length))]
+  const begins = (namespaces: readonly string[]): boolean =>
+    namespaces.some((one) => one !== '*' && heads.some((head) => head.startsWith(one)))
+  if (claimants.some(({ namespaces }) => begins(namespaces))) return true
+  return named.length === 0 && !begins(others) && claimants.some(({ isAny }) => isAny)
+}
+
+/** The organizations of a key space as values of `within` items of a plan. */
+export const recordedClaimants = ({ claimants }: KeySpace): string[] =>
+  claimants.map((claimant) => JSON.stringify(claimant))
+/** Values of `within` items of a plan: ids of projects and conversations, and organizations. */
+export function splitWithin(values: readonly string[]): { anchors: string[]; recorded: Claimant[] } {
+  const isClaimant = (value: string): boolean => value.startsWith('{')
+  return {
+    anchors: values.filter((value) => !isClaimant(value)),
+    recorded: values.filter(isClaimant).map((value) => Claimant.parse(JSON.parse(value))),
+  }
+}
