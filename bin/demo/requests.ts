@@ -51,7 +51,9 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
     daysAgo,
     async run(world) {
       const received_at = new Date(world.now().getTime() - waited * 86_400_000).toISOString()
-      const made = await world.ask(await world.confirmed(ada), fileForSubject, { body: { ...wish, email, received_at } })
+      const made = await world.ask(await world.confirmed(ada), fileForSubject, {
+        body: { ...wish, email, received_at },
+      })
       requests.set(name, made.data.id)
     },
   })

@@ -8,13 +8,13 @@ import type { Domain, Parts } from './domain.ts'
 
 /** Identities of people and agents. All other data is found through them, so they are erased last. */
 export function identity(parts: Parts) {
-  const { db } = parts
+  const { db, gate } = parts
   return {
     // Last, because all other data is found through identities.
     identity: {
       offers: {},
       holders: [
-        tokenHolder(db),
+        tokenHolder(db, gate),
         agentHolder(db, { heldAuthors, dropOrganisationIfEmpty }),
         sessionHolder(db),
         signInHolder(db),
