@@ -253,7 +253,7 @@ export function createApp({
     idempotencyData(db),
     settingsData(db),
     storesData(db),
-    tokensData(db),
+    tokensData(db, gate),
     agentsData({ db, heldAuthors, dropOrganisationIfEmpty }),
     accountsData(db),
   ]

@@ -51,7 +51,9 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
     daysAgo,
     async run(world) {
       const received_at = new Date(world.now().getTime() - waited * 86_400_000).toISOString()
-      const made = await world.ask(await world.as(ada), fileForSubject, { body: { ...wish, email, received_at } })
+      const made = await world.ask(await world.confirmed(ada), fileForSubject, {
+        body: { ...wish, email, received_at },
+      })
       requests.set(name, made.data.id)
     },
   })
@@ -169,12 +171,14 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
       },
       1.2,
     ),
-    byAdmin(31.3, ada, (world, visitor) =>
-      world.ask(visitor, verifyByAdmin, {
-        params: { id: known(requests, 'kim') },
-        body: { note: 'Came to the office in person.' },
-      }),
-    ),
+    {
+      daysAgo: 31.3,
+      run: async (world) =>
+        world.ask(await world.confirmed(ada), verifyByAdmin, {
+          params: { id: known(requests, 'kim') },
+          body: { note: 'Came to the office in person.' },
+        }),
+    },
     minds(31.2, 'kim', otto),
     notes(12.7, 'kim', otto, 'The colleague has been asked which units; nine of them so far.'),
     byAdmin(11.3, otto, (world, visitor) =>

@@ -41,7 +41,7 @@ async function list(session: Session, agent: string | undefined): Promise<void> 
   } while (cursor !== undefined)
   terminal.document({ data: rows, total: rows.length })
   terminal.table(
-    ['ID', 'KEY', 'STATE', 'SCOPES', 'LAST USED', 'EXPIRES', 'NAME'],
+    ['ID', 'KEY', 'STATE', 'SCOPES', 'LAST USED', 'EXPIRES', 'CREATED BY TOKEN', 'NAME'],
     rows.map((row) => [
       row.id,
       `${row.key_prefix}…`,
@@ -49,6 +49,7 @@ async function list(session: Session, agent: string | undefined): Promise<void> 
       row.scopes.join(','),
       row.last_used_at?.slice(0, 16) ?? 'never',
       row.expires_at?.slice(0, 16) ?? '–',
+      row.issued_by_token_id ?? '–',
       row.name ?? '',
     ]),
   )
@@ -121,7 +122,10 @@ async function revoke(session: Session, which: string): Promise<void> {
   else await session.call(revokeToken, { params: { id: which } })
   const isForgotten = isOwn && usesStored && session.forget()
   terminal.document({ data: { revoked: which, signed_out: isForgotten } })
-  terminal.line(terminal.good('✓ '), `${which} is revoked: it is refused from now on, everywhere.`)
+  terminal.line(
+    terminal.good('✓ '),
+    `${which} is revoked: it is refused from now on, everywhere, and so are tokens that were created with it.`,
+  )
   if (isForgotten) terminal.note('It was the token stored here, so you are signed out.')
 }
 
@@ -154,7 +158,7 @@ export function tokenCommands(program: Command, begin: () => Session): void {
     .command('rotate')
     .summary('replace a token by a new one')
     .description(
-      'Replaces a token. Your own is replaced on this machine too; the key of another is printed, once.\n\nExample:\n  kp tokens rotate --overlap 15m',
+      'Replaces a token. Your own is replaced on this machine too; the key of another is printed, once. Tokens that were created with it keep working: if the key leaked, revoke it instead.\n\nExample:\n  kp tokens rotate --overlap 15m',
     )
     .argument('[id]', 'the token’s id (default: the one in use)')
     .option('--overlap <time>', `how long the old key still works: ${Object.keys(overlaps).join(', ')} (default: 0s)`)
@@ -164,7 +168,7 @@ export function tokenCommands(program: Command, begin: () => Session): void {
     .command('revoke')
     .summary('end a token at once')
     .description(
-      'Revokes a token: it is refused from the very next request on, everywhere.\n\nExample:\n  kp tokens revoke kp_3fK9aZ1q',
+      'Revokes a token: it is refused from the very next request on, everywhere. Tokens that were created with it are revoked as well.\n\nExample:\n  kp tokens revoke kp_3fK9aZ1q',
     )
     .argument('<id-or-prefix>', 'the token’s id, or the first 11 characters of its key')
     .action((which: string) => revoke(begin(), which))

@@ -20,6 +20,7 @@ const reasons = [
   'claim',
   'owner_role',
   'owner_closed',
+  'issuer_revoked',
   'consent_withdrawn',
 ] as const
 const reasonOf = (reason: string | null) => reasons.find((one) => one === reason) ?? 'other'
@@ -62,13 +63,14 @@ export function TokenTable({ tokens }: { tokens: readonly Token[] }) {
     {
       key: 'state',
       title: t('state'),
-      cell: ({ state, revoked_at, revoked_reason, expires_at }) => {
+      cell: ({ state, revoked_at, revoked_reason, expires_at, issued_by_token_id }) => {
         const at = revoked_at ?? expires_at
         return (
           <span className="grid justify-items-start gap-0.5">
             <Tag tone={state === 'active' ? 'accent' : state === 'rotated' ? 'amber' : 'plain'}>
               {t(`states.${state}`)}
             </Tag>
+            {issued_by_token_id !== null && <Tag tone="amber">{t('issuedByToken')}</Tag>}
             {revoked_at !== null && <span className="text-quiet">{t(`reasons.${reasonOf(revoked_reason)}`)}</span>}
             {at !== null && <Time at={at} />}
           </span>

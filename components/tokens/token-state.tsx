@@ -18,6 +18,7 @@ const reasons = [
   'claim',
   'owner_role',
   'owner_closed',
+  'issuer_revoked',
   'consent_withdrawn',
 ] as const
 
@@ -30,6 +31,7 @@ export function TokenState({ token }: { token: TokenRow }) {
     <div className="grid justify-items-start gap-1">
       <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>
       {token.issued_by_admin && <Tag tone="amber">{t('issuedByAdmin')}</Tag>}
+      {token.issued_by_token_id !== null && <Tag tone="amber">{t('issuedByToken')}</Tag>}
       {at !== null && (
         <span className="text-quiet">
           {t.rich('revokedAt', {

@@ -1,7 +1,7 @@
 import { type TestApp, testApp } from './app.ts'
 import { drain } from './jobs.ts'
 import { type Mailbox, mailbox } from './mailbox.ts'
-import { signedIn } from './people.ts'
+import { passwordEntered, signedIn } from './people.ts'
 
 /** Excludes the scheduled job, which tests run explicitly. */
 const except = ['privacy.clock']
@@ -25,8 +25,21 @@ export async function privacyTest(settings: Record<string, string> = {}, options
       test.fetch('POST', `/api/privacy/requests/${id}/${verb}`, { cookie, body }),
     read: async (cookie: string, id: string) =>
       (await test.fetch('GET', `/api/privacy/requests/${id}`, { cookie })).json.data,
-    asAdmin: (id: string, verb: string, body?: object) =>
-      test.fetch('POST', `/api/admin/privacy/requests/${id}/${verb}`, { cookie: admin.cookie, body }),
+    /** The admin files a request that came by mail, after entering the password. */
+    async fileAsAdmin(body: object) {
+      await passwordEntered(test, admin)
+      return test.fetch('POST', '/api/admin/privacy/requests', { cookie: admin.cookie, body })
+    },
+    /** The admin acts on a request after entering the password. */
+    async asAdmin(id: string, verb: string, body?: object) {
+      await passwordEntered(test, admin)
+      return test.fetch('POST', `/api/admin/privacy/requests/${id}/${verb}`, { cookie: admin.cookie, body })
+    },
+    /** The admin acts on several requests after entering the password. */
+    async bulk(body: object) {
+      await passwordEntered(test, admin)
+      return test.fetch('POST', '/api/admin/privacy/bulk', { cookie: admin.cookie, body })
+    },
     adminRead: async (id: string) =>
       (await test.fetch('GET', `/api/admin/privacy/requests/${id}`, { cookie: admin.cookie })).json.data,
     use: (token: string, purpose: string) => test.fetch('POST', '/api/privacy/links/use', { body: { token, purpose } }),

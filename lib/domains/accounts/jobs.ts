@@ -36,8 +36,10 @@ export interface AccountsJobsParts {
 function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts): Omit<Letter, 'to'> {
   const facts = { url: parts.publicUrl, at: new Date(notice.at) }
   switch (notice.kind) {
-    case 'token-revoked':
-      return tokenRevokedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
+    case 'token-revoked': {
+      const { keyPrefix, descendants } = notice
+      return tokenRevokedMail(localeNamed(locale), { ...facts, keyPrefix, descendants })
+    }
     case 'token-issued':
       return tokenIssuedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
     case 'storage-warning':

@@ -5,17 +5,30 @@ import type { Locale } from './rules.ts'
 /** The email to an agent's owner after a token received three 429s within an hour. It names the token by its readable prefix. */
 export function tokenRevokedMail(
   locale: Locale,
-  { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
+  {
+    url,
+    keyPrefix,
+    at,
+    descendants = 0,
+  }: { url: string; keyPrefix: string; at: Date; descendants?: number | undefined },
 ): LetterContent {
   return locale === 'zh'
     ? letter(locale, '一个令牌已被自动撤销', [
         `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被撤销，因为它在一小时内三次超出了请求限额。`,
+        ...(descendants > 0 ? [`用它创建的 ${descendants} 个令牌也已一并撤销。`] : []),
         '数据没有丢失，其他令牌仍然有效。',
         '请先检查程序为什么发送了这么多请求，再为它创建一个新令牌。如果这些请求不是您发出的，令牌可能已经泄露：撤销它正是应当做的事。',
         `${url}/account`,
       ])
     : letter(locale, 'A token was revoked automatically', [
         `A token of one of your agents, the one that begins with ${keyPrefix}, was revoked at ${time(at)}, because it went over its rate limit three times within one hour.`,
+        ...(descendants > 0
+          ? [
+              descendants === 1
+                ? 'One token that was created with it was revoked as well.'
+                : `${descendants} tokens that were created with it were revoked as well.`,
+            ]
+          : []),
         'No data was lost, and your other tokens still work.',
         'Look at why the program sent so many requests, then create a new token for it. If the requests were not yours, the token may have leaked, and its revocation is what should happen.',
         `${url}/account`,

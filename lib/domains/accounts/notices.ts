@@ -7,7 +7,13 @@ const plain = { accountId: z.string(), at: z.iso.datetime() }
 
 /** A notice to a person, which contains only ids. The email is written when it is sent, in the person's current language. */
 export const Notice = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('token-revoked'), keyPrefix: z.string(), ...plain }),
+  /** The rate limiter revoked a token of one of the person's agents, and `descendants` tokens that were created with it. */
+  z.strictObject({
+    kind: z.literal('token-revoked'),
+    keyPrefix: z.string(),
+    descendants: z.int().positive().exactOptional(),
+    ...plain,
+  }),
   /** An admin issued a token for an agent of the person. */
   z.strictObject({ kind: z.literal('token-issued'), keyPrefix: z.string(), ...plain }),
   /** The organization has used most of its storage quota. */

@@ -179,7 +179,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     /** Notifies a person when the transaction commits. */
     notify: (
       tx: Transaction,
-      notice: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string },
+      notice: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string; descendants?: number },
     ): Promise<void> => enqueueNotice(tx, { ...notice, at: parts.gate.clock.now().toISOString() }),
 
     me: read(readAccount, async (ctx) => {

@@ -27,6 +27,24 @@ const invite = (who: Who, role: string) =>
     ...who,
     body: { email: `${role}-${Math.random()}@example.org`, name: 'New', role },
   })
+const fileFor = async (who: Who, subject: { accountId: string }): Promise<Told> =>
+  test.fetch('POST', '/api/admin/privacy/requests', {
+    ...who,
+    body: { kinds: ['erasure'], account_id: subject.accountId, grace: '24h', received_at: test.clock.now() },
+  })
+const act = (who: Who, request: string, verb: string, body: object) =>
+  test.fetch('POST', `/api/admin/privacy/requests/${request}/${verb}`, { ...who, body })
+const verify = (who: Who, request: string) => act(who, request, 'verify', { note: 'Came to the office.' })
+const expedite = (who: Who, request: string) => act(who, request, 'expedite', { reason: 'They asked for it.' })
+const bulk = (who: Who, body: object) => test.fetch('POST', '/api/admin/privacy/bulk', { ...who, body })
+/** Files the erasure of a new person. Returns the id of the request. */
+async function erasureOf(who: Who, isVerified: boolean): Promise<string> {
+  const filed = await fileFor(who, await signedIn(test))
+  expect(filed.status, filed.text).toBe(201)
+  const { id } = filed.json.data
+  if (isVerified) expect((await verify(who, id)).status).toBe(200)
+  return id
+}
 const answer = ({ status, json }: Told) => [status, json?.code]
 const needed = [403, 'step_up_required']
 
@@ -39,7 +57,13 @@ async function dangerous(admin: Person): Promise<(() => Promise<Told>)[]> {
     body: { kind: 'agent', target_id: agent.id, reason: 'Litigation' },
   })
   expect(held.status, held.text).toBe(201)
+  const received = await erasureOf(admin, false)
+  const [waiting, alsoWaiting] = [await erasureOf(admin, true), await erasureOf(admin, true)]
   return [
+    () => fileFor(admin, somebody),
+    () => verify(admin, received),
+    () => expedite(admin, waiting),
+    () => bulk(admin, { action: 'expedite', ids: [alsoWaiting], reason: 'They asked for it.' }),
     () => test.fetch('PATCH', `/api/admin/users/${somebody.accountId}`, { ...admin, body: { role: 'manager' } }),
     () => test.fetch('PATCH', '/v1/retention', { ...admin, body: { org_days: 700 } }),
     () => test.fetch('DELETE', '/v1/retention', admin),
@@ -77,6 +101,38 @@ describe('a recently entered password', () => {
     expect(answer(await invite(admin, 'auditor'))).toEqual(needed)
     // All other actions work without it.
     expect((await invite(admin, 'person')).status).toBe(201)
+  })
+
+  it('is required to file, verify and expedite a person’s request, and a refused action changes nothing', async () => {
+    const admin = await signedIn(test, 'admin')
+    const [received, waiting] = [await erasureOf(admin, false), await erasureOf(admin, true)]
+    const somebody = await signedIn(test)
+    test.clock.advance(10 * minute + 1)
+    const refused = [
+      await fileFor(admin, somebody),
+      await verify(admin, received),
+      await expedite(admin, waiting),
+      await bulk(admin, { action: 'expedite', ids: [waiting], reason: 'They asked for it.' }),
+    ]
+    expect(refused.map(answer)).toEqual(refused.map(() => needed))
+    const stateOf = async (id: string) =>
+      (await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })).state
+    expect([await stateOf(received), await stateOf(waiting)]).toEqual(['received', 'waiting'])
+    expect(await test.db.prisma.privacyRequest.count({ where: { accountId: somebody.accountId } })).toBe(0)
+    // Other actions in bulk need no password.
+    expect((await bulk(admin, { action: 'comment', ids: [waiting], note: 'Called.' })).json.data[0].ok).toBe(true)
+
+    expect((await confirm(admin, admin.password)).status).toBe(200)
+    const expedited = await bulk(admin, { action: 'expedite', ids: [waiting], reason: 'They asked for it.' })
+    expect(expedited.json.data[0]).toMatchObject({ id: waiting, ok: true })
+    expect((await verify(admin, received)).status).toBe(200)
+  })
+
+  it('is not required from a token with scope admin that files, verifies and expedites', async () => {
+    const agent = await issuedAgent(test, ['admin'])
+    test.clock.advance(10 * minute + 1)
+    const request = await erasureOf({ token: agent.token }, true)
+    expect((await expedite({ token: agent.token }, request)).status).toBe(200)
   })
 
   it('is confirmed only by the person: confirming rejects strangers, tokens, ended sessions and repeated guesses', async () => {

@@ -179,8 +179,13 @@ export function agentRegistration(ports: AgentPorts) {
         selfHosted: body.self_hosted,
         now,
       })
-      const expiresAt = scopes.includes('admin') ? tokens.endOfAdminToken(ctx) : null
-      const token = await tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt, now })
+      // Anyone can register where registration is open, so only the token of an admin ends the tokens of agents that it registers.
+      const token = ctx.actor.isAdmin
+        ? await tokens.grant(ctx, { agentId: id, scopes, name: null })
+        : await tokens.issue(tx, {
+            ...{ agentId: id, scopes, name: null, now },
+            expiresAt: scopes.includes('admin') ? tokens.endOfAdminToken(ctx) : null,
+          })
       return {
         body: answer(
           { id, tier, organisationId },

@@ -117,6 +117,7 @@ export const fileForSubject = operation({
   description:
     'The link that verifies it goes to the address on file, wherever the mail came from. A kind that is open already is joined.',
   permission,
+  needsRecentPassword: true,
   audit: { action: 'create', ...request },
   limit: 'write',
   status: 201,
@@ -168,6 +169,7 @@ export const assignRequest = operation({
 })
 export const verifyByAdmin = operation({
   ...act,
+  needsRecentPassword: true,
   id: 'verifyPrivacyRequestByAdmin',
   path: at('verify'),
   summary: 'Record that identity was shown by another way',
@@ -213,6 +215,7 @@ export const resumeRequest = operation({
 })
 export const expediteByAdmin = operation({
   ...act,
+  needsRecentPassword: true,
   id: 'expeditePrivacyRequestByAdmin',
   path: at('expedite'),
   summary: 'End the grace now',
@@ -281,4 +284,5 @@ export const bulkRequests = operation({
       }),
     ),
   }),
+  refusals: ['step_up_required'],
 })

@@ -87,7 +87,7 @@ describe('names in requests', () => {
     await kit.test.db.prisma.agent.update({ where: { id: owned.id }, data: { name: 'Reader' } })
     const read = async (agent_id: string) => {
       const body = { kinds: ['restriction'], agent_id, received_at: kit.test.clock.now() }
-      const made = await kit.test.fetch('POST', '/api/admin/privacy/requests', { cookie: kit.admin.cookie, body })
+      const made = await kit.fileAsAdmin(body)
       return kit.adminRead(made.json.data.id)
     }
     expect(await read(owned.id)).toMatchObject({ subject_name: 'Reader', subject_email: owner.email })

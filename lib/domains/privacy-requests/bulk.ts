@@ -2,6 +2,7 @@ import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { batched } from '#lib/kernel/use-case.ts'
 import { bulkRequests } from './admin-contract.ts'
 import { assign, comment, expedite, pause, requestForRetry, resume, retry } from './deciding.ts'
@@ -41,6 +42,7 @@ export function bulk(parts: PrivacyParts) {
 
   return {
     bulk: batched(bulkRequests, async (ctx, { body }) => {
+      if (body.action === 'expedite') requireRecentPassword(ctx)
       const data = []
       for (const id of body.ids) {
         try {

@@ -11,8 +11,7 @@ afterAll(() => kit.close())
 
 const hour = 3_600_000
 const day = 24 * hour
-const fileFor = (body: object) =>
-  kit.test.fetch('POST', '/api/admin/privacy/requests', { cookie: kit.admin.cookie, body })
+const fileFor = (body: object) => kit.fileAsAdmin(body)
 const byMail = async (more: object = {}): Promise<{ person: MadePerson; id: string }> => {
   const person = await personWithPassword(kit.test)
   const made = await fileFor({
@@ -243,18 +242,17 @@ describe('the queue of requests', () => {
   })
   it('bulk actions succeed or fail for each request separately', async () => {
     const [one, other] = [await byMail(), await byMail()]
-    const bulk = (body: object) => kit.test.fetch('POST', '/api/admin/privacy/bulk', { cookie: kit.admin.cookie, body })
     const none = `preq_${'0'.repeat(22)}`
-    const told = await bulk({ action: 'comment', ids: [one.id, none, other.id], note: 'Same sender.' })
+    const told = await kit.bulk({ action: 'comment', ids: [one.id, none, other.id], note: 'Same sender.' })
     expect(told.json.data.map(({ ok, code }: { ok: boolean; code: string | null }) => [ok, code])).toEqual([
       [true, null],
       [false, 'not_found'],
       [true, null],
     ])
-    expect((await bulk({ action: 'expedite', ids: [one.id], reason: 'No grace runs.' })).json.data[0].code).toBe(
+    expect((await kit.bulk({ action: 'expedite', ids: [one.id], reason: 'No grace runs.' })).json.data[0].code).toBe(
       'wrong_state',
     )
-    expect((await bulk({ action: 'assign', ids: [one.id, one.id], account_id: null })).status).toBe(422)
+    expect((await kit.bulk({ action: 'assign', ids: [one.id, one.id], account_id: null })).status).toBe(422)
     const entries = await kit.test.db.prisma.auditEntry.count({
       where: { resourceType: 'request', resourceId: other.id },
     })

@@ -56,7 +56,7 @@ export const fileForParticipant = operation({
     message: z.string(),
     joined: z.array(JoinedRequest),
   }),
-  refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'content_rejected', 'rate_limited'],
+  refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'content_rejected', 'rate_limited', 'step_up_required'],
 })
 
 export const listForParticipant = operation({

@@ -1,6 +1,7 @@
 import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import { invalid } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { cancel } from './cancelling.ts'
 import { askForLink, file } from './filing.ts'
@@ -42,6 +43,8 @@ export function participantRequests(parts: PrivacyParts) {
       if (kinds.includes('rectification') && statement === undefined && !changes)
         throw invalid(['statement'], 'says what is to be corrected, unless `changes` does')
       const found = await parts.participants.find(ctx, params)
+      // Filing confirms the identity, so it needs what an admin's confirmation needs.
+      if (found.actsAs === 'admin') requireRecentPassword(ctx)
       const about = aboutOf(found)
       const isParticipant = 'participant' in about
       if (changes && !isParticipant)

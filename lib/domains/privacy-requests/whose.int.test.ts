@@ -155,9 +155,11 @@ describe('a token', () => {
     const writer = await issuedAgent(test, ['read', 'write'], { owner })
     for (const { id: agentId, token } of [reader, writer]) {
       test.clock.advance(day)
-      const made = await test.fetch('POST', '/api/admin/privacy/requests', {
-        cookie: kit.admin.cookie,
-        body: { kinds: ['erasure'], grace: '14d', agent_id: agentId, received_at: test.clock.now() },
+      const made = await kit.fileAsAdmin({
+        kinds: ['erasure'],
+        grace: '14d',
+        agent_id: agentId,
+        received_at: test.clock.now(),
       })
       const { id } = made.json.data
       await kit.work()

@@ -183,7 +183,7 @@ describe('single agent', () => {
 
   test('an admin revokes its tokens by id and by prefix, idempotently', async () => {
     const agent = await issuedAgent(app, ['read'])
-    const { json } = await app.fetch('POST', '/v1/auth/tokens', { token: agent.token })
+    const { json } = await app.fetch('POST', '/v1/auth/tokens', { cookie: admin.cookie, body: { agent_id: agent.id } })
     const revoked = await Promise.all(
       [1, 2].map(() => app.fetch('DELETE', `/v1/auth/tokens/${agent.tokenId}`, { cookie: admin.cookie })),
     )

@@ -34,6 +34,7 @@ const token = {
   created_at: when,
   expires_at: when.nullable(),
   issued_by_admin: z.boolean().meta({ description: 'An admin made it for an agent that is not their own' }),
+  issued_by_token_id: z.string().nullable().meta({ description: 'The token that created it and ends it; null: none' }),
 }
 export const Token = z
   .strictObject({
@@ -116,6 +117,7 @@ export const readSelf = operation({
         created_at: true,
         expires_at: true,
         issued_by_admin: true,
+        issued_by_token_id: true,
         last_used_at: true,
       }).nullable(),
       consent: z
@@ -240,7 +242,13 @@ export const revokeByPrefix = operation({
       .regex(/^kp_[0-9A-Za-z]{8}$/, 'takes the first 11 characters of a key, such as kp_3fK9aZ1q, and no more'),
   }),
   output: z.strictObject({
-    data: z.strictObject({ id: z.string(), key_prefix: z.string(), revoked: z.literal(true), revoked_at: when }),
+    data: z.strictObject({
+      id: z.string(),
+      key_prefix: z.string(),
+      revoked: z.literal(true),
+      revoked_at: when,
+      revoked_descendants: z.int(),
+    }),
     message: z.string(),
   }),
   refusals: ['not_found'],

@@ -16,7 +16,7 @@ export const tokenExporters = (db: Database): Exporter[] => [
         at: 't.created_at',
         id: 't.id',
         columns:
-          't.id, t.prefix, t.name, t.scopes, t.created_at, t.expires_at, t.last_used_at, t.revoked_at, t.revoked_reason, t.issued_by_admin',
+          't.id, t.prefix, t.name, t.scopes, t.created_at, t.expires_at, t.last_used_at, t.revoked_at, t.revoked_reason, t.issued_by_admin, t.issued_by_token_id',
         record: jsonObject({
           id: 'c.id',
           prefix: 'c.prefix',
@@ -28,6 +28,7 @@ export const tokenExporters = (db: Database): Exporter[] => [
           revoked_at: utc('c.revoked_at'),
           revoked_reason: 'c.revoked_reason',
           issued_by_admin: 'c.issued_by_admin',
+          issued_by_token_id: 'c.issued_by_token_id',
         }),
       }),
   },

@@ -1,6 +1,7 @@
 import type { Actor, MutationContext } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
+import { type Issuer, lockIssuer } from './lineage.ts'
 import type { AgentStanding, GrantToken, IssueToken } from './ports.ts'
 import { adminTokenLife, grantable, outlives, type Scope } from './rules.ts'
 
@@ -9,13 +10,6 @@ export const isOwn = (actor: Actor, agent: Pick<AgentStanding, 'id' | 'ownerId'>
   actor.kind === 'agent'
     ? actor.id === agent.id
     : actor.kind === 'person' && actor.accountId !== undefined && actor.accountId === agent.ownerId
-
-/** Latest expiry that the actor may grant; null means unlimited. A token that expires cannot issue one that expires later. */
-async function longestLife({ actor, tx }: MutationContext): Promise<Date | null> {
-  if (actor.isAdmin || actor.tokenId === undefined) return null
-  const own = await tx.token.findUnique({ where: { id: actor.tokenId }, select: { expiresAt: true } })
-  return own?.expiresAt ?? null
-}
 
 /**
  * Expiry of a new token with scope `admin`. A leaked token or an unattended browser must not gain permanent access.
@@ -33,11 +27,15 @@ export function endOfAdminToken(ctx: Pick<MutationContext, 'actor' | 'now'>): Da
   return new Date(ctx.now.getTime() + adminTokenLife)
 }
 
-/** Rejects scopes and lifetimes beyond the actor's own, so that a leaked token cannot extend its own access. */
-export async function refuseEscalation(
+/**
+ * Rejects scopes and lifetimes beyond the actor's own, so that a leaked token cannot extend its own access. `issuer` is the actor's token;
+ * a token that expires cannot issue one that expires later.
+ */
+export function refuseEscalation(
   ctx: MutationContext,
+  issuer: Issuer | null,
   wanted: { scopes: readonly Scope[]; expiresAt: Date | null },
-): Promise<void> {
+): void {
   if (wanted.scopes.includes('admin') && outlives(wanted.expiresAt, endOfAdminToken(ctx)))
     throw invalid(['expires_at'], 'is later than 90 days from now, the longest life of a token with scope "admin"')
   const may = grantable(ctx.actor)
@@ -46,7 +44,7 @@ export async function refuseEscalation(
     throw ctx.actor.kind === 'agent'
       ? new Problem('scope_too_small', `This token lacks the scope "${beyond}", so it cannot give it.`)
       : new Problem('forbidden', `Only an admin may give the scope "${beyond}".`)
-  if (outlives(wanted.expiresAt, await longestLife(ctx)))
+  if (outlives(wanted.expiresAt, issuer?.expiresAt ?? null))
     throw new Problem('forbidden', 'This token expires, and it cannot give a life longer than its own.')
 }
 
@@ -54,8 +52,9 @@ export async function refuseEscalation(
 export const tokenGrant =
   (issue: IssueToken): GrantToken =>
   async (ctx, { expiresAt, ...spec }) => {
-    const longest = spec.scopes.includes('admin') ? endOfAdminToken(ctx) : await longestLife(ctx)
+    const issuer = await lockIssuer(ctx)
+    const longest = spec.scopes.includes('admin') ? endOfAdminToken(ctx) : (issuer?.expiresAt ?? null)
     const wanted = { ...spec, expiresAt: expiresAt ?? longest }
-    await refuseEscalation(ctx, wanted)
-    return issue(ctx.tx, { ...wanted, now: ctx.now })
+    refuseEscalation(ctx, issuer, wanted)
+    return issue(ctx.tx, { ...wanted, issuedByTokenId: issuer?.id ?? null, now: ctx.now })
   }

@@ -1,8 +1,10 @@
+import type { GatePorts } from '#lib/kernel/context.ts'
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lockFamilies, revokeDescendants } from './lineage.ts'
 
 /** Tokens with their rate limit refusals and usage counts, which are deleted together with the token. */
-export const tokenHolder = (db: Database): DataHolder => ({
+export const tokenHolder = (db: Database, gate: Pick<GatePorts, 'clock' | 'auditWithin'>): DataHolder => ({
   name: 'tokens',
   store: 'postgresql',
   stage: 'agent',
@@ -27,7 +29,12 @@ export const tokenHolder = (db: Database): DataHolder => ({
     })
     return { items: found.map(({ id }) => id).sort(), held: {} }
   },
-  async erase(_scope, items, tx) {
+  async erase(scope, items, tx) {
+    // A deleted token is no longer an issuer, so the tokens of other agents that were created with it end now.
+    const now = gate.clock.now()
+    const own: readonly string[] = 'subject' in scope ? scope.subject.agents : []
+    const outside = (await lockFamilies(tx, items, now)).filter(({ agentId }) => !own.includes(agentId))
+    await revokeDescendants(tx, gate.auditWithin, outside, { now, actorId: 'system:erasure', ip: '' })
     // Lock in the same order as usage writes to avoid deadlocks.
     await tx.$queryRaw`SELECT 1 FROM tokens WHERE id = ANY(${[...items]}::text[]) ORDER BY id COLLATE "C" FOR UPDATE`
     return tx.$executeRaw`DELETE FROM tokens WHERE id = ANY(${[...items]}::text[])`

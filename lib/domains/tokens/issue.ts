@@ -36,6 +36,7 @@ export async function storeToken(
     expiresAt,
     limitKey,
     issuedByAdmin = false,
+    issuedByTokenId = null,
     ...spec
   }: Parameters<IssueToken>[1] & { limitKey?: string },
 ): Promise<IssuedToken> {
@@ -43,7 +44,8 @@ export async function storeToken(
   // Prefixes have 47 random bits and must be unique; draw again on a collision.
   for (let attempt = 0; attempt < 5; attempt++) {
     const key = makeKey()
-    const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes, issuedByAdmin }
+    const marks = { issuedByAdmin, issuedByTokenId }
+    const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes, ...marks }
     const { count } = await tx.token.createMany({
       data: [{ ...made, agentId, limitKey: limitKey ?? made.id, name, hash: hashOf(key) }],
       skipDuplicates: true,

@@ -4,12 +4,14 @@ import { mutation } from '#lib/kernel/use-case.ts'
 import { createToken, revokeByPrefix, revokeToken, rotateToken } from './contract.ts'
 import { endOfAdminToken, isOwn, refuseEscalation } from './grant.ts'
 import { countInUse, storeToken } from './issue.ts'
+import { descendsFrom, lockFamilies, lockIssuer, passOn, revokeDescendants } from './lineage.ts'
 import type { AgentStanding, GrantToken, IssuedToken, TokenPorts } from './ports.ts'
 import { inOrder, mayRotate, overlapEnd, overlaps, stateOf, tierLimits } from './rules.ts'
 
 const notFound = () => new Problem('not_found', 'There is no such token, or it is not yours.')
 
-const sooner = (one: Date | null, other: Date): Date => (one && one < other ? one : other)
+const sooner = <D extends Date | null>(one: Date | null, other: D): Date | D =>
+  one && (other === null || one < other) ? one : other
 
 const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
   id: made.id,
@@ -21,14 +23,22 @@ const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
   created_at: made.createdAt.toISOString(),
   expires_at: made.expiresAt?.toISOString() ?? null,
   issued_by_admin: made.issuedByAdmin,
+  issued_by_token_id: made.issuedByTokenId,
 })
+
+interface StoredToken {
+  id: string
+  limitKey: string
+  revokedReason: string | null
+}
 
 /** Creates, rotates and revokes tokens. Each operation locks the agent's row first, so that token counts are exact. */
 export function tokenManagement({
   agentOf,
+  gate,
   grant,
   notify,
-}: Pick<TokenPorts, 'agentOf' | 'notify'> & { grant: GrantToken }) {
+}: Pick<TokenPorts, 'agentOf' | 'gate' | 'notify'> & { grant: GrantToken }) {
   /** Whether an admin is issuing the token for an agent that they do not own. */
   const byAdmin = ({ actor }: MutationContext, agent: AgentStanding): boolean => actor.isAdmin && !isOwn(actor, agent)
   /** Such a token can read the private units of the agent's owner, so the owner is notified. */
@@ -49,14 +59,33 @@ export function tokenManagement({
     if (!token) throw notFound()
     return { agent, token }
   }
+  /** Revokes the token and the active tokens that were created with it, directly or through others. */
   async function revoke(ctx: MutationContext, where: { id: string } | { prefix: string }) {
+    const { tx, now, actor, ip } = ctx
     const { agent, token } = await held(ctx, where)
-    const revokedReason = isOwn(ctx.actor, agent) ? 'owner' : 'admin'
-    const { count } = await ctx.tx.token.updateMany({
+    const family = await lockFamilies(tx, [token.id], now)
+    const revokedReason = isOwn(actor, agent) ? 'owner' : 'admin'
+    const { count } = await tx.token.updateMany({
       where: { id: token.id, revokedAt: null },
-      data: { revokedAt: ctx.now, revokedReason },
+      data: { revokedAt: now, revokedReason },
     })
-    return { agent, token, revokedAt: token.revokedAt ?? ctx.now, changed: count === 1 }
+    const changed = count === 1
+    const descendants = await revokeDescendants(tx, gate.auditWithin, family, { now, actorId: actor.id, ip })
+    const details = {
+      agent_id: agent.id,
+      changed: changed || descendants.length > 0,
+      ...(descendants.length > 0 && { descendants: descendants.length }),
+    }
+    return { token, revokedAt: token.revokedAt ?? now, changed, descendants: descendants.length, details }
+  }
+  /** The newest active successor of a token that was rotated. A leaked key can have been used to rotate the token itself. */
+  async function successorOf({ tx, now }: MutationContext, { id, limitKey, revokedReason }: StoredToken) {
+    if (revokedReason !== 'rotation') return null
+    return tx.token.findFirst({
+      where: { limitKey, id: { not: id }, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      select: { prefix: true },
+    })
   }
   /** Id of the agent to issue the token for: the requested one, or the actor's only agent. */
   function targetOf({ actor }: MutationContext, agentId: string | undefined): string {
@@ -88,12 +117,19 @@ export function tokenManagement({
           message: 'Keep the key: it is shown this once and cannot be read again.',
         },
         resourceId: made.id,
-        details: { agent_id: agent.id, scopes: made.scopes, expires: made.expiresAt !== null },
+        details: {
+          ...{ agent_id: agent.id, scopes: made.scopes, expires: made.expiresAt !== null },
+          ...(made.issuedByTokenId !== null && { issued_by: made.issuedByTokenId }),
+        },
       }
     }),
 
     rotate: mutation(rotateToken, async (ctx, { params, body }) => {
-      const { agent, token: old } = await held(ctx, params)
+      const { agent, token } = await held(ctx, params)
+      const issuer = await lockIssuer(ctx, token.id)
+      // Read again: the revocation of a token of another agent does not lock this agent.
+      const old = await ctx.tx.token.findUnique({ where: { id: token.id } })
+      if (!old) throw notFound()
       const state = stateOf(old, ctx.now)
       if (state !== 'active')
         throw new Problem(
@@ -102,8 +138,18 @@ export function tokenManagement({
         )
       const scopes = inOrder(old.scopes)
       // Tokens issued by earlier versions may live longer; their successors must not.
-      const expiresAt = scopes.includes('admin') ? sooner(old.expiresAt, endOfAdminToken(ctx)) : old.expiresAt
-      await refuseEscalation(ctx, { scopes, expiresAt })
+      const expiresAt = scopes.includes('admin')
+        ? sooner(old.expiresAt, endOfAdminToken(ctx))
+        : // The successor must not outlive the admin's token that creates it.
+          sooner(old.expiresAt, (ctx.actor.isAdmin && issuer?.expiresAt) || null)
+      refuseEscalation(ctx, issuer, { scopes, expiresAt })
+      // A token that replaces itself keeps its issuer. Another token knows the new key, so it becomes the issuer.
+      const isByAnother = issuer !== null && issuer.id !== old.id
+      if (isByAnother && (await descendsFrom(ctx.tx, issuer.id, old.id)))
+        throw new Problem(
+          'forbidden',
+          'This token was created with the one that it would replace. Rotate that one with itself, or in the console. Nothing was changed.',
+        )
       const overlap = overlaps[body.overlap]
       if (!mayRotate(await countInUse(ctx.tx, agent.id, ctx.now), agent.tier, overlap))
         throw new Problem(
@@ -123,9 +169,11 @@ export function tokenManagement({
         name: old.name,
         expiresAt,
         issuedByAdmin: byAdmin(ctx, agent),
+        issuedByTokenId: isByAnother ? issuer.id : old.issuedByTokenId,
         limitKey: old.limitKey,
         now: ctx.now,
       })
+      await passOn(ctx.tx, old.id, made.id)
       await tellOwner(ctx, agent, made)
       return {
         body: {
@@ -138,19 +186,30 @@ export function tokenManagement({
     }),
 
     revoke: mutation(revokeToken, async (ctx, { params }) => {
-      const { agent, token, changed } = await revoke(ctx, params)
-      return { body: undefined, resourceId: token.id, details: { agent_id: agent.id, changed } }
+      const { token, details } = await revoke(ctx, params)
+      return { body: undefined, resourceId: token.id, details }
     }),
 
     revokeByPrefix: mutation(revokeByPrefix, async (ctx, { body }) => {
-      const { agent, token, revokedAt, changed } = await revoke(ctx, { prefix: body.key_prefix })
+      const { token, revokedAt, changed, descendants, details } = await revoke(ctx, { prefix: body.key_prefix })
+      const successor = await successorOf(ctx, token)
+      const message = [
+        changed ? 'The token is revoked and refused from now on.' : 'The token was revoked before.',
+        ...(descendants > 0 ? [`So are tokens that were created with it: ${descendants}.`] : []),
+        ...(successor
+          ? [`It was replaced by ${successor.prefix}, which still works. If the key leaked, revoke that one as well.`]
+          : []),
+      ].join(' ')
       return {
         body: {
-          data: { id: token.id, key_prefix: token.prefix, revoked: true as const, revoked_at: revokedAt.toISOString() },
-          message: changed ? 'The token is revoked and refused from now on.' : 'The token was revoked before.',
+          data: {
+            ...{ id: token.id, key_prefix: token.prefix, revoked: true as const, revoked_at: revokedAt.toISOString() },
+            revoked_descendants: descendants,
+          },
+          message,
         },
         resourceId: token.id,
-        details: { agent_id: agent.id, changed, fields: ['revoked_at'] },
+        details: { ...details, fields: ['revoked_at'] },
       }
     }),
   }

@@ -14,8 +14,8 @@ export interface TokensDeps extends TokenPorts, Pick<TokenAdminPorts, 'agents'> 
   purgeWindows(): Promise<number>
 }
 
-export const tokensData = (db: Database): PersonalData => ({
-  dataSources: [tokenHolder(db)],
+export const tokensData = (db: Database, gate: Parameters<typeof tokenHolder>[1]): PersonalData => ({
+  dataSources: [tokenHolder(db, gate)],
   exporters: tokenExporters(db),
 })
 

@@ -28,9 +28,10 @@ export interface TokenRow {
   revoked_at: Date | null
   revoked_reason: string | null
   issued_by_admin: boolean
+  issued_by_token_id: string | null
 }
 export const columns =
-  'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason, issued_by_admin'
+  'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason, issued_by_admin, issued_by_token_id'
 /** Condition for tokens of the agents `$1`, optionally only those in the given state at `$2`. */
 const ownTokens = (state: (typeof tokenStates)[number] | undefined): string =>
   `agent_id = ANY($1::text[]) AND $2::timestamptz IS NOT NULL${state === undefined ? '' : ` AND ${inState(state, '$2')}`}`
@@ -65,6 +66,7 @@ export const tokenView = (row: TokenRow, now: Date) => ({
   revoked_at: iso(row.revoked_at),
   revoked_reason: row.revoked_reason,
   issued_by_admin: row.issued_by_admin,
+  issued_by_token_id: row.issued_by_token_id,
   state: stateOf({ expiresAt: row.expires_at, revokedAt: row.revoked_at, revokedReason: row.revoked_reason }, now),
 })
 /** Limits of a tier; an enterprise agent's own limits take precedence. */

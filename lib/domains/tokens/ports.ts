@@ -29,7 +29,7 @@ export interface TokenPorts {
   /** Queues the email within the transaction. */
   notify(
     tx: Transaction,
-    mail: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string },
+    mail: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string; descendants?: number },
   ): Promise<void>
 }
 
@@ -40,6 +40,8 @@ export interface TokenSpec {
   expiresAt: Date | null
   /** An admin issues the token for an agent that they do not own. */
   issuedByAdmin?: boolean
+  /** The token with which it is created: the revocation of that one revokes it as well. */
+  issuedByTokenId?: string | null
 }
 /** A newly issued token. The raw key is not stored anywhere. */
 export interface IssuedToken {
@@ -50,10 +52,11 @@ export interface IssuedToken {
   expiresAt: Date | null
   scopes: Scope[]
   issuedByAdmin: boolean
+  issuedByTokenId: string | null
 }
 export type IssueToken = (tx: Transaction, spec: TokenSpec & { now: Date }) => Promise<IssuedToken>
-/** Without `expiresAt` the token gets the longest lifetime that the actor may grant. */
+/** Without `expiresAt` the token gets the longest lifetime that the actor may grant. If the actor is a token, that token is its issuer. */
 export type GrantToken = (
   ctx: MutationContext,
-  spec: Omit<TokenSpec, 'expiresAt'> & { expiresAt?: Date | undefined },
+  spec: Omit<TokenSpec, 'expiresAt' | 'issuedByTokenId'> & { expiresAt?: Date | undefined },
 ) => Promise<IssuedToken>

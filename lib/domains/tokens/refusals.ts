@@ -1,6 +1,7 @@
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lockFamilies, revokeDescendants } from './lineage.ts'
 import type { TokenPorts } from './ports.ts'
 import { countsSince, refusalsToRevoke } from './rules.ts'
 
@@ -14,7 +15,7 @@ export interface Refusal {
 
 /**
  * Stores a 429 response as evidence. The third one within an hour for tokens with the same limit key revokes all active tokens with that
- * key in the same transaction. Returns true if tokens were revoked. Returns false if the database is unavailable: the 429 is still sent.
+ * key, and those created with them, in the same transaction. Returns true if tokens were revoked. Returns false if the database is unavailable: the 429 is still sent.
  */
 export function refusalKeeper(
   db: Database,
@@ -29,11 +30,16 @@ export function refusalKeeper(
       if (!agent) return false
       const { limitKey } = token
       const now = gate.clock.now()
-      // Lock in the same order as usage writes to avoid deadlocks.
-      const working = await tx.$queryRaw<{ id: string; prefix: string }[]>`
-        SELECT id, prefix FROM tokens
-        WHERE limit_key = ${limitKey} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})
-        ORDER BY id COLLATE "C" FOR NO KEY UPDATE`
+      const sharing = await tx.token.findMany({
+        where: { limitKey, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+        select: { id: true },
+      })
+      const family = await lockFamilies(
+        tx,
+        sharing.map(({ id }) => id),
+        now,
+      )
+      const working = family.filter(({ id, root, works }) => id === root && works)
       if (working.length === 0) return false
       await tx.rateLimitRefusal.create({
         data: { id: newId('rlr'), tokenId, limitKey, at: now, requestClass, limit, consumed, ip },
@@ -44,18 +50,27 @@ export function refusalKeeper(
         where: { id: { in: working.map(({ id }) => id) } },
         data: { revokedAt: now, revokedReason: 'rate_limit' },
       })
+      const actorId = 'system:rate-limit'
+      const descendants = await revokeDescendants(tx, gate.auditWithin, family, { now, actorId, ip })
       const evidence = { agent_id: agent.id, received_by: tokenId, refusals, limit, consumed, class: requestClass }
       for (const { id, prefix } of working) {
         await gate.auditWithin(tx, {
           action: 'update',
-          actorId: 'system:rate-limit',
+          actorId,
           resourceType: 'token',
           resourceId: id,
           at: now,
           ip,
           details: { ...evidence, fields: ['revoked_at'] },
         })
-        if (agent.ownerId) await notify(tx, { kind: 'token-revoked', accountId: agent.ownerId, keyPrefix: prefix })
+        const ended = descendants.filter(({ root }) => root === id).length
+        if (agent.ownerId)
+          await notify(tx, {
+            kind: 'token-revoked',
+            accountId: agent.ownerId,
+            keyPrefix: prefix,
+            ...(ended > 0 && { descendants: ended }),
+          })
       }
       return true
     })

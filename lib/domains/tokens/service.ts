@@ -3,6 +3,7 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { endOfAdminToken, tokenGrant } from './grant.ts'
 import { tokenIssue } from './issue.ts'
+import { lockFamilies, revokeDescendants } from './lineage.ts'
 import { tokenManagement } from './management.ts'
 import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
@@ -36,8 +37,8 @@ export function tokensService(db: Database, ports: TokenPorts) {
       return token && { agentId: token.agentId, scopes: inOrder(token.scopes) }
     },
     /**
-     * Revokes all active tokens of the agents that have the scope; returns how many. Locks each agent first, so that a concurrent rotation
-     * cannot create a token that escapes.
+     * Revokes all active tokens of the agents that have the scope, and those created with them; returns how many. Locks each agent first,
+     * so that a concurrent rotation cannot create a token that escapes.
      */
     async revokeScoped(
       { tx, actor, ip, now }: MutationContext,
@@ -46,13 +47,19 @@ export function tokensService(db: Database, ports: TokenPorts) {
       reason: 'owner_role' | 'owner_closed',
     ): Promise<number> {
       for (const id of [...agents].sort()) await ports.agentOf(tx, id, { lock: true })
-      const revoked = await tx.token.updateManyAndReturn({
+      const scoped = await tx.token.findMany({
         where: {
           agentId: { in: [...agents] },
           scopes: { has: scope },
           revokedAt: null,
           OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
         },
+        select: { id: true },
+      })
+      const ids = scoped.map(({ id }) => id)
+      const family = await lockFamilies(tx, ids, now)
+      const revoked = await tx.token.updateManyAndReturn({
+        where: { id: { in: ids }, revokedAt: null },
         data: { revokedAt: now, revokedReason: reason },
         select: { id: true, agentId: true },
       })
@@ -68,7 +75,9 @@ export function tokensService(db: Database, ports: TokenPorts) {
           details: { agent_id: agentId, reason, fields: ['revoked_at'] },
         })),
       )
-      return revoked.length
+      const { auditWithin } = ports.gate
+      const descendants = await revokeDescendants(tx, auditWithin, family, { now, actorId: actor.id, ip })
+      return revoked.length + descendants.length
     },
     /** Number of active tokens per agent id. */
     async inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { openArchive } from '#lib/testing/archives.ts'
 import { keptInThread } from '#lib/testing/checkpoints.ts'
 import { episode } from '#lib/testing/graphs.ts'
-import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import {
@@ -391,6 +391,20 @@ describe('a person for whom a backend with one token writes in 200 conversations
 describe('a participant without an account', () => {
   const filed = (on: MadeProject, id: string, asker: object, body: object) =>
     test.fetch('POST', requestsOf(on, id), { ...asker, body })
+
+  it('is represented by an admin only after the admin entered the password', async () => {
+    const on = await madeProject(test)
+    await said(on, { external_id: 'p', name: 'Pat Quill' })
+    const { id } = await participantOf(on, 'p')
+    const admin = await signedIn(test, 'admin')
+    const erasure = { kinds: ['erasure'], grace: '24h' }
+    await test.db.prisma.session.updateMany({ where: { accountId: admin.accountId }, data: { passwordAt: null } })
+    const refused = await filed(on, id, admin, erasure)
+    expect([refused.status, refused.json.code]).toEqual([403, 'step_up_required'])
+    expect(await test.db.prisma.privacyRequest.count({ where: { participantId: id } })).toBe(0)
+    await passwordEntered(test, admin)
+    expect((await filed(on, id, admin, erasure)).status).toBe(201)
+  })
 
   it('is erased on request of an owner, a manager or an admin, with a receipt; others cannot file the request', async () => {
     for (const who of ['owner', 'manager', 'admin'] as const) {
