@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { lazily } from '#lib/kernel/lazily.ts'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
-import { read } from '#lib/kernel/use-case.ts'
+import { fixed, read } from '#lib/kernel/use-case.ts'
+import { fixedContent } from './fixed-content.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi/document.ts'
 
@@ -64,6 +66,7 @@ export const readOpenApi = operation({
   permission: 'public',
   audit: none,
   limit: 'exempt',
+  perAddress: 'page',
   status: 200,
   output: z.record(z.string(), z.unknown()),
 })
@@ -119,6 +122,7 @@ export function serviceUseCases(
 ) {
   let document: Record<string, unknown> | undefined
   const documented = () => (document ??= openApi(operations(), version))
+  const content = lazily(() => fixedContent('application/json', JSON.stringify(documented())))
   return {
     documented,
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),
@@ -165,10 +169,6 @@ export function serviceUseCases(
       resourceId: 'service',
       headers: { 'Content-Type': metrics.contentType },
     })),
-    openapi: read(readOpenApi, async () => ({
-      body: documented(),
-      resourceId: 'service',
-      headers: { 'Cache-Control': 'public, max-age=300' },
-    })),
+    openapi: fixed(readOpenApi, content, { 'Cache-Control': 'public, max-age=300' }),
   }
 }

@@ -141,6 +141,7 @@ export const eraseUnit = operation({
   permission: 'knowledge:write',
   audit: { action: 'delete', ...resource },
   deletes: { by: 'erasure' },
+  pool: 'erasures',
   limit: 'write',
   status: 204,
   params,

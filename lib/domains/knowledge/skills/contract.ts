@@ -218,6 +218,7 @@ export const eraseSkill = operation({
   permission: 'skills:write',
   audit: { action: 'delete', ...resource },
   deletes: { by: 'erasure' },
+  pool: 'erasures',
   limit: 'write',
   status: 204,
   params,

@@ -80,6 +80,7 @@ const query = z.strictObject({
 })
 const erasing = {
   method: 'delete',
+  pool: 'erasures',
   permission: 'projects:write',
   limit: 'write',
   status: 200,
