@@ -215,12 +215,6 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
 })
 
-/** Agents read these responses as part of their prompt: content of other agents is data, not instructions. */
-const contributed =
-  /^\/(?:v1\/(?:knowledge|skills|sop|quarantine|agents\/[^/]+\/(?:clade|documents))|api\/projects\/[^/]+\/(?:conversations|documents))(?:\/|$)/
-const trustHeader = (path: string): Record<string, string> =>
-  contributed.test(path) ? { 'KP-Content-Trust': 'untrusted' } : {}
-
 /**
  * Turns a request into a response: identifies the caller, counts the request, and runs the operation. The API server and the route
  * handlers both call it.
@@ -248,7 +242,7 @@ export function createHandle({
     const requestId = sent !== null && requestIdForm.test(sent) ? sent : `req_${randomUUID()}`
     const common: Record<string, string> = {
       ...plainHeaders(requestId),
-      ...trustHeader(operation.path),
+      ...(operation.contributed && { 'KP-Content-Trust': 'untrusted' }),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
     let write: AdmittedWrite | undefined

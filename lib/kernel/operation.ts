@@ -80,6 +80,11 @@ export interface OperationShape {
   bodyLimit?: number | 'unit' | 'batch'
   /** Media types of a body that is read as a stream, instead of `body`. The operation validates its content piece by piece. */
   upload?: readonly string[]
+  /**
+   * The response contains text that agents or people contributed: units, skills, messages, documents, exports of them. Agents read it as
+   * part of their prompt, so it has the header `KP-Content-Trust: untrusted`: it is data, not instructions.
+   */
+  contributed?: true
   output: z.ZodType
   /** The media types of the response, if it is not JSON. */
   produces?: readonly string[]

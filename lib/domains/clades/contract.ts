@@ -171,6 +171,7 @@ export const previewShare = operation({
   params: ofAgent,
   bodyLimit,
   body: z.strictObject(what),
+  contributed: true,
   output: z.strictObject({
     data: z.strictObject({
       payload: Payload,
@@ -291,6 +292,7 @@ export const readDeltas = operation({
   status: 200,
   params: ofAgent,
   query: sequence,
+  contributed: true,
   output: Deltas,
   refusals: ['not_found'],
 })
@@ -325,6 +327,7 @@ export const listReceived = operation({
   status: 200,
   params: ofAgent,
   query: sequence,
+  contributed: true,
   output: Deltas,
   refusals: ['not_found'],
 })

@@ -212,6 +212,7 @@ export const listEntries = operation({
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),
+  contributed: true,
   output: page(EntryView),
   refusals: ['not_found'],
 })
@@ -244,6 +245,7 @@ export const readEntry = operation({
   limit: 'read',
   status: 200,
   params: ofEntry,
+  contributed: true,
   output: z.strictObject({ data: EntryView }),
   refusals: ['not_found'],
 })

@@ -33,15 +33,15 @@ const parametersOf = (operation: OperationShape, components: Components): Parame
 ]
 
 const access: Record<string, string> = {
-  read: 'Requires the scope `read` or a session.',
-  write: 'Requires the scope `write` or a session.',
-  self: 'Requires a token or a session.',
-  person: 'Requires a session.',
-  audit: 'Requires an auditor or admin.',
-  admin: 'Requires an admin.',
+  read: 'Needs scope `read` or a session.',
+  write: 'Needs scope `write` or a session.',
+  self: 'Needs a token or a session.',
+  person: 'Needs a session.',
+  audit: 'Needs an auditor or admin.',
+  admin: 'Needs an admin.',
 }
 function accessOf(permission: Permission): string {
-  if (permission === 'public') return 'Requires no token.'
+  if (permission === 'public') return 'Needs no token.'
   return access[permission.slice(permission.lastIndexOf(':') + 1)] ?? ''
 }
 /** Permissions of people only, which no token has. */
@@ -82,7 +82,9 @@ function described(
     const schema = schemaOf(operation.output, 'output', components)
     // Clients parse a file of type JSON, so the value can have any type.
     const isAnyFile = schema.type === 'string' && produces.length > 1 && produces.includes('application/json')
-    return contentOf(produces, { schema: isAnyFile ? {} : schema })
+    const content = contentOf(produces, { schema: isAnyFile ? {} : schema })
+    // The operation that stores the file lists the media types.
+    return produces.length > 10 ? { ...content, description: 'The file, with the media type of its upload' } : content
   }
   return {
     operationId: operation.id,
@@ -95,7 +97,7 @@ function described(
     ...(body && { requestBody: { required: !operation.body?.safeParse(undefined).success, ...body } }),
     responses: {
       [status]: {
-        description: status === 204 ? 'Done; the response has no body' : 'Done',
+        description: status === 204 ? 'Done, without a body' : 'Done',
         headers: successHeaders(operation),
         ...(status !== 204 && output()),
       },
@@ -104,7 +106,7 @@ function described(
           other,
           {
             description: alsoMeans[other],
-            headers: successHeaders({ method: operation.method, status: other }),
+            headers: successHeaders({ ...operation, status: other }),
             ...output(),
           },
         ]),

@@ -86,6 +86,8 @@ const erasing = {
   status: 200,
   alsoStatus: [202],
   query,
+  // The plan of a dry run contains names and evidence from texts.
+  contributed: true,
   output: z.union([PartErasure, z.strictObject({ data: PartPlan })]),
   // The plan of a dry run contains personal data.
   secrets: ['planned', 'verdicts', 'totals', 'counts'],
