@@ -6,7 +6,7 @@ import type { App } from '#lib/app.ts'
 import type { RequestParts } from '#lib/client/request.ts'
 import { publicUrl } from '#lib/config/env.ts'
 import type { Locale } from '#lib/domains/accounts/rules.ts'
-import type { DoorRequest } from '#lib/http/door.ts'
+import type { DoorAnswer, DoorRequest } from '#lib/http/door.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 
 /** Credentials and address of a client. */
@@ -27,8 +27,9 @@ export class Refused extends Error {
   }
 }
 
-async function textOf(body: string | AsyncIterable<string | Uint8Array> | null): Promise<string> {
+async function textOf(body: DoorAnswer['body']): Promise<string> {
   if (body === null || typeof body === 'string') return body ?? ''
+  if (body instanceof Uint8Array) return Buffer.from(body).toString('utf8')
   const pieces: Uint8Array[] = []
   for await (const piece of body) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece)
   return Buffer.concat(pieces).toString('utf8')

@@ -11,7 +11,7 @@ export interface DoorRequest {
 export interface DoorAnswer {
   status: number
   headers: Record<string, string>
-  body: string | AsyncIterable<string | Uint8Array> | null
+  body: string | Uint8Array | AsyncIterable<string | Uint8Array> | null
 }
 
 /** What the HTTP layer knows about the request. */

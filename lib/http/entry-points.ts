@@ -44,17 +44,23 @@ export interface EntryPointDeps {
   restored: ReturnType<typeof restoredDatabase>
   tokens: ReturnType<typeof tokensService>
   telemetry: Telemetry
-  /** How long an erasure waits for others, in milliseconds. */
+  /** How long an erasure or registration waits for others, in milliseconds. */
   admissionPatience?: number | undefined
   /** Receives telemetry events if telemetry is disabled. */
   overheard?: Offer | undefined
 }
 
-/** Per address; an office behind one address opens fewer pages. */
+/** Per address: pages, the OpenAPI document and unknown addresses of the API. An office behind one address opens fewer. */
 const pagesPerMinute = 3_000
 
-/** The maximum number of erasure requests that a process runs concurrently. */
-const mostErasures = 16
+/**
+ * How many of these requests a process runs concurrently, and how many wait. Each uses a database connection most of the time, of which
+ * there are ten. One tenant can take a quarter of the erasures, and one network half of the registrations.
+ */
+const pools = {
+  erasures: { atOnce: 16, waiting: 400, share: 1 / 4 },
+  registrations: { atOnce: 4, waiting: 400, share: 1 / 2 },
+}
 
 const refusedByDatabase = (error: unknown): never => {
   throw asProblem(error)
@@ -89,10 +95,15 @@ export function createEntryPoints({
     keepRefusal: tokens.keepRefusal,
     countUse: tokens.use.count,
   })
+  const countPage = (from: string) => access.countAddress('page', from, pagesPerMinute)
   const handle = createHandle({
     access,
     admit: restored.admit,
-    erasing: admission({ most: mostErasures, patience: admissionPatience }),
+    pools: {
+      erasures: admission({ ...pools.erasures, patience: admissionPatience }),
+      registrations: admission({ ...pools.registrations, patience: admissionPatience }),
+    },
+    countPage,
     gate,
     metrics,
     origin,
@@ -106,7 +117,7 @@ export function createEntryPoints({
 
   return {
     handle,
-    countPage: (from: string) => access.countAddress('page', from, pagesPerMinute),
+    countPage,
     route: createRoute(handle),
     proxies,
     followClientSockets: () => followClientSockets(proxies),

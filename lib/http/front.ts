@@ -62,6 +62,7 @@ const unknown = operation({
   permission: 'public',
   audit: { none: 'nothing is done' },
   limit: 'exempt',
+  perAddress: 'page',
   status: 200,
   output: z.unknown(),
 })
@@ -89,7 +90,7 @@ async function send(
 ): Promise<void> {
   // Closes a connection without progress, so that a client that stops reading does not hold a cursor or memory.
   response.setTimeout(most, () => response.destroy())
-  if (body === null || typeof body === 'string') {
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
     response.writeHead(status, body === null ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) })
     response.end(isHead ? undefined : body)
     return

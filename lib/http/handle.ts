@@ -1,6 +1,7 @@
 import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
+import { customerNetworkOf } from '#lib/access/client-address.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import type { Window } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
@@ -8,14 +9,15 @@ import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admiss
 import type { StorageUse } from '#lib/domains/quotas/rules.ts'
 import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
+import type { OperationShape, Pool, RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
-import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
+import type { Answer, FixedContent, UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/database.ts'
 import type { Admission } from './admission.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
+import { acceptedEncoding } from './fixed-content.ts'
 import type { Metrics } from './metrics.ts'
 import { observedUpload } from './upload-stream.ts'
 
@@ -25,8 +27,10 @@ export interface HandlerParts {
   admit(): Promise<void>
   gate: GatePorts
   metrics: Metrics
-  /** Erasures search every store. If there are many, further ones are rejected before they slow each other down. */
-  erasing: Admission
+  /** Bound how many operations of each kind run at once; further ones are rejected before they slow each other down. */
+  pools: Readonly<Record<Pool, Admission>>
+  /** Counts a request in the rate limit that pages have per address. */
+  countPage(address: string): Promise<Window>
   /** Our own origin, to reject requests that another site makes in a person's browser. */
   origin: string
   /** The key for the hashes of bodies in idempotency records. */
@@ -113,6 +117,12 @@ const headersOf = (operation: OperationShape, request: DoorRequest): Record<stri
   return named
 }
 
+/** Whose requests share a part of the pool. */
+const partyOf = (pool: Pool, { storage, limitKey }: Caller, address: string): string => {
+  if (pool === 'registrations') return customerNetworkOf(address)
+  return storage ? `${storage.kind}:${storage.id}` : limitKey
+}
+
 /** RFC 9110 §13.1.2: weak comparison. */
 const matches = (header: string | null, etag: string): boolean =>
   header !== null &&
@@ -154,6 +164,26 @@ function idempotencyOf(
   return { scope, key: keyHash, requestHash }
 }
 
+/** Nothing of the content is computed for a request. */
+function presentFixed(
+  { mediaType, etag, encodings }: FixedContent,
+  request: DoorRequest,
+  common: Record<string, string>,
+): DoorAnswer {
+  const headers = { ...common, ETag: etag, Vary: 'Accept-Encoding' }
+  if (matches(request.headers.get('if-none-match'), etag)) return { status: 304, headers, body: null }
+  const encoding = acceptedEncoding(request.headers.get('accept-encoding'))
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      'Content-Type': mediaType,
+      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
+    },
+    body: encodings[encoding],
+  }
+}
+
 function present(
   operation: OperationShape,
   request: DoorRequest,
@@ -161,6 +191,7 @@ function present(
   common: Record<string, string>,
 ): DoorAnswer {
   const headers: Record<string, string> = { ...common, ...made.headers }
+  if (made.fixed) return presentFixed(made.fixed, request, headers)
   if (made.stream) return { status: made.status, headers, body: made.stream }
   if (made.body === undefined) return { status: made.status, headers, body: null }
   const isText = operation.produces && typeof made.body === 'string'
@@ -184,12 +215,6 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
 })
 
-/** Agents read these responses as part of their prompt: content of other agents is data, not instructions. */
-const contributed =
-  /^\/(?:v1\/(?:knowledge|skills|sop|quarantine|agents\/[^/]+\/(?:clade|documents))|api\/projects\/[^/]+\/(?:conversations|documents))(?:\/|$)/
-const trustHeader = (path: string): Record<string, string> =>
-  contributed.test(path) ? { 'KP-Content-Trust': 'untrusted' } : {}
-
 /**
  * Turns a request into a response: identifies the caller, counts the request, and runs the operation. The API server and the route
  * handlers both call it.
@@ -197,7 +222,8 @@ const trustHeader = (path: string): Record<string, string> =>
 export function createHandle({
   access,
   admit,
-  erasing,
+  pools,
+  countPage,
   gate,
   metrics,
   origin,
@@ -216,7 +242,7 @@ export function createHandle({
     const requestId = sent !== null && requestIdForm.test(sent) ? sent : `req_${randomUUID()}`
     const common: Record<string, string> = {
       ...plainHeaders(requestId),
-      ...trustHeader(operation.path),
+      ...(operation.contributed && { 'KP-Content-Trust': 'untrusted' }),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
     let write: AdmittedWrite | undefined
@@ -226,7 +252,9 @@ export function createHandle({
       Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
       if (!operation.isOpenBeforeReplay) await admit()
       if (operation.perAddress !== undefined) {
-        const window = await access.countAddress(operation.id, via.address, operation.perAddress)
+        const window = await (operation.perAddress === 'page'
+          ? countPage(via.address)
+          : access.countAddress(operation.id, via.address, operation.perAddress))
         if (!window.allowed) {
           Object.assign(common, limitHeaders(window, requestClass))
           throw tooManyFrom(window)
@@ -298,7 +326,8 @@ export function createHandle({
         ...(observed && { upload: observed.upload }),
       }
       const work = () => useCase.execute(ctx, input)
-      const made = await (operation.method === 'delete' ? erasing.run(work) : work())
+      const { pool } = operation
+      const made = await (pool ? pools[pool].run(partyOf(pool, caller, via.address), work) : work())
       if (made.headers['Idempotency-Replayed'] === undefined)
         observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
       return present(operation, request, made, common)

@@ -149,19 +149,6 @@ describe('hostile requests', () => {
   })
 })
 
-it('responses with contributed text are marked as untrusted, and others are not', async () => {
-  const { token } = await test.agent()
-  const trustOf = async (path: string) => (await test.fetch('GET', path, { token })).headers.get('kp-content-trust')
-  const contributed = [
-    '/v1/knowledge?q=lock',
-    '/v1/skills',
-    '/v1/agents/a/clade/deltas',
-    '/api/projects/p/conversations/c/messages',
-  ]
-  expect(new Set(await Promise.all(contributed.map(trustOf)))).toEqual(new Set(['untrusted']))
-  expect(new Set(await Promise.all(['/v1/auth/tokens', '/api/projects'].map(trustOf)))).toEqual(new Set([null]))
-})
-
 describe('requests outside the API', () => {
   it('are rejected with the headers of every response', async () => {
     const told = await test.fetch('GET', '/v1/nowhere', { headers: { 'X-Request-Id': 'mine' } })

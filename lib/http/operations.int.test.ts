@@ -217,6 +217,19 @@ describe('authorization', () => {
   })
 })
 
+describe('the concurrency limits', () => {
+  it('of erasures apply to the operations that carry one out, and to no other deletion', () => {
+    const operations = test.app.useCases.map(({ operation }) => operation)
+    const idsOf = (isIt: (operation: (typeof operations)[number]) => boolean | undefined) =>
+      operations.filter(isIt).map(({ id }) => id)
+    expect(idsOf(({ pool }) => pool === 'erasures')).toEqual(
+      idsOf(({ deletes }) => deletes && 'by' in deletes && deletes.by === 'erasure'),
+    )
+    expect(idsOf(({ pool }) => pool === 'erasures')).toContain('eraseMessage')
+    expect(idsOf(({ pool }) => pool === 'registrations')).toEqual(['registerAgent'])
+  })
+})
+
 describe('the size of a page', () => {
   it.each(['/v1/tombstones', '/v1/holds', '/v1/quarantine', '/v1/retention/sweeps', '/v1/sop/{id}/versions'])(
     'of %s accepts 1 to 100',

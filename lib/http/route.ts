@@ -24,7 +24,8 @@ function encoded(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uin
 }
 
 function toResponse({ status, headers, body }: DoorAnswer): Response {
-  const content = body === null || typeof body === 'string' ? body : encoded(body)
+  const isWhole = body === null || typeof body === 'string' || body instanceof Uint8Array
+  const content = isWhole ? (body as BodyInit | null) : encoded(body)
   return new Response(content, { status, headers })
 }
 

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { lazily } from '#lib/kernel/lazily.ts'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
-import { read } from '#lib/kernel/use-case.ts'
+import { fixed, read } from '#lib/kernel/use-case.ts'
+import { fixedContent } from './fixed-content.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi/document.ts'
 
@@ -65,6 +66,7 @@ export const readOpenApi = operation({
   permission: 'public',
   audit: none,
   limit: 'exempt',
+  perAddress: 'page',
   status: 200,
   output: z.record(z.string(), z.unknown()),
 })
@@ -123,6 +125,7 @@ export interface ServiceDeps {
 export function serviceUseCases({ metrics, checks, operations, version, restored, lateness = {} }: ServiceDeps) {
   const all = [...operations, checkHealth, checkReadiness, readMetrics, readOpenApi]
   const documented = lazily(() => openApi(all, version))
+  const content = lazily(() => fixedContent('application/json', JSON.stringify(documented())))
   return {
     documented,
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),
@@ -169,10 +172,6 @@ export function serviceUseCases({ metrics, checks, operations, version, restored
       resourceId: 'service',
       headers: { 'Content-Type': metrics.contentType },
     })),
-    openapi: read(readOpenApi, async () => ({
-      body: documented(),
-      resourceId: 'service',
-      headers: { 'Cache-Control': 'public, max-age=300' },
-    })),
+    openapi: fixed(readOpenApi, content, { 'Cache-Control': 'public, max-age=300' }),
   }
 }

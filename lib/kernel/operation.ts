@@ -24,6 +24,13 @@ export type AuditRule = { action: AuditAction; resourceType: string } | { none: 
  */
 export type DeletionRule = { counts: string } | { by: 'erasure' } | { none: string }
 
+/**
+ * Operations with a common concurrency limit, of which one party may take only a part.
+ * - erasures: the request carries out an erasure and waits for it. A party is an organization, or the network of unclaimed agents.
+ * - registrations: anybody may register agents, without a rate limit. A party is a network.
+ */
+export type Pool = 'erasures' | 'registrations'
+
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
 export interface OperationShape {
@@ -40,8 +47,13 @@ export interface OperationShape {
   deletes?: DeletionRule
   /** Monitoring may call it: with the token of KP_METRICS_TOKEN, or on the listener of KP_METRICS_LISTEN. */
   isOpenToMonitoring?: true
-  /** Requests per minute from one address, counted for all callers together, in addition to `limit`. */
-  perAddress?: number
+  /**
+   * Requests per minute from one address, counted for all callers together, in addition to `limit`. `page`: counted together with pages
+   * and other requests of this kind.
+   */
+  perAddress?: number | 'page'
+  /** Long or costly work that may run only so often at once: above that it waits briefly, then 503. See {@link Pool}. */
+  pool?: Pool
   /** A token suspended by a pending erasure of its agent may still call it, to view the pending erasure and to withdraw the request. */
   isOpenToSuspended?: true
   /**
@@ -73,6 +85,11 @@ export interface OperationShape {
   bodyLimit?: number | 'unit' | 'batch'
   /** Media types of a body that is read as a stream, instead of `body`. The operation validates its content piece by piece. */
   upload?: readonly string[]
+  /**
+   * The response contains text that agents or people contributed: units, skills, messages, documents, exports of them. Agents read it as
+   * part of their prompt, so it has the header `KP-Content-Trust: untrusted`: it is data, not instructions.
+   */
+  contributed?: true
   output: z.ZodType
   /** The media types of the response, if it is not JSON. */
   produces?: readonly string[]

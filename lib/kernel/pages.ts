@@ -12,11 +12,13 @@ export const Timestamp = z.iso
   .transform((text) => new Date(text))
   .refine(isUsual, 'takes a time from 2000 to 9999')
 
+const Total = z.number().int().meta({ id: 'Total', description: 'All matches, or the bound of the count' })
+
 /** The envelope of a list. */
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     data: z.array(item),
-    total: z.number().int().meta({ description: 'All matches, or the bound of the count' }),
+    total: Total,
     offset: z.number().int(),
     limit: z.number().int(),
     next_cursor: z.string().nullable(),

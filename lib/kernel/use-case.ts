@@ -35,11 +35,18 @@ export interface Reply<T> {
   /** Runs after the commit and before the response; its result replaces this reply. A crash before it does not undo the transaction. */
   afterCommit?: () => Promise<Pick<Reply<T>, 'body' | 'status' | 'headers'>>
 }
+/** Content that is the same for everybody, in memory in every encoding in which it is sent. */
+export interface FixedContent {
+  mediaType: string
+  etag: string
+  encodings: Record<'br' | 'gzip' | 'identity', Uint8Array>
+}
 export interface Answer {
   status: number
   body: unknown
   headers: Record<string, string>
   stream?: AsyncIterable<string | Uint8Array>
+  fixed?: FixedContent
 }
 export interface UseCase<O extends OperationShape = OperationShape> {
   operation: O
@@ -290,6 +297,22 @@ export function read<const O extends OperationShape>(
       const entry = auditOf(operation, ctx, reply)
       if (entry) await ctx.gate.auditGrouped({ ...entry, resourceId: reply.resourceId })
       return made
+    },
+  }
+}
+
+/** Returns content that is prepared once and never validated, serialized or compressed again. For operations without an audit entry. */
+export function fixed<const O extends OperationShape>(
+  operation: O,
+  content: () => Promise<FixedContent>,
+  headers: Record<string, string> = {},
+): UseCase<O> {
+  return {
+    operation,
+    async execute(ctx, raw) {
+      authorise(operation, ctx)
+      parseInput(operation, raw)
+      return { status: operation.status, body: undefined, headers, fixed: await content() }
     },
   }
 }

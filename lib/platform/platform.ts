@@ -40,7 +40,7 @@ export interface Patience {
   connection?: number
   /** For the store of the rate limits. */
   limits?: number
-  /** For other erasures to end. */
+  /** For other erasures or registrations to end. */
   admission?: number
 }
 

@@ -41,6 +41,7 @@ export const registerAgent = operation({
   permission: 'public',
   audit: { action: 'create', ...agent },
   limit: 'exempt',
+  pool: 'registrations',
   status: 201,
   body: z
     .strictObject({

@@ -180,6 +180,7 @@ export const previewShare = operation({
   params: ofAgent,
   bodyLimit,
   body: z.strictObject(what),
+  contributed: true,
   output: z.strictObject({
     data: z.strictObject({
       payload: Payload,
@@ -300,6 +301,7 @@ export const readDeltas = operation({
   status: 200,
   params: ofAgent,
   query: sequence,
+  contributed: true,
   output: Deltas,
   refusals: ['not_found'],
 })
@@ -334,6 +336,7 @@ export const listReceived = operation({
   status: 200,
   params: ofAgent,
   query: sequence,
+  contributed: true,
   output: Deltas,
   refusals: ['not_found'],
 })

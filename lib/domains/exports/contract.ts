@@ -32,6 +32,7 @@ export const exportAgent = operation({
       .meta({ description: 'An agent; for an admin also anybody else whom units name' }),
   }),
   query: z.strictObject({ format: z.enum(formats).default('json'), scope: z.enum(bases).default('all') }),
+  contributed: true,
   output: z.string(),
   produces: ['application/json', 'application/x-ndjson', 'application/zip'],
   refusals: ['not_found', 'quota_exceeded'],

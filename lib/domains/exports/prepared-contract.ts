@@ -99,6 +99,7 @@ export const downloadExport = operation({
   limit: 'read',
   status: 200,
   params,
+  contributed: true,
   output: z.string(),
   produces: ['application/zip'],
   refusals: ['forbidden', 'not_found', 'wrong_state', 'expired'],

@@ -221,6 +221,7 @@ export const listEntries = operation({
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),
+  contributed: true,
   output: page(EntryView),
   refusals: ['not_found'],
 })
@@ -253,6 +254,7 @@ export const readEntry = operation({
   limit: 'read',
   status: 200,
   params: ofEntry,
+  contributed: true,
   output: z.strictObject({ data: EntryView }),
   refusals: ['not_found'],
 })

@@ -37,6 +37,7 @@ export const contributeUnit = operation({
   status: 201,
   body: Unit,
   bodyLimit: 'unit',
+  contributed: true,
   output: z.strictObject({
     data: StoredUnit,
     quality_score: z.number(),
@@ -98,6 +99,7 @@ export const readUnit = operation({
   limit: 'read',
   status: 200,
   params,
+  contributed: true,
   output: z.strictObject({ data: StoredUnit }),
   refusals: ['not_found', 'erased'],
 })
@@ -121,6 +123,7 @@ export const rectifyUnit = operation({
     visibility: z.enum(visibilities).optional(),
   }),
   bodyLimit: 'unit',
+  contributed: true,
   output: z.strictObject({
     data: StoredUnit,
     quality_score: z.number(),
@@ -141,6 +144,7 @@ export const eraseUnit = operation({
   permission: 'knowledge:write',
   audit: { action: 'delete', ...resource },
   deletes: { by: 'erasure' },
+  pool: 'erasures',
   limit: 'write',
   status: 204,
   params,

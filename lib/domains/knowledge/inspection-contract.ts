@@ -56,6 +56,7 @@ export const listRecords = operation({
     kind: z.enum(['unit', ...recordKinds]).default('unit'),
     domain: z.string().min(1).max(300).optional().meta({ description: 'Of units alone' }),
   }),
+  contributed: true,
   output: page(RecordRow).extend({ corrected: Corrected }),
 })
 
@@ -70,6 +71,7 @@ export const inspectUnit = operation({
   limit: 'read',
   status: 200,
   params,
+  contributed: true,
   output: z.strictObject({
     data: StoredUnit.extend({
       agent_id: z.string(),
@@ -99,6 +101,7 @@ export const inspectSkill = operation({
   limit: 'read',
   status: 200,
   params: z.strictObject({ id: SkillId }),
+  contributed: true,
   output: z.strictObject({ data: Skill.extend(standing) }),
   refusals: ['not_found', 'erased'],
 })

@@ -62,6 +62,7 @@ export const listQuarantine = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  contributed: true,
   output: page(
     z.strictObject({
       id: z.string(),

@@ -101,6 +101,7 @@ export const readExchange = operation({
   limit: 'read',
   status: 200,
   params: ofOne,
+  contributed: true,
   output: z.strictObject({ data: ExchangeView }),
   refusals: ['not_found'],
 })

@@ -67,6 +67,7 @@ export const exportProject = operation({
   status: 200,
   params,
   query: z.strictObject({ format: z.enum(projectExportFormats).default('ndjson') }),
+  contributed: true,
   output: z.string(),
   produces: ['application/x-ndjson', 'application/zip'],
   refusals: ['not_found'],

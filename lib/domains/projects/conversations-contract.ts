@@ -77,6 +77,7 @@ export const listConversations = operation({
   audit: { action: 'read', ...conversation },
   params,
   query: z.strictObject(paging),
+  contributed: true,
   output: page(ConversationView),
   refusals: ['not_found'],
 })
@@ -98,6 +99,7 @@ export const createConversation = operation({
     threads: Threads.optional(),
     region: DataRegion.optional().meta({ description: 'Within the region of the project. Fixed at creation' }),
   }),
+  contributed: true,
   output: z.strictObject({ data: ConversationView }),
   secrets: ['title', 'created_by'],
   refusals: ['not_found', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'conflict'],
@@ -109,6 +111,7 @@ export const readConversation = operation({
   summary: 'A conversation',
   audit: { action: 'read', ...conversation },
   params: ofConversation,
+  contributed: true,
   output: z.strictObject({ data: ConversationView }),
   refusals: ['not_found'],
 })
@@ -125,6 +128,7 @@ export const editConversation = operation({
   body: z
     .strictObject({ title: Line.optional(), threads: Threads.optional() })
     .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
+  contributed: true,
   output: z.strictObject({ data: ConversationView }),
   refusals: ['not_found', 'fenced', 'wrong_state', 'conflict'],
 })
@@ -139,6 +143,7 @@ export const listMessages = operation({
   audit: { action: 'read', ...message },
   params: ofConversation,
   query: z.strictObject({ ...paging, order: z.enum(['oldest', 'newest']).default('oldest') }),
+  contributed: true,
   output: page(MessageView),
   refusals: ['not_found'],
 })
@@ -165,6 +170,7 @@ export const createMessage = operation({
     }),
     provenance: z.array(Pointer).max(100, 'has 100 entries at most').optional(),
   }),
+  contributed: true,
   output: z.strictObject({ data: MessageView }),
   secrets: ['content', 'author', 'attachments'],
   refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'conflict', 'restricted'],
@@ -178,6 +184,7 @@ export const readMessage = operation({
     'One that was erased answers 410 with the receipt’s id; while it is being erased it is a 404 with `audit_id`, under which `GET /api/erasures/{id}` says how far that is.',
   audit: { action: 'read', ...message },
   params: ofMessage,
+  contributed: true,
   output: z.strictObject({ data: MessageDetail }),
   refusals: ['not_found', 'erased', 'restricted'],
 })
@@ -194,6 +201,7 @@ export const editMessage = operation({
   params: ofMessage,
   bodyLimit: 1024 * 1024,
   body: z.strictObject({ content: Content }),
+  contributed: true,
   output: z.strictObject({ data: MessageDetail }),
   refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'conflict', 'restricted'],
 })
@@ -212,6 +220,7 @@ export const attachFile = operation({
   params: ofMessage,
   query: z.strictObject({ name: FileName }),
   upload: fileTypes,
+  contributed: true,
   output: z.strictObject({ data: AttachmentView }),
   secrets: ['name', 'sha256'],
   refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'conflict', 'idempotency_in_progress', 'restricted'],
@@ -223,6 +232,7 @@ export const downloadAttachment = operation({
   summary: 'A file of a message, as a download',
   audit: { action: 'read', resourceType: 'attachment' },
   params: z.strictObject({ ...ofMessage.shape, attachmentId: Id }),
+  contributed: true,
   output: z.string(),
   produces: fileTypes,
   refusals: ['not_found', 'restricted'],

@@ -41,6 +41,7 @@ export const listDocuments = operation({
   audit: { action: 'read', ...document },
   params,
   query: z.strictObject({ kind: z.enum(documentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  contributed: true,
   output: page(DocumentView),
   refusals: ['not_found'],
 })
@@ -70,6 +71,7 @@ export const addDocument = operation({
     }),
   }),
   upload: fileTypes,
+  contributed: true,
   output: z.strictObject({ data: DocumentView }),
   secrets: ['name', 'author', 'sha256'],
   refusals: [
@@ -91,6 +93,7 @@ export const readDocument = operation({
   summary: 'A document',
   audit: { action: 'read', ...document },
   params: ofDocument,
+  contributed: true,
   output: z.strictObject({ data: DocumentView }),
   refusals: ['not_found', 'restricted'],
 })
@@ -101,6 +104,7 @@ export const downloadDocument = operation({
   summary: 'A document’s bytes, as a download',
   audit: { action: 'read', ...document },
   params: ofDocument,
+  contributed: true,
   output: z.string(),
   produces: fileTypes,
   refusals: ['not_found', 'restricted'],

@@ -33,7 +33,7 @@ async function withTextAt<T>(
   run: (chunks: readonly string[]) => Promise<T>,
 ): Promise<T> {
   const taken = await reading(async () => run(await chunksAt(ports, key)))
-  if (taken !== 'full') return taken.value
+  if (typeof taken === 'object') return taken.value
   throw new Problem('unavailable', {
     detail: 'Many documents are being taken in now. Nothing of this one was kept; send it again in a little while.',
     headers: { 'Retry-After': '10' },

@@ -33,15 +33,15 @@ const parametersOf = (operation: OperationShape, components: Components): Parame
 ]
 
 const access: Record<string, string> = {
-  read: 'Requires the scope `read` or a session.',
-  write: 'Requires the scope `write` or a session.',
-  self: 'Requires a token or a session.',
-  person: 'Requires a session.',
-  audit: 'Requires an auditor or admin.',
-  admin: 'Requires an admin.',
+  read: 'Needs scope `read` or a session.',
+  write: 'Needs scope `write` or a session.',
+  self: 'Needs a token or a session.',
+  person: 'Needs a session.',
+  audit: 'Needs an auditor or admin.',
+  admin: 'Needs an admin.',
 }
 function accessOf(permission: Permission): string {
-  if (permission === 'public') return 'Requires no token.'
+  if (permission === 'public') return 'Needs no token.'
   return access[permission.slice(permission.lastIndexOf(':') + 1)] ?? ''
 }
 /** Permissions of people only, which no token has. */
@@ -106,7 +106,7 @@ function described(
     ...(body && { requestBody: { required: !operation.body?.safeParse(undefined).success, ...body } }),
     responses: {
       [status]: {
-        description: status === 204 ? 'Done; the response has no body' : 'Done',
+        description: status === 204 ? 'Done, without a body' : 'Done',
         headers: successHeaders(operation),
         ...(status !== 204 && output()),
       },
@@ -115,7 +115,7 @@ function described(
           other,
           {
             description: alsoMeans[other],
-            headers: successHeaders({ method: operation.method, status: other }),
+            headers: successHeaders({ ...operation, status: other }),
             ...output(),
           },
         ]),

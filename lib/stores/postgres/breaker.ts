@@ -12,17 +12,17 @@ class DatabaseSilent extends Error {
 }
 
 export interface BreakerOptions {
-  /** After a connection was in use for this many milliseconds, the breaker probes the server. */
+  /** After a connection was in use, or a request waited for one, for this many milliseconds, the breaker probes the server. */
   slow: number
-  /** The time limit of a probe in milliseconds. The breaker opens after two failed probes in a row. */
+  /** The time limit of a probe in milliseconds. The breaker opens after two failed probes in a row: within `slow * 1.25 + probe * 2`. */
   probe: number
 }
 
 const probesBeforeOpen = 2
 /** Milliseconds between two probes of a server that does not respond. */
 const betweenProbes = 500
-/** Milliseconds without further probes after a response. */
-const trustedFor = 5_000
+/** Milliseconds between two looks at the time limit of a probe. */
+const tick = 50
 
 /** Any response, including an error, shows that the server is alive, except that it is starting up or shutting down (57P01 to 57P03). */
 const isAnswer = (error: unknown): boolean => {
@@ -30,14 +30,24 @@ const isAnswer = (error: unknown): boolean => {
   return /^[0-9A-Z]{5}$/.test(code) && !/^57P0[1-3]$/.test(code) && !code.startsWith('E')
 }
 
+/** Resolves after `most` milliseconds in which this process could receive a response: while it computes, no time passes. */
+async function lateAfter(most: number, signal: AbortSignal): Promise<'late'> {
+  for (let waited = 0; waited < most; ) {
+    const began = performance.now()
+    await delay(tick, undefined, { signal, ref: false })
+    waited += Math.min(performance.now() - began, 2 * tick)
+  }
+  return 'late'
+}
+
 async function answers(connectionString: string | undefined, most: number): Promise<boolean> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: most, query_timeout: most })
+  const client = new pg.Client({ connectionString })
   client.on('error', () => {})
   const gaveUp = new AbortController()
   try {
     const asked = client.connect().then(() => client.query('SELECT 1'))
     asked.catch(() => {})
-    const late = delay(most, 'late' as const, { signal: gaveUp.signal, ref: false })
+    const late = lateAfter(most, gaveUp.signal)
     late.catch(() => {})
     return (await Promise.race([asked, late])) !== 'late'
   } catch (error) {
@@ -57,16 +67,17 @@ function destroy(client: pg.ClientBase): void {
 
 /**
  * Prevents requests from waiting for a frozen or unreachable server. When a connection is in use for a long time, or none can be
- * obtained, it probes the server on a separate connection. If the server does not respond, all connections in use are closed, and new
- * requests are rejected immediately until a probe succeeds.
+ * obtained, it probes the server on a separate connection. If the server does not respond, all connections in use are closed, and waiting
+ * and new requests are rejected immediately until a probe succeeds.
  */
 export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close(): void } {
   const borrowed = new Map<pg.PoolClient, number>()
+  /** Requests that wait for a connection, and since when. */
+  const waiting = new Map<(error: Error) => void, number>()
   let isOpen = false
   let isClosed = false
   let probing: Promise<void> | undefined
   let answered = Number.NEGATIVE_INFINITY
-  let waitingSince: number | undefined
 
   pool.on('acquire', (client) => borrowed.set(client, performance.now()))
   pool.on('release', (_error, client) => borrowed.delete(client))
@@ -83,31 +94,51 @@ export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close
       if (failed === probesBeforeOpen) {
         isOpen = true
         for (const client of borrowed.keys()) destroy(client)
+        for (const refuse of [...waiting.keys()]) refuse(new DatabaseSilent())
       }
       if (isOpen) await delay(betweenProbes, undefined, { ref: false })
     }
   }
   const suspect = (): void => {
-    if (probing || isClosed || performance.now() - answered < trustedFor) return
+    if (probing || isClosed) return
     probing = probeUntilAnswered().finally(() => {
       probing = undefined
     })
   }
   const watch = setInterval(() => {
     const now = performance.now()
-    waitingSince = pool.waitingCount > 0 ? (waitingSince ?? now) : undefined
-    const oldest = Math.min(waitingSince ?? now, ...borrowed.values())
-    if (now - oldest > slow) suspect()
+    // Both are in order of time.
+    const [waited = now] = waiting.values()
+    const [lent = now] = borrowed.values()
+    const oldest = Math.min(waited, lent)
+    // The last response shows that the server was alive then.
+    if (now - Math.max(oldest, answered) > slow) suspect()
   }, slow / 4).unref()
 
-  const connect = pool.connect.bind(pool) as pg.Pool['connect']
   type Callback = Parameters<pg.Pool['connect']>[0]
+  const connect: (callback: Callback) => void = pool.connect.bind(pool)
+  /** Calls back once: with a connection, or with an error as soon as the breaker opens. */
+  function connectUnlessSilent(callback: Callback): void {
+    if (isOpen) {
+      process.nextTick(() => callback(new DatabaseSilent(), undefined, () => {}))
+      return
+    }
+    const refuse = (error: Error) => {
+      waiting.delete(refuse)
+      callback(error, undefined, () => {})
+    }
+    waiting.set(refuse, performance.now())
+    connect((error, client, release) => {
+      if (waiting.delete(refuse)) callback(error, client, release)
+      else if (client) release() // the request was refused meanwhile
+    })
+  }
   // The pool's own query() also calls it, with a callback.
   pool.connect = ((callback?: Callback) => {
-    if (!isOpen) return callback ? connect(callback) : connect()
-    if (!callback) return Promise.reject(new DatabaseSilent())
-    process.nextTick(() => callback(new DatabaseSilent(), undefined, () => {}))
-    return undefined
+    if (callback) return connectUnlessSilent(callback)
+    return new Promise<pg.PoolClient>((connected, failed) => {
+      connectUnlessSilent((error, client) => (client ? connected(client) : failed(error)))
+    })
   }) as pg.Pool['connect']
 
   return {

@@ -186,8 +186,8 @@ export function openDatabase(
   // The server may close an idle connection; the pool opens another.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
-  // A longer patience than usual means a slow machine.
-  const watched = breaker(pool, { slow: Math.max(2_000, patience * 0.4), probe: Math.max(2_000, patience * 0.4) })
+  // A frozen server is refused within two seconds. A longer patience than usual means a slow machine.
+  const watched = breaker(pool, { slow: Math.max(400, patience * 0.08), probe: Math.max(600, patience * 0.12) })
   const inTransaction = new AsyncLocalStorage<boolean>()
   const opening = new AsyncLocalStorage<{ loan?: Loan; longest: number | undefined }>()
   // Prisma gets the connection of a transaction here, so that it can be recorded for queryWithin.

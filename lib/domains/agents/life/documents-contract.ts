@@ -68,6 +68,7 @@ export const listAgentDocuments = operation({
   status: 200,
   params: ofAgent,
   query: z.strictObject({ kind: z.enum(documentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  contributed: true,
   output: page(ListedAgentDocument),
   refusals: ['not_found'],
 })
@@ -103,6 +104,7 @@ export const readAgentDocument = operation({
   query: z.strictObject({
     format: z.enum(['json', 'md']).default('json').meta({ description: '`md`: its text as a Markdown file' }),
   }),
+  contributed: true,
   output: z.union([z.strictObject({ data: AgentDocument }), z.string()]),
   produces: ['application/json', 'text/markdown'],
   refusals: ['not_found'],

@@ -78,5 +78,6 @@ export const listUnits = operation({
     domain: z.string().min(1).max(300).optional(),
     ...narrowing,
   }),
+  contributed: true,
   output: page(StoredUnit.extend({ agent_id: z.string(), ...found })).extend({ corrected: Corrected }),
 })

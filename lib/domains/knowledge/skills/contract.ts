@@ -108,6 +108,7 @@ export const listSkills = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ ...searching, ...narrowing, tags: TagList.optional() }),
+  contributed: true,
   output: page(SkillSummary).extend({ corrected: Corrected }),
 })
 
@@ -127,6 +128,7 @@ export const contributeSkill = operation({
     .refine(hasOneText, oneText)
     .transform(underOneName),
   bodyLimit: 'unit',
+  contributed: true,
   output: Stored,
   refusals: ['content_rejected', 'conflict', 'restricted'],
 })
@@ -155,6 +157,7 @@ export const validateSkill = operation({
     .refine(hasOneText, oneText)
     .transform(underOneName),
   bodyLimit: 'unit',
+  contributed: true,
   output: z.strictObject({
     data: z.strictObject({
       valid: z.boolean(),
@@ -181,6 +184,7 @@ export const readSkill = operation({
   limit: 'read',
   status: 200,
   params,
+  contributed: true,
   output: z.strictObject({ data: Skill }),
   refusals: ['not_found', 'erased'],
 })
@@ -203,6 +207,7 @@ export const correctSkill = operation({
     .strictObject({ skill_md: SkillMd.optional(), files: Files.optional(), visibility: Visibility.optional() })
     .refine((body) => Object.keys(body).length > 0, 'says nothing to change'),
   bodyLimit: 'unit',
+  contributed: true,
   output: Stored,
   refusals: ['not_found', 'erased', 'precondition_failed', 'content_rejected', 'conflict', 'restricted'],
 })
@@ -218,6 +223,7 @@ export const eraseSkill = operation({
   permission: 'skills:write',
   audit: { action: 'delete', ...resource },
   deletes: { by: 'erasure' },
+  pool: 'erasures',
   limit: 'write',
   status: 204,
   params,

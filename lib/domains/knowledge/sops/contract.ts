@@ -75,6 +75,7 @@ export const listSops = operation({
       .optional()
       .meta({ description: 'Whether a wording was approved' }),
   }),
+  contributed: true,
   output: page(StoredSop.extend({ agent_id: z.string(), ...found })).extend({ corrected: Corrected }),
 })
 
@@ -91,6 +92,7 @@ export const contributeSop = operation({
   status: 201,
   body: ExpertSOP,
   bodyLimit: 'unit',
+  contributed: true,
   output: written,
   refusals: ['content_rejected', 'id_in_use', 'erased', 'restricted'],
 })
@@ -106,6 +108,7 @@ export const readSop = operation({
   limit: 'read',
   status: 200,
   params,
+  contributed: true,
   output: z.strictObject({ data: StoredSop }),
   refusals: ['not_found', 'erased'],
 })
@@ -126,6 +129,7 @@ export const reviseSop = operation({
   headers: z.object({ 'if-match': z.string().optional() }),
   body: ExpertSOP,
   bodyLimit: 'unit',
+  contributed: true,
   output: written,
   refusals: ['content_rejected', 'not_found', 'erased', 'precondition_failed', 'restricted'],
 })
@@ -161,6 +165,7 @@ export const readSopVersion = operation({
   limit: 'read',
   status: 200,
   params: z.strictObject({ id: SopId, version: VersionInPath }),
+  contributed: true,
   output: z.strictObject({ data: SopVersion }),
   refusals: ['not_found', 'erased'],
 })
@@ -197,6 +202,7 @@ export const approveSop = operation({
   params,
   headers: z.object({ 'if-match': z.string().optional() }),
   body: z.strictObject({ version: Version.optional() }).optional(),
+  contributed: true,
   output: z.strictObject({ data: StoredSop }),
   secrets: ['unit'],
   refusals: ['not_found', 'erased', 'precondition_failed'],
@@ -215,6 +221,7 @@ export const exportSopAsSkill = operation({
   status: 200,
   params,
   body: z.strictObject({ publish: z.boolean().optional() }).optional(),
+  contributed: true,
   output: z.strictObject({
     data: z.strictObject({
       name: z.string(),

@@ -80,11 +80,14 @@ const query = z.strictObject({
 })
 const erasing = {
   method: 'delete',
+  pool: 'erasures',
   permission: 'projects:write',
   limit: 'write',
   status: 200,
   alsoStatus: [202],
   query,
+  // The plan of a dry run contains names and evidence from texts.
+  contributed: true,
   output: z.union([PartErasure, z.strictObject({ data: PartPlan })]),
   // The plan of a dry run contains personal data.
   secrets: ['planned', 'verdicts', 'totals', 'counts'],

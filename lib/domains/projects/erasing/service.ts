@@ -41,8 +41,14 @@ export interface PartErasurePorts {
 }
 type Bounds = Parameters<typeof turns>[0]
 
-/** Each one uses database connections for as long as the slowest store takes. Most of the ten connections must stay free for others. */
-const usual = { erasures: { atOnce: 3, waiting: 100 }, dryRuns: { atOnce: 2, waiting: 4 } }
+/**
+ * Each one uses database connections for as long as the slowest store takes. Most of the ten connections must stay free for others. The
+ * share leaves a slot to other organizations while one has slow erasures.
+ */
+const usual = {
+  erasures: { atOnce: 3, waiting: 100, share: 2 / 3 },
+  dryRuns: { atOnce: 2, waiting: 4, share: 1 / 2 },
+}
 /** Maximum number of decisions that a dry run lists. The others are only counted. */
 const mostVerdicts = 5_000
 type Answer = PartErasure | { data: PartPlan }
@@ -55,6 +61,9 @@ interface Wanted {
 interface PartRow extends Authored {
   erasingSince: Date | null
 }
+
+/** The tenant whose erasures share a part of the slots. */
+const partyOf = ({ actor }: MutationContext): string => actor.organisationId ?? actor.id
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
 const nothing = (kind: Part['kind']): Problem =>
@@ -105,17 +114,17 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   const erasing = turns(bounds.erasures)
   const explaining = turns(bounds.dryRuns)
   /** Does nothing if the waiting list is full; the job queue then carries out the run about half a minute later. */
-  function carriedOut(runId: string): Promise<unknown> {
-    const work = working.get(runId) ?? erasing(() => complete(runId)).finally(() => working.delete(runId))
+  function carriedOut(runId: string, party: string): Promise<unknown> {
+    const work = working.get(runId) ?? erasing(() => complete(runId), party).finally(() => working.delete(runId))
     working.set(runId, work)
     return work
   }
 
   /** The transaction stores a response that reports nothing as done. A retry with the same idempotency key returns that stored response. */
-  const finishing = (runId: string, auditId: string, standsStill: boolean) => async () => {
+  const finishing = (runId: string, auditId: string, party: string, standsStill: boolean) => async () => {
     // A repeated request resumes a run that had given up.
     if (standsStill) await erasures.resume(runId)
-    await inTime(carriedOut(runId), patience, runId)
+    await inTime(carriedOut(runId, party), patience, runId)
     const run = await erasures.run(runId)
     // The requester cancelled the run before anything was erased.
     if (!run)
@@ -184,8 +193,8 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
       resourceId: part.id,
       entries: [{ resourceId: part.id, action: 'read', details: { dry_run: true } }],
       afterCommit: async () => {
-        const taken = await explaining(() => erasures.explain(part, ctx.now))
-        if (taken === 'full')
+        const taken = await explaining(() => erasures.explain(part, ctx.now), partyOf(ctx))
+        if (typeof taken !== 'object')
           throw new Problem('unavailable', {
             detail: 'Others are having their erasures planned; nothing was changed. Ask again in a little while.',
             headers: { 'Retry-After': '10' },
@@ -262,7 +271,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
       ...answerOf(run, auditId),
       resourceId: part.id,
       details: { receipt: receiptId, project: part.project, reason },
-      afterCommit: finishing(runId, auditId, doesStandStill(run)),
+      afterCommit: finishing(runId, auditId, partyOf(ctx), doesStandStill(run)),
     }
   }
 

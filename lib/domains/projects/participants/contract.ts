@@ -166,6 +166,7 @@ export const exportParticipant = operation({
   status: 200,
   params: ofOne,
   query: z.strictObject({ scope: z.enum(['provided', 'all']).default('all') }),
+  contributed: true,
   output: z.string(),
   produces: ['application/x-ndjson'],
   refusals: ['not_found', 'forbidden'],

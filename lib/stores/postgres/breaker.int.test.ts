@@ -1,0 +1,58 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
+import { breaker } from './breaker.ts'
+
+let database: TestDatabase
+let proxy: TcpProxy
+beforeAll(async () => {
+  database = await testDatabase()
+  proxy = await tcpProxy(database.appUrl)
+})
+afterAll(async () => {
+  proxy?.close()
+  await database?.drop()
+})
+
+/** A pool whose own time limits are never reached. */
+function watchedPool(max: number, options: { slow: number; probe: number }) {
+  const pool = new pg.Pool({ connectionString: proxy.url, max, connectionTimeoutMillis: 120_000 })
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const watched = breaker(pool, options)
+  onTestFinished(async () => {
+    proxy.thaw()
+    watched.close()
+    await pool.end()
+  })
+  return pool
+}
+
+it('a frozen server: requests with a connection, without one and later ones are rejected, until it responds', async () => {
+  const pool = watchedPool(2, { slow: 40, probe: 400 })
+  await Promise.all([pool.query('SELECT 1'), pool.query('SELECT 1')])
+  proxy.freeze()
+  // Two use the connections of the pool, and the others wait for one.
+  const told = await Promise.allSettled([...Array.from({ length: 4 }, () => pool.query('SELECT 1')), pool.connect()])
+  expect(told.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+  await expect(pool.connect()).rejects.toMatchObject({ name: 'DatabaseSilent', code: 'ETIMEDOUT' })
+  await expect(pool.query('SELECT 1')).rejects.toMatchObject({ name: 'DatabaseSilent' })
+  proxy.thaw()
+  await vi.waitUntil(async () => (await pool.query('SELECT 1').catch(() => null))?.rowCount === 1, { timeout: 120_000 })
+  const again = await Promise.all(Array.from({ length: 6 }, () => pool.query<{ n: number }>('SELECT 1 AS n')))
+  expect(again.map(({ rows }) => rows)).toEqual(Array(6).fill([{ n: 1 }]))
+  await vi.waitUntil(() => pool.idleCount === pool.totalCount, { timeout: 120_000 })
+  expect([pool.totalCount <= 2, pool.waitingCount]).toEqual([true, 0])
+})
+
+it('a long statement is not interrupted while the server responds, also if this process is busy', async () => {
+  const pool = watchedPool(1, { slow: 40, probe: 300 })
+  const asked = pool.query<{ n: number }>('SELECT 1 AS n FROM pg_sleep(2)')
+  for (let times = 0; times < 3; times++) {
+    const until = performance.now() + 600
+    while (performance.now() < until); // longer than two probes
+    await new Promise((done) => setImmediate(done))
+  }
+  expect((await asked).rows).toEqual([{ n: 1 }])
+})
