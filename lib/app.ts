@@ -115,6 +115,7 @@ import { snapshotKeys } from './domains/snapshots/key-files.ts'
 import { snapshotsData, snapshotsModule } from './domains/snapshots/module.ts'
 import { snapshotParts } from './domains/snapshots/parts.ts'
 import { insureTheDead, isSealedTo } from './domains/snapshots/terms.ts'
+import { ledgerLostAt } from './domains/stores/ledgers.ts'
 import { storesData, storesModule } from './domains/stores/module.ts'
 import { durationOf } from './domains/telemetry/events.ts'
 import { tellCompleted } from './domains/telemetry/jobs.ts'
@@ -351,6 +352,7 @@ export function createApp({
   const replay = replayErasures({
     ...erasing,
     restored: restoredRecord,
+    ledgerLostAt,
     records: erasures,
     complete: engine.complete,
     keys: suppressionKeys,

@@ -14,6 +14,7 @@ import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
 import type { IsSuppressed } from '#lib/domains/knowledge/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
+import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
 import { knownStores } from '#lib/domains/stores/known.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { pseudonyms as telemetryPseudonyms } from '#lib/domains/telemetry/pseudonyms.ts'
@@ -97,7 +98,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     recordDeletion,
     idempotency: idempotencyRecords,
   }
-  const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
+  const suppressionKeys = createSuppressionKeys(db, { ledger, clock, secret, assertPresentSecret })
   const suppressed = suppressions(suppressionKeys)
   const isSuppressed: IsSuppressed = (kind, values, tx = db.prisma) => suppressed.among(tx, kind, values)
   const analyzed = judged.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
@@ -123,7 +124,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     telemetryKey,
     log,
     gate,
-    signer: createSigner(db, secret),
+    signer: createSigner(db, { secret, assertPresentSecret }),
     suppressionKeys,
     suppressed,
     isSuppressed,
