@@ -23,10 +23,7 @@ const composed = [
     String.raw`['"\x60]${identifier}\s+(?:[a-z]{1,3}(?=['"\x60])|[a-z]{1,3}\s+(?:JOIN|LEFT|CROSS|WHERE)\b|(?:JOIN|LEFT|CROSS)\b)`,
     'g',
   ),
-  new RegExp(
-    String.raw`\b(?:table|tables|tableName|from|source|relation)\s*[:=]\s*\[?['"\x60]${identifier}['"\x60]`,
-    'g',
-  ),
+  new RegExp(String.raw`\b(?:table|tableName|from|source|relation)\s*[:=]\s*\[?['"\x60]${identifier}['"\x60]`, 'g'),
 ]
 /** SQL with a computed table name: every string of the file that equals a table's name counts. */
 const computed = /\b(?:FROM|JOIN|INTO|UPDATE|USING|TABLE)\s+(?:ONLY\s+)?\$\{/

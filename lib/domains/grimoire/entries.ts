@@ -66,6 +66,10 @@ function refusePast(until: Date | undefined, now: Date): void {
   if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
 }
 
+/** Whether the agent has any entry, also an expired one. */
+export const hasEntries = async (tx: Transaction, agentId: string): Promise<boolean> =>
+  (await tx.grimoireEntry.findFirst({ where: { agentId }, select: { id: true } })) !== null
+
 /** Unexpired entries of an agent by id. `private`: the installation cannot read the entry. */
 export const entriesOf =
   (key: () => Uint8Array) =>

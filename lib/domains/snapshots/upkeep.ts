@@ -120,7 +120,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
     ctx.gate.transaction(async (tx) => {
       const since = new Date(ctx.now.getTime() - insuredEvery)
       const due = await tx.$queryRaw<{ agent_id: string; key_id: string }[]>`
-        SELECT a.id AS agent_id, k.key_id FROM agents a JOIN keyrings k ON k.agent_id = a.id
+        SELECT a.id AS agent_id, k.key_id FROM agent_states a JOIN agent_keyrings k ON k.agent_id = a.id
         WHERE a.status <> 'dead' AND a.suspended_at IS NULL AND a.restricted_at IS NULL
           AND NOT EXISTS (SELECT FROM snapshots s WHERE s.agent_id = a.id AND s.kind = 'insurance' AND s.created_at > ${since})
         ORDER BY a.id LIMIT ${batch}::int FOR NO KEY UPDATE OF a SKIP LOCKED`
