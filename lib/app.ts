@@ -471,7 +471,7 @@ export function createApp({
   if (platform.telemetry.isOn)
     erasureChanges.listen(async (tx, change) => {
       if (change.state !== 'done') return
-      const run = await tx.erasureRun.findUnique({ where: { id: change.runId }, select: { createdAt: true } })
+      const run = await engine.run(change.runId, tx)
       await tellCompleted(tx, {
         of: change.part?.kind ?? 'subject',
         steps: Object.keys(change.erased).length,
@@ -528,7 +528,7 @@ export function createApp({
       // Self-hosted agents may also share here.
       agents: { ...ownAgents, writable: sharingAgent },
       members: cladeMembers,
-      entriesOf: entriesOf(grimoireKey),
+      entriesOf: entriesOf({ key: grimoireKey, grimoireDaysOf }),
       sign: signer.attest,
     }),
     llmLogModule({ db, key: llmLogKey, recognise, agents: ownAgents, recordDeletion }),

@@ -71,7 +71,7 @@ export function ownAgents(
           diedAt: row.died_at,
           region: row.region,
           selfHosted: row.self_hosted,
-          keyring: row.has_keyring ? {} : null,
+          hasKeyring: row.has_keyring,
         }),
         state: stateOf({ restrictedAt: row.restricted_at, suspendedAt: row.suspended_at, isFenced: row.is_fenced }),
         restricted_at: iso(row.restricted_at),

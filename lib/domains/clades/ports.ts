@@ -60,7 +60,7 @@ export interface CladePorts {
   members: Pick<CladeMembers, 'setSharing' | 'siblingsOf'>
   /** Unexpired entries of the agent by id. `private`: the installation cannot read the entry. */
   entriesOf(
-    tx: Pick<Transaction, 'grimoireEntry'>,
+    tx: Transaction,
     agentId: string,
     ids: readonly string[],
     now: Date,

@@ -54,12 +54,7 @@ const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['
 
 /** Sharing with siblings: the switch, the preview and the share. */
 export function cladeSharing({ db, key, agents, members, entriesOf, namesOf, recognise, sign, issuer }: CladePorts) {
-  async function entryOf(
-    tx: Pick<Transaction, 'grimoireEntry'>,
-    agentId: string,
-    asked: Asked,
-    now: Date,
-  ): Promise<Shareable> {
+  async function entryOf(tx: Transaction, agentId: string, asked: Asked, now: Date): Promise<Shareable> {
     const { entry_id: id } = asked
     if (id === undefined) {
       if (asked.entry) return sent(asked.entry)

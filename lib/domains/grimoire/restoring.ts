@@ -5,6 +5,7 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { addEntry } from './contract.ts'
 import { sealStored } from './entry-content.ts'
 import { keyringOf } from './keyrings.ts'
+import type { StoredEntryPorts } from './ports.ts'
 import { goneBefore, mostEntries } from './rules.ts'
 
 /** The agent into which records are restored, and their new ids. */
@@ -42,19 +43,13 @@ function entryOf(record: unknown) {
   return { id, validUntil: read.valid_until, createdAt: read.created_at, form: form.data }
 }
 
-export interface RestoringPorts {
-  key(): Uint8Array
-  /** How many days after creation the agent's entries expire; null: never. */
-  grimoireDaysOf(tx: Transaction, agentId: string): Promise<number | null>
-}
-
 /**
  * Restores exported entries into an agent that is locked and writable. Keeps existing entries, skips expired ones and
  * preserves creation times.
  * @throws Problem `invalid`, `conflict`, `id_in_use`, `too_large` or `content_blocked`; then none of these records is
  * stored
  */
-export const entryRestorer = ({ key, grimoireDaysOf }: RestoringPorts) => ({
+export const entryRestorer = ({ key, grimoireDaysOf }: StoredEntryPorts) => ({
   part: 'grimoire_entries',
   resourceType: 'grimoire_entry',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {

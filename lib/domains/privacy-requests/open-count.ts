@@ -17,3 +17,6 @@ export const openRequestsOf =
     )
     return row?.n ?? 0
   }
+
+/** Counts all requests, open and closed. */
+export const countRequests = (tx: Transaction): Promise<number> => tx.privacyRequest.count()

@@ -4,7 +4,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
 import { type AgentStatus, judgeStatus } from './rules.ts'
-import { type OwnedAgent, ownAgent, ownAgentLocked, withKeyring, writableAgent } from './whose.ts'
+import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
 
 export interface LifePorts {
   db: Database
@@ -13,23 +13,26 @@ export interface LifePorts {
   onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
+const hasKeyring = async (tx: Transaction, agentId: string): Promise<boolean> =>
+  (await tx.$queryRaw<unknown[]>`SELECT 1 AS found FROM agent_keyrings WHERE agent_id = ${agentId}`).length > 0
+
 /** The owner's view of an agent's status. */
 export const lifeOf = (
-  agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { keyring: object | null },
+  agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { hasKeyring: boolean },
 ) => ({
   status: agent.status,
   status_at: agent.statusAt?.toISOString() ?? null,
   died_at: agent.diedAt?.toISOString() ?? null,
   region: agent.region,
   self_hosted: agent.selfHosted,
-  automatic_snapshots: agent.keyring !== null && agent.status !== 'dead',
+  automatic_snapshots: agent.hasKeyring && agent.status !== 'dead',
 })
 
-const livingView = (agent: OwnedAgent): LivingAgent => ({
+const livingView = async (tx: Transaction, agent: OwnedAgent): Promise<LivingAgent> => ({
   agent_id: agent.id,
   name: agent.name,
   tier: agent.tier,
-  ...lifeOf(agent),
+  ...lifeOf({ ...agent, hasKeyring: await hasKeyring(tx, agent.id) }),
   restricted_at: agent.restrictedAt?.toISOString() ?? null,
   owner_claimed: agent.ownerId !== null,
   grimoire_days: agent.grimoireDays,
@@ -52,7 +55,7 @@ function refuseReaders({ actor }: MutationContext): void {
 /** Status and settings of agents. */
 export const agentStatus = ({ db, onDeath }: LifePorts) => ({
   readAgent: read(readAgent, async ({ actor }, { params: { id } }) => ({
-    body: { data: livingView(await ownAgent(db, actor, id)) },
+    body: { data: await livingView(db.prisma, await ownAgent(db, actor, id)) },
     resourceId: id,
   })),
 
@@ -83,11 +86,10 @@ export const agentStatus = ({ db, onDeath }: LifePorts) => ({
         : await tx.agent.update({
             where: { id },
             data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
-            include: withKeyring,
           })
     if (verdict === 'changed' && to === 'dead') for (const listen of onDeath) await listen(tx, { agentId: id, now })
     return {
-      body: { data: livingView(next), message: messages[to] },
+      body: { data: await livingView(tx, next), message: messages[to] },
       resourceId: id,
       details: { fields: ['status'], from: agent.status, to, changed: verdict === 'changed' },
     }
@@ -96,7 +98,7 @@ export const agentStatus = ({ db, onDeath }: LifePorts) => ({
   setSettings: mutation(setAgentSettings, async ({ tx, actor }, { params: { id }, body }) => {
     await writableAgent(tx, actor, id)
     const data = { grimoireDays: body.grimoire_days }
-    const next = await tx.agent.update({ where: { id }, data, include: withKeyring })
-    return { body: { data: livingView(next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
+    const next = await tx.agent.update({ where: { id }, data })
+    return { body: { data: await livingView(tx, next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
   }),
 })
