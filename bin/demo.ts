@@ -40,7 +40,7 @@ async function demo(): Promise<void> {
   const material = materialIn(values.data === undefined ? sampleFolder : resolve(values.data))
   await generateChanged(process.env, AbortSignal.timeout(120_000))
   // The generated database client exists from here on, so modules that import it can be loaded.
-  const { openInstallation } = await import('#lib/stores/postgres/installation.ts')
+  const { openInstallation } = await import('#lib/platform/installation.ts')
   const { othersConnected } = await import('./demo/emptiness.ts')
   const installation = await openInstallation(env)
   try {

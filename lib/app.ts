@@ -13,13 +13,16 @@ import { accountDirectory } from './domains/accounts/directory.ts'
 import { accountsData, accountsModule } from './domains/accounts/module.ts'
 import { newestSignIns } from './domains/accounts/newest-sign-ins.ts'
 import { enqueueNotice, noticeJob } from './domains/accounts/notices.ts'
+import { organisationDirectory } from './domains/accounts/organisations.ts'
 import { organisationOf } from './domains/accounts/person-exporters.ts'
 import { createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
 import { countTry } from './domains/accounts/tries.ts'
 import { agentsAtAGlance } from './domains/agents/at-a-glance.ts'
+import { cladeMembers } from './domains/agents/clade-members.ts'
 import { agentIdsInRegions, agentsInRegions } from './domains/agents/in-region.ts'
 import { lifeExporters } from './domains/agents/life/exporters.ts'
-import { documentRestorer, restoreSettings } from './domains/agents/life/restoring.ts'
+import { documentRestorer } from './domains/agents/life/restoring.ts'
+import { grimoireDaysOf, settingsRestorer, snapshotSettings } from './domains/agents/life/snapshot-settings.ts'
 import { erasableAgent, ownAgent, ownAgentLocked, sharingAgent, writableAgent } from './domains/agents/life/whose.ts'
 import { agentListing } from './domains/agents/listing.ts'
 import { agentsData, agentsModule } from './domains/agents/module.ts'
@@ -51,8 +54,9 @@ import { exportsData, exportsModule } from './domains/exports/module.ts'
 import type { ExportChange } from './domains/exports/prepared.ts'
 import { schemaVersion } from './domains/exports/rules.ts'
 import { exportsToFetch, exportsUnderWay } from './domains/exports/under-way.ts'
-import { entriesOf } from './domains/grimoire/entries.ts'
+import { entriesOf, hasEntries } from './domains/grimoire/entries.ts'
 import { grimoireExporters } from './domains/grimoire/exporters.ts'
+import { keyringOf } from './domains/grimoire/keyrings.ts'
 import { grimoireData, grimoireModule } from './domains/grimoire/module.ts'
 import { entryRestorer } from './domains/grimoire/restoring.ts'
 import { holdsEnding } from './domains/holds/ending.ts'
@@ -117,6 +121,7 @@ import { snapshotKeys } from './domains/snapshots/key-files.ts'
 import { snapshotsData, snapshotsModule } from './domains/snapshots/module.ts'
 import { snapshotParts } from './domains/snapshots/parts.ts'
 import { insureTheDead, isSealedTo } from './domains/snapshots/terms.ts'
+import { ledgerLostAt } from './domains/stores/ledgers.ts'
 import { storesData, storesModule } from './domains/stores/module.ts'
 import { durationOf } from './domains/telemetry/events.ts'
 import { tellCompleted } from './domains/telemetry/jobs.ts'
@@ -194,6 +199,7 @@ export function createApp({
   const chosenIds: ChosenIdPorts = { outsideNamespace, erasedOf }
 
   const isOnRecord = async (tx: Transaction, accountId: string) =>
+    (await agentsOfAccount(tx, accountId)).length > 0 ||
     (await isOnFile(tx, accountId)) ||
     (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null
 
@@ -254,7 +260,12 @@ export function createApp({
     settingsData(db),
     storesData(db),
     tokensData(db, gate),
-    agentsData({ db, heldAuthors, dropOrganisationIfEmpty }),
+    agentsData({
+      db,
+      heldAuthors,
+      dropOrganisationIfEmpty,
+      countEmptyOrganisations: organisationDirectory.countEmptyNamed,
+    }),
     accountsData(db),
   ]
   const holders = personalData.flatMap(({ dataSources = [] }) => dataSources)
@@ -290,7 +301,8 @@ export function createApp({
   const people = accounts.useCases.accounts
   const networkKey = keyFor('networks of registrations')
   const agents = agentsModule({
-    ...{ db, regions, strict, joinClade, recordDeletion, createOrganisation, dropOrganisationIfEmpty },
+    ...{ db, regions, strict, recordDeletion, createOrganisation, dropOrganisationIfEmpty },
+    joinClade: (tx, joining) => joinClade(tx, joining, cladeMembers),
     registration: {
       mode: env.KP_REGISTRATION,
       explicitConsent: env.KP_EXPLICIT_CONSENT,
@@ -306,7 +318,7 @@ export function createApp({
     accounts: people,
     graceTokens: env.KP_GRACE_TOKENS,
     isSuppressed: suppressed.among,
-    onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
+    onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, { recordDeletion, members: cladeMembers })],
     onRestriction: [recallOfRestricted],
     networkMark: (address) =>
       Uint8Array.from(createHmac('sha256', networkKey()).update(customerNetworkOf(address)).digest()),
@@ -354,6 +366,7 @@ export function createApp({
   const replay = replayErasures({
     ...erasing,
     restored: restoredRecord,
+    ledgerLostAt,
     records: erasures,
     complete: engine.complete,
     keys: suppressionKeys,
@@ -461,7 +474,7 @@ export function createApp({
   if (platform.telemetry.isOn)
     erasureChanges.listen(async (tx, change) => {
       if (change.state !== 'done') return
-      const run = await tx.erasureRun.findUnique({ where: { id: change.runId }, select: { createdAt: true } })
+      const run = await engine.run(change.runId, tx)
       await tellCompleted(tx, {
         of: change.part?.kind ?? 'subject',
         steps: Object.keys(change.erased).length,
@@ -481,6 +494,7 @@ export function createApp({
     tokens,
     quotasModule({
       db,
+      organisations: organisationDirectory,
       async warn(tx, organisationId, percent, now) {
         for (const accountId of await people.decidersOf(tx, organisationId))
           await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now.toISOString() })
@@ -504,10 +518,11 @@ export function createApp({
     }),
     requests,
     snapshotsModule({
-      ...{ ...snapshotStorage, erasedAgents, isOfOthers, restoreSettings, origin },
-      agents: ownAgents,
+      ...{ ...snapshotStorage, erasedAgents, isOfOthers, keyringOf, origin },
+      restoreSettings: settingsRestorer({ hasEntries }),
+      agents: { ...ownAgents, settingsOf: snapshotSettings },
       parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
-      restorers: [documentRestorer({ strict }), entryRestorer(grimoireKey)],
+      restorers: [documentRestorer({ strict }), entryRestorer({ key: grimoireKey, grimoireDaysOf })],
       areObjectsOurs: () => isOurs({ objects: stores.objects, installation }),
     }),
     grimoireModule({ db, key: grimoireKey, agents: ownAgents, isSealedTo, recordDeletion }),
@@ -515,7 +530,8 @@ export function createApp({
       ...{ db, key: cladeKey, namesOf, recognise, recordDeletion, issuer: origin },
       // Self-hosted agents may also share here.
       agents: { ...ownAgents, writable: sharingAgent(regions) },
-      entriesOf: entriesOf(grimoireKey),
+      members: cladeMembers,
+      entriesOf: entriesOf({ key: grimoireKey, grimoireDaysOf }),
       sign: signer.attest,
     }),
     llmLogModule({ db, key: llmLogKey, recognise, agents: ownAgents, recordDeletion }),

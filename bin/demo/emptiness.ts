@@ -1,22 +1,31 @@
 import type { App } from '#lib/app.ts'
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
+import { agentListing } from '#lib/domains/agents/listing.ts'
+import { countErasures } from '#lib/domains/erasure/erasure-count.ts'
+import { countHolds } from '#lib/domains/holds/in-force.ts'
+import { countRecords } from '#lib/domains/knowledge/record-count.ts'
+import { countRequests } from '#lib/domains/privacy-requests/open-count.ts'
+import { countProjects } from '#lib/domains/projects/project-count.ts'
+import { countTokens } from '#lib/domains/tokens/bearers.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
-/** Counts of tables. Only rows of the first start may exist before the demo. */
-const counts = `SELECT
-  (SELECT count(*) FROM accounts)::int AS accounts, (SELECT count(*) FROM agents)::int AS agents,
-  (SELECT count(*) FROM organisations)::int AS organisations, (SELECT count(*) FROM tokens)::int AS tokens,
-  (SELECT count(*) FROM accounts WHERE role <> 'admin')::int AS members,
-  (SELECT count(*) FROM units)::int AS units, (SELECT count(*) FROM skills)::int AS skills,
-  (SELECT count(*) FROM projects)::int AS projects,
-  (SELECT count(*) FROM privacy_requests)::int AS requests, (SELECT count(*) FROM erasures)::int AS erasures,
-  (SELECT count(*) FROM deletion_audit_log)::int AS deletions, (SELECT count(*) FROM legal_holds)::int AS holds`
-type Counts = Record<string, number>
-const atMost: Counts = { accounts: 1, agents: 1, organisations: 1, tokens: 1 }
+/** Only these may exist before the demo: the first start creates them. */
+const atMost: Readonly<Record<string, number>> = { accounts: 1, agents: 1, organisations: 1, tokens: 1 }
 
 /** Describes everything in the database besides the first admin and its agent. Empty for a new installation. */
 export async function beyondFirstAdmin({ db }: Pick<App, 'db'>): Promise<string[]> {
-  const [row = {}] = await db.query<Counts>(undefined, counts)
-  return Object.entries(row).flatMap(([what, count]) => (count > (atMost[what] ?? 0) ? [`${count} ${what}`] : []))
+  const tx = db.prisma
+  const counts: Record<string, number> = {
+    ...(await accountDirectory.count(tx)),
+    agents: await agentListing(db).total(),
+    tokens: await countTokens(tx),
+    ...(await countRecords(tx)),
+    projects: await countProjects(tx),
+    requests: await countRequests(tx),
+    ...(await countErasures(tx)),
+    holds: await countHolds(tx),
+  }
+  return Object.entries(counts).flatMap(([what, count]) => (count > (atMost[what] ?? 0) ? [`${count} ${what}`] : []))
 }
 
 /** The number of other database connections. A running worker would execute the story's jobs at the current time. */

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { joinClade } from '#lib/domains/clades/joining.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
@@ -23,7 +24,11 @@ beforeAll(async () => {
   sender = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
   sibling = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
   await app.app.gate.transaction((tx) =>
-    joinClade(tx, { agentId: sibling.id, ancestorId: sender.id, ownerId: owner.accountId, now: app.clock.now() }),
+    joinClade(
+      tx,
+      { agentId: sibling.id, ancestorId: sender.id, ownerId: owner.accountId, now: app.clock.now() },
+      cladeMembers,
+    ),
   )
   line = commandLine(app.url)
   other = commandLine(app.url)

@@ -5,12 +5,13 @@ import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/config/env.ts'
 import { snapshotKeysFolder } from '#lib/config/locations.ts'
 import { replayCommand } from '#lib/domains/erasure/restored-database.ts'
+import { overdueExchanges } from '#lib/domains/llm-log/lateness.ts'
+import { joinInstallation } from '#lib/platform/installation.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { objectsPlace } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import { joinInstallation } from '#lib/stores/postgres/installation.ts'
 import { type Check, fault, judgeMode, judgeSpace, ok, skipped, warning } from './health.ts'
 import { enterInstallation } from './installation.ts'
 import type { Invocation } from './invocation.ts'
@@ -55,14 +56,15 @@ async function workerCheck(client: Client): Promise<Check> {
   return ok(name, 'running, and no job is late')
 }
 
-/** Checks for exchanges beyond their retention of one day. */
+/** Checks for exchanges beyond their retention of one day, except those under a legal hold. */
 async function modelLogCheck(client: Client): Promise<Check> {
   const name = 'model log'
-  const { rows } = await client.query<{ n: number; minutes: number }>(
-    `SELECT count(*)::int AS n, coalesce(floor(extract(epoch FROM now() - min(expires_at)) / 60), 0)::int AS minutes
-       FROM llm_log_entries WHERE expires_at <= now()`,
+  const { n, late } = await overdueExchanges(
+    async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
+      (await client.query<R>(text, [...(values ?? [])])).rows,
+    new Date(),
   )
-  const { n = 0, minutes = 0 } = rows[0] ?? {}
+  const minutes = Math.floor(late / 60_000)
   return minutes > 60
     ? fault(
         name,

@@ -22,7 +22,7 @@ export async function withInstallation<T>(
 ): Promise<T> {
   const env = enterInstallation(invocation)
   // Loaded here, because most commands only call a registry and start faster without it.
-  const { joinInstallation } = await import('#lib/stores/postgres/installation.ts')
+  const { joinInstallation } = await import('#lib/platform/installation.ts')
   const joined = await joinInstallation(env)
   const { createApp } = await import('#lib/app.ts')
   const app = createApp({ env: { ...env, DATABASE_URL: joined.appUrl } })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readEnv } from '#lib/config/env.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
-import { openInstallation } from '#lib/stores/postgres/installation.ts'
+import { openInstallation } from '#lib/platform/installation.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 

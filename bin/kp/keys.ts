@@ -79,7 +79,7 @@ async function rotateInstallation(session: Session): Promise<void> {
     throw new Failure('not_prepared', `There is no secret in ${env.KP_DATA_DIR} yet, so there is nothing to rotate.`, {
       advice: 'npm start makes the installation, and its secret with it.',
     })
-  const { rotateInstallationSecret } = await import('#lib/stores/postgres/secret-rotation.ts')
+  const { rotateInstallationSecret } = await import('#lib/platform/secret-rotation.ts')
   const { sealed, lost } = await rotateInstallationSecret(env)
   await withInstallation(session.invocation, (app) => operatorKeys(app).noteInstallation())
   terminal.document({ data: { rotated: true, sealed, lost } })

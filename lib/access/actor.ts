@@ -1,5 +1,7 @@
+import type { SessionRow } from '#lib/domains/accounts/open-sessions.ts'
 import type { StorageSubject } from '#lib/domains/quotas/measuring.ts'
-import { type TierLimits, type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
+import type { TokenRow } from '#lib/domains/tokens/bearers.ts'
+import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { Permission } from '#lib/kernel/operation.ts'
 import { permits, type Standing } from './permissions.ts'
@@ -18,30 +20,6 @@ export interface Caller {
 }
 
 const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
-
-export interface TokenRow {
-  id: string
-  agent_id: string
-  limit_key: string
-  scopes: string[]
-  expires_at: Date | null
-  revoked_at: Date | null
-  last_used_at: Date | null
-  organisation_id: string
-  tier: TierName
-  reads_per_minute: number | null
-  writes_per_minute: number | null
-  restricted_at: Date | null
-  /** Set while an erasure of its agent is pending: see {@link TokenLookup}. */
-  suspended_at: Date | null
-  /** The agent's status, set by its owner. */
-  status: 'active' | 'paused' | 'dead'
-  region: string | null
-  /** Keyed hash of the network, for an unclaimed agent of the free tier. */
-  network: string | null
-  /** Whether such an agent counts in its network's window. */
-  shares_window: boolean
-}
 
 export function agentCaller(row: TokenRow): Caller {
   const tier: TierLimits = tierLimits[row.tier]
@@ -71,15 +49,6 @@ export function agentCaller(row: TokenRow): Caller {
     reads: row.reads_per_minute ?? tier.reads,
     writes: row.writes_per_minute ?? tier.writes,
   }
-}
-
-export interface SessionRow {
-  session_id: string
-  account_id: string
-  organisation_id: string
-  role: 'person' | 'manager' | 'auditor' | 'admin'
-  password_at: Date | null
-  agents: string[]
 }
 
 /** A person, with the limits of the pro tier. */

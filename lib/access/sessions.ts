@@ -1,9 +1,10 @@
 import { decode } from 'next-auth/jwt'
 import { deriveKey } from '#lib/config/secret.ts'
+import { findOpenSession, noteSessionSeen } from '#lib/domains/accounts/open-sessions.ts'
 import { seenEvery } from '#lib/domains/accounts/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Caller, personCaller, type SessionRow } from './actor.ts'
+import { type Caller, personCaller } from './actor.ts'
 
 /** The secret with which next-auth encrypts its cookie. */
 export const sessionSecret = (secret: string): string => deriveKey(secret, 'next-auth session').toString('base64url')
@@ -25,15 +26,6 @@ function sessionCookie(header: string, wanted: string): string | undefined {
     .sort((one, other) => Number(one.name.slice(wanted.length + 1)) - Number(other.name.slice(wanted.length + 1)))
   return pieces.length > 0 ? pieces.map(({ value }) => value).join('') : undefined
 }
-
-interface FoundSession extends SessionRow {
-  last_seen_at: Date
-  must_change_password: boolean
-}
-const selectSession = `SELECT s.id AS session_id, s.last_seen_at, s.password_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
-    a.must_change_password, ARRAY(SELECT g.id FROM agents g WHERE g.owner_id = a.id ORDER BY g.id) AS agents
-  FROM sessions s JOIN accounts a ON a.id = s.account_id
-  WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND a.deactivated_at IS NULL`
 
 /** Restricts a person who still has a one-time password to viewing and changing their own account, whatever their role. */
 const confined = (caller: Caller): Caller => ({
@@ -62,13 +54,9 @@ export function createSessions({ db, clock, secret, origin }: SessionParts) {
 
   async function callerOfSession(id: string): Promise<Caller | undefined> {
     const now = clock.now()
-    const [row] = await db.query<FoundSession>('session-caller', selectSession, [id, now])
+    const row = await findOpenSession(db, id, now)
     if (!row) return undefined
-    if (now.getTime() - row.last_seen_at.getTime() >= seenEvery)
-      await db.query('session-seen', 'UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2', [
-        id,
-        now,
-      ])
+    if (now.getTime() - row.last_seen_at.getTime() >= seenEvery) await noteSessionSeen(db, id, now)
     const caller = personCaller(row)
     return row.must_change_password ? confined(caller) : caller
   }

@@ -1,3 +1,5 @@
+import { noteFirstUse } from '#lib/domains/agents/first-use.ts'
+import { noteFirstTokenUse, noteTokenUses, type TokenRow, tokensByHash } from '#lib/domains/tokens/bearers.ts'
 import { isKey } from '#lib/domains/tokens/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
@@ -5,12 +7,6 @@ import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-question.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { TokenRow } from './actor.ts'
-
-const selectTokens = `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.expires_at, t.revoked_at, t.last_used_at,
-    a.organisation_id, a.tier, a.reads_per_minute, a.writes_per_minute, a.restricted_at, a.suspended_at, a.status, a.region,
-    CASE WHEN a.owner_id IS NULL AND a.tier = 'free' THEN encode(a.network, 'hex') END AS network, a.shares_window
-  FROM tokens t JOIN agents a ON a.id = t.agent_id WHERE t.hash = ANY($1::bytea[])`
 
 /** How long uses are collected before they are written, in milliseconds. */
 const usesEvery = 2_000
@@ -32,7 +28,7 @@ export interface TokenLookup {
  */
 export function tokenLookup(db: Database, clock: Clock): TokenLookup {
   const lookUp = sharedQuestion<Buffer, TokenRow | undefined>(async (hashes) => {
-    const rows = await db.query<TokenRow & { hash: Buffer }>('token-lookup', selectTokens, [hashes])
+    const rows = await tokensByHash(db, hashes)
     const byHash = new Map(rows.map((row) => [row.hash.toString('latin1'), row]))
     return hashes.map((hash) => byHash.get(hash.toString('latin1')))
   })
@@ -42,25 +38,17 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
   async function flushUses(): Promise<void> {
     if (uses.size === 0) return
     const written = uses
-    // The same order on every replica prevents deadlocks between two that write the same rows.
-    const ids = [...written.keys()].sort()
     uses = new Map()
-    await db.query(
-      'token-uses',
-      'UPDATE tokens t SET last_used_at = u.at FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at) WHERE t.id = u.id AND (t.last_used_at IS NULL OR t.last_used_at < u.at)',
-      [ids, ids.map((id) => written.get(id))],
-    )
+    await noteTokenUses(db, written)
   }
 
-  /** Writes the first use immediately: agents that never used a token are purged, so a crash must not lose it. */
+  /**
+   * Writes the first use immediately: agents that never used a token are purged, so a crash must not lose it. The agent comes first: after
+   * a crash in between, the token still has no use, and its next request repeats both.
+   */
   async function firstUse(row: TokenRow, now: Date): Promise<void> {
-    const rows = await db.query(
-      'token-first-use',
-      `WITH agent AS (UPDATE agents SET first_used_at = coalesce(first_used_at, $2) WHERE id = $3 RETURNING id)
-       UPDATE tokens t SET last_used_at = $2 FROM agent WHERE t.id = $1 RETURNING t.id`,
-      [row.id, now, row.agent_id],
-    )
-    if (rows.length === 0) throw unknown()
+    const isStored = (await noteFirstUse(db, row.agent_id, now)) && (await noteFirstTokenUse(db, row.id, now))
+    if (!isStored) throw unknown()
   }
 
   const unknown = () => new Problem('token_invalid', { detail: 'No such token.', headers: challenge('invalid_token') })

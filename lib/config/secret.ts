@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode } from '#lib/kernel/error-code.ts'
@@ -75,9 +75,6 @@ export const sealedPurposes = {
 
 /** The purpose for {@link deriveKey} of the hashes of privacy request subjects. A rotation recomputes hashes whose id still exists. */
 export const subjectPurpose = 'privacy subjects'
-/** HMAC-SHA256 of the subject of a privacy request, base64url, to find the requests of a subject. */
-export const subjectHash = (key: Uint8Array, kind: 'account' | 'agent', id: string): string =>
-  createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
 
 /** AES-256-GCM: a nonce of 12 bytes, a tag of 16 bytes, then the ciphertext. */
 export function seal(key: Uint8Array, plain: Uint8Array, context: string): Buffer {

@@ -1,6 +1,8 @@
 import type { App } from '#lib/app.ts'
+import { organisationDirectory } from '#lib/domains/accounts/organisations.ts'
 import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
-import { normaliseEmail, type Role } from '#lib/domains/accounts/rules.ts'
+import type { Role } from '#lib/domains/accounts/rules.ts'
+import { setRole } from '#lib/domains/accounts/service.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { firstAdmin } from './operator.ts'
@@ -36,7 +38,7 @@ export function operatorAccounts({ gate, accounts, db }: App) {
       const password = oneTimePassword()
       return gate.transaction(async (tx) => {
         const organisationId = person.organisationId ?? (await firstAdmin(tx)).organisationId
-        if ((await tx.organisation.count({ where: { id: organisationId } })) === 0)
+        if (!(await organisationDirectory.exists(tx, organisationId)))
           throw new Problem('not_found', `There is no organisation ${organisationId}.`)
         const { email, name, role } = person
         const now = gate.clock.now()
@@ -52,28 +54,20 @@ export function operatorAccounts({ gate, accounts, db }: App) {
     /** Changes a role, effective with the next request. @throws `not_found`, `conflict` if no admin would remain */
     changeRole: (email: string, role: Role): Promise<{ accountId: string; before: string }> =>
       gate.transaction(async (tx) => {
-        const found = await tx.account.findUnique({
-          where: { email: normaliseEmail(email) },
-          select: { id: true, role: true },
-        })
+        const found = await accounts.withAddress(tx, email)
         if (!found) throw new Problem('not_found', 'No account has this e-mail address.')
-        if (role !== 'admin' && (await accounts.isLastAdmin(tx, found.id)))
+        const { accountId, role: before } = found
+        if (role !== 'admin' && (await accounts.isLastAdmin(tx, accountId)))
           throw new Problem(
             'conflict',
             'This is the last admin, so nobody could run the installation any more. Make somebody else an admin first: kp admin account role <e-mail> admin',
           )
-        await tx.account.update({ where: { id: found.id }, data: { role, updatedAt: gate.clock.now() } })
-        await audit(tx, 'update', found.id, { operation: 'changeRole', changed: ['role'], from: found.role, to: role })
-        return { accountId: found.id, before: found.role }
+        await setRole(tx, accountId, role, gate.clock.now())
+        await audit(tx, 'update', accountId, { operation: 'changeRole', changed: ['role'], from: before, to: role })
+        return { accountId, before }
       }),
 
     /** Every account, oldest first. */
-    async list(): Promise<AccountLine[]> {
-      const rows = await db.prisma.account.findMany({
-        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-        select: { id: true, email: true, name: true, role: true, organisationId: true, createdAt: true },
-      })
-      return rows.map(({ id, ...row }) => ({ accountId: id, ...row }))
-    },
+    list: (): Promise<AccountLine[]> => accounts.all(db.prisma),
   }
 }

@@ -2,6 +2,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createApp } from '#lib/app.ts'
 import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
 import { oneTimePasswordLife } from '#lib/domains/accounts/rules.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
@@ -34,7 +35,7 @@ export async function firstRun({
     return await app.db.transaction(async (tx) => {
       // Two replicas that start concurrently create only one admin.
       await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('first-run'))) AS l`
-      if ((await tx.account.count()) > 0) return []
+      if ((await accountDirectory.count(tx)).accounts > 0) return []
       const password = env.KP_ADMIN_PASSWORD ?? oneTimePassword()
       const organisationId = await createOrganisation(tx, 'First organisation', now)
       const ownerId = await createAccount(tx, {

@@ -1,4 +1,7 @@
 import type { App } from '#lib/app.ts'
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
+import { oldestAgentNamed } from '#lib/domains/agents/owned.ts'
+import { agentOf } from '#lib/domains/agents/rows.ts'
 import { adminTokenLife, type Scope } from '#lib/domains/tokens/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -15,12 +18,8 @@ export interface OperatorToken {
 const operatorId = 'operator'
 
 /** The first admin, whose organisation owns the operator's tools. */
-export async function firstAdmin(tx: Transaction): Promise<{ id: string; organisationId: string }> {
-  const admin = await tx.account.findFirst({
-    where: { role: 'admin' },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-    select: { id: true, organisationId: true },
-  })
+export async function firstAdmin(tx: Transaction): Promise<{ accountId: string; organisationId: string }> {
+  const admin = await accountDirectory.firstAdmin(tx)
   if (!admin) throw new Problem('not_found', 'There is no admin yet. Run npm start once: it makes the first.')
   return admin
 }
@@ -42,19 +41,15 @@ export function operator(app: App) {
   /** The operator's agent. If another person registered an agent under that name, it is not used. */
   async function operatorAgent(tx: Transaction): Promise<string> {
     const admin = await firstAdmin(tx)
-    const found = await tx.agent.findFirst({
-      where: { ownerId: admin.id, OR: [{ id: operatorId }, { id: { startsWith: `${operatorId}-` } }] },
-      orderBy: { createdAt: 'asc' },
-      select: { id: true },
-    })
-    if (found) return found.id
-    const isTaken = (await tx.agent.count({ where: { id: operatorId } })) > 0
+    const found = await oldestAgentNamed(tx, admin.accountId, operatorId)
+    if (found !== undefined) return found
+    const isTaken = (await agentOf(tx, operatorId)) !== null
     const agentId = isTaken ? newId(operatorId).replace('_', '-') : operatorId
     const now = gate.clock.now()
     await agents.issueAgent(tx, {
       agentId,
       name: 'Operator',
-      ownerId: admin.id,
+      ownerId: admin.accountId,
       organisationId: admin.organisationId,
       tier: 'enterprise',
       isConsentExplicit: false,

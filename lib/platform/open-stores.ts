@@ -1,8 +1,10 @@
 import type { Env } from '#lib/config/env.ts'
 import { exportsFolder, ownDatabase, type Site, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { hasNoExport } from '#lib/domains/exports/export-files.ts'
+import { projectsNameObjects } from '#lib/domains/projects/object-references.ts'
 import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'
-import { type ConnectedStore, connectedStores } from '#lib/domains/stores/known.ts'
+import { snapshotsNameObjects } from '#lib/domains/snapshots/object-references.ts'
+import { type AskRows, type ConnectedStore, connectedStores } from '#lib/domains/stores/known.ts'
 import { exportsCountFor } from '#lib/domains/stores/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { lazily } from '#lib/kernel/lazily.ts'
@@ -12,7 +14,7 @@ import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import { otherCheckpoints, ownCheckpoints, ownSchema } from '#lib/stores/checkpoints/connected-checkpoints.ts'
 import { folderMark } from '#lib/stores/folder-mark.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
-import { postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
+import { isEmptyGraph, postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
 import { addressHash, type KnownStore, type StorePort } from '#lib/stores/known-store.ts'
 import { hasNoRow, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { objectsPlace } from '#lib/stores/objects/address.ts'
@@ -138,9 +140,9 @@ export function openStores(
   }
 }
 
-/** Rows that reference an object. */
-const namedObjects = `SELECT 1 FROM attachments UNION ALL SELECT 1 FROM documents UNION ALL SELECT 1 FROM state_bundles
-  UNION ALL SELECT 1 FROM snapshots LIMIT 1`
+/** Whether any row references an object. */
+const areObjectsNamed = async (ask: AskRows): Promise<boolean> =>
+  (await projectsNameObjects(ask)) || (await snapshotsNameObjects(ask))
 /** The mark that identifies a folder of objects. */
 export const objectFolderMark = (folder: string) => folderMark(folder, hasNoObject)
 
@@ -158,7 +160,7 @@ export function rememberedStores(
             ...store,
             identity: objectFolderMark(objects.folder),
             isSole: true,
-            formerly: { identity: store.identity, isBare: () => hasNoObject(objects.folder), named: namedObjects },
+            formerly: { identity: store.identity, isBare: () => hasNoObject(objects.folder), isNamed: areObjectsNamed },
           }
         : store,
     ),
@@ -178,10 +180,6 @@ export function rememberedStores(
   ]
 }
 
-async function hasNoGraph(tx: Transaction): Promise<boolean> {
-  const select = { uuid: true }
-  return !((await tx.graphEpisode.findFirst({ select })) ?? (await tx.graphEntity.findFirst({ select })))
-}
 const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
 async function hasNoThread(tx: Transaction): Promise<boolean> {
   for (const table of threadTables) {
@@ -208,5 +206,5 @@ export async function isEmptyStore({ port, provider, address, shown }: KnownStor
     return isThatOne && hasNoObject(folder)
   }
   if (shown !== ownDatabase) return false
-  return port === 'graph' ? hasNoGraph(tx) : port === 'checkpoints' && hasNoThread(tx)
+  return port === 'graph' ? isEmptyGraph(tx) : port === 'checkpoints' && hasNoThread(tx)
 }

@@ -15,6 +15,7 @@ import type { ErasedAgents } from '#lib/domains/knowledge/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
+import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
 import { knownStores } from '#lib/domains/stores/known.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { pseudonyms as telemetryPseudonyms } from '#lib/domains/telemetry/pseudonyms.ts'
@@ -99,7 +100,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     recordDeletion,
     idempotency: idempotencyRecords,
   }
-  const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
+  const suppressionKeys = createSuppressionKeys(db, { ledger, clock, secret, assertPresentSecret })
   const suppressed = suppressions(suppressionKeys)
   const erasedAgents: ErasedAgents = async ({ isAdmin, organisationId }, ids, tx = db.prisma) => {
     if (isAdmin) return suppressed.among(tx, 'agent', ids)
@@ -128,7 +129,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     telemetryKey,
     log,
     gate,
-    signer: createSigner(db, secret),
+    signer: createSigner(db, { secret, assertPresentSecret }),
     suppressionKeys,
     suppressed,
     erasedAgents,

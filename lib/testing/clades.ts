@@ -1,3 +1,4 @@
+import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { joinClade } from '#lib/domains/clades/joining.ts'
 import type { Ask, TestApp, Told } from './app.ts'
 import { type Issued, issuedAgent, type Person } from './people.ts'
@@ -39,7 +40,7 @@ export function cladeTesting(testing: TestApp, person: Person): CladeTesting {
     if (!ancestor) throw new Error('no ancestor')
     for (const { id: agentId } of rest)
       await app.gate.transaction((tx) =>
-        joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now: clock.now() }),
+        joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now: clock.now() }, cladeMembers),
       )
     for (const { id, token } of agents) {
       const { status } = await fetch('PUT', at(id, '/sharing'), { token, body: { on: true } })

@@ -4,6 +4,7 @@ import { sessionSecret } from '#lib/access/sessions.ts'
 import { deriveKey, seal, sealedPurposes } from '#lib/config/secret.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
+import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { joinClade } from '#lib/domains/clades/joining.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -286,7 +287,7 @@ async function sharedAmong(
   const [ancestor, ...others] = agents
   for (const { id: agentId } of others)
     await app.db.transaction((tx) =>
-      joinClade(tx, { agentId, ancestorId: ancestor?.id ?? '', ownerId: accountId, now }),
+      joinClade(tx, { agentId, ancestorId: ancestor?.id ?? '', ownerId: accountId, now }, cladeMembers),
     )
   for (const { id, token } of agents) {
     const card = { from: '2026-01-01T00:00:00Z', until: '2026-06-30T00:00:00Z', returns: 0.1, sharpe: 1, drawdown: 0.1 }

@@ -69,6 +69,35 @@ export const accountDirectory = {
     return (managers.length > 0 ? managers : people).slice(0, 20).map(({ id }) => id)
   },
 
+  /** Returns the oldest account with the role admin. */
+  async firstAdmin(tx: Transaction): Promise<KnownAccount | undefined> {
+    const found = await tx.account.findFirst({
+      where: { role: 'admin' },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      select: known,
+    })
+    return found ? shown(found) : undefined
+  },
+
+  /** Returns all accounts, oldest first. */
+  async all(tx: Transaction): Promise<(KnownAccount & { email: string; name: string })[]> {
+    const found = await tx.account.findMany({
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      select: { ...known, email: true, name: true },
+    })
+    return found.map(({ id, ...fields }) => ({ accountId: id, ...fields }))
+  },
+
+  /** Counts accounts; `members`: those that are not admins. */
+  async count(tx: Transaction): Promise<{ accounts: number; members: number; organisations: number }> {
+    const [accounts, members, organisations] = await Promise.all([
+      tx.account.count(),
+      tx.account.count({ where: { role: { not: 'admin' } } }),
+      tx.organisation.count(),
+    ])
+    return { accounts, members, organisations }
+  },
+
   async byId(tx: Transaction, accountId: string): Promise<KnownAccount | undefined> {
     const found = await tx.account.findUnique({ where: { id: accountId }, select: known })
     return found ? shown(found) : undefined
@@ -87,7 +116,13 @@ export const accountDirectory = {
     return new Map(found.map(({ id, name }) => [id, name]))
   },
 
-  /** Ignores the case of the address. */
+  /** Returns the account that uses the address, whatever its case. Invitations that nobody accepted do not count. */
+  async withAddress(tx: Transaction, email: string): Promise<KnownAccount | undefined> {
+    const found = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })
+    return found ? shown(found) : undefined
+  },
+
+  /** Like `withAddress`, but an open invitation to the address counts too. */
   async byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined> {
     const address = normaliseEmail(email)
     const found =

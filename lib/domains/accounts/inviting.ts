@@ -95,8 +95,7 @@ export async function withdrawInvitation(
 ): Promise<void> {
   if (!row.states.includes('invited'))
     throw new Problem('wrong_state', 'This person accepted the invitation already, so it cannot be withdrawn.')
-  const agents = await tx.agent.count({ where: { ownerId: row.id } })
-  if (agents > 0 || (await isOnRecord(tx, row.id)))
+  if (await isOnRecord(tx, row.id))
     throw new Problem(
       'wrong_state',
       'A privacy request, a legal hold or an agent belongs to this account. Nothing was deleted.',

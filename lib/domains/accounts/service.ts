@@ -47,7 +47,9 @@ export async function createOrganisation(tx: Transaction, name: string, now: Dat
 
 /** Deletes an organisation without people and agents. */
 export async function dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<void> {
-  await tx.organisation.deleteMany({ where: { id, accounts: { none: {} }, agents: { none: {} } } })
+  await tx.$executeRaw`DELETE FROM organisations o WHERE o.id = ${id}
+    AND NOT EXISTS (SELECT FROM accounts p WHERE p.organisation_id = o.id)
+    AND NOT EXISTS (SELECT FROM agent_names a WHERE a.organisation_id = o.id)`
 }
 
 /** A one-time password expires, because somebody else knows it. */
@@ -91,6 +93,10 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
   if (count === 0) throw new Problem('conflict', 'An account with this e-mail address exists already.')
   return id
 }
+
+/** Changes a role, effective with the next request, without checks. */
+export const setRole = (tx: Transaction, accountId: string, role: Role, now: Date): Promise<unknown> =>
+  tx.account.update({ where: { id: accountId }, data: { role, updatedAt: now } })
 
 interface SessionRow {
   id: string

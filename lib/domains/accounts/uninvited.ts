@@ -9,7 +9,7 @@ const selectWaiting = `SELECT a.id FROM accounts a WHERE a.id > $2 AND a.passwor
     AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id)
     AND NOT EXISTS (SELECT FROM account_links l WHERE l.account_id = a.id AND l.created_at > $1)
     AND NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.id)
-    AND NOT EXISTS (SELECT FROM agents g WHERE g.owner_id = a.id)
+    AND NOT EXISTS (SELECT FROM agent_owners g WHERE g.owner_id = a.id)
     AND NOT EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id)
   ORDER BY a.id LIMIT ${batch}`
 
@@ -38,7 +38,7 @@ export async function removeUninvited(
     const locked = await tx.$queryRaw<{ organisation_id: string }[]>`
       SELECT organisation_id FROM accounts WHERE id = ${id} AND password_hash IS NULL AND updated_at < ${before}
         AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = accounts.id)
-        AND NOT EXISTS (SELECT FROM agents g WHERE g.owner_id = accounts.id)
+        AND NOT EXISTS (SELECT FROM agent_owners g WHERE g.owner_id = accounts.id)
       FOR UPDATE SKIP LOCKED`
     const [account] = locked
     if (!account || (await isOnRecord(tx, id))) return

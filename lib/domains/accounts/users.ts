@@ -27,8 +27,8 @@ import {
 /** What account administration needs from other domains. */
 export interface UserParts {
   /**
-   * Returns true when another domain has a record about the account that prevents its deletion: a privacy request or a
-   * legal hold.
+   * Returns true when another domain has a record about the account that prevents its deletion: an agent, a privacy
+   * request or a legal hold.
    */
   isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
   /** Returns the number of agents that the person owns. */

@@ -6,10 +6,15 @@ export interface AgentHolderPorts {
   /** Maps those agents that authored records under an active legal hold to the hold. Records cannot exist without their author's row. */
   heldAuthors(tx: Transaction, agents: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
+  /** Number of organisations with one of these names that have neither people nor agents. */
+  countEmptyOrganisations(tx: Transaction, names: readonly string[]): Promise<number>
 }
 
 /** Rows of the agents themselves: name, consent, tier and limits. */
-export const agentHolder = (db: Database, { heldAuthors, dropOrganisationIfEmpty }: AgentHolderPorts): DataHolder => ({
+export const agentHolder = (
+  db: Database,
+  { heldAuthors, dropOrganisationIfEmpty, countEmptyOrganisations }: AgentHolderPorts,
+): DataHolder => ({
   name: 'agents',
   store: 'postgresql',
   stage: 'agent',
@@ -51,15 +56,13 @@ export const agentHolder = (db: Database, { heldAuthors, dropOrganisationIfEmpty
   /** Counts agents without records in the view that other domains read, and empty organisations that were created for one agent. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
+    const ids = [...new Set([...items, ...scope.subject.agents])]
     const [row] = await db.query<{ n: number }>(
       'agents-residue',
-      `SELECT ((SELECT count(*) FROM agent_owners o WHERE o.id = ANY($1::text[])
-          AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = o.id))
-        + (SELECT count(*) FROM organisations g WHERE g.name = ANY($1::text[])
-          AND NOT EXISTS (SELECT FROM agents a WHERE a.organisation_id = g.id)
-          AND NOT EXISTS (SELECT FROM accounts p WHERE p.organisation_id = g.id)))::int AS n`,
-      [[...new Set([...items, ...scope.subject.agents])]],
+      `SELECT count(*)::int AS n FROM agent_owners o WHERE o.id = ANY($1::text[])
+         AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = o.id)`,
+      [ids],
     )
-    return row?.n ?? 0
+    return (row?.n ?? 0) + (await countEmptyOrganisations(db.prisma, ids))
   },
 })

@@ -32,7 +32,7 @@ export interface AgentListing {
 const columns = `a.id, a.name, a.tier, a.reads_per_minute AS "readsPerMinute", a.writes_per_minute AS "writesPerMinute",
   a.owner_id IS NOT NULL AS "isOwned", a.organisation_id AS "organisationId", o.name AS "organisationName",
   a.restricted_at AS "restrictedAt", a.suspended_at AS "suspendedAt", a.created_at AS "createdAt"`
-const from = 'agents a JOIN organisations o ON o.id = a.organisation_id'
+const from = 'agents a JOIN organisation_names o ON o.id = a.organisation_id'
 const matching =
   '($1::text IS NULL OR lower(a.id) LIKE $1 OR lower(a.name) LIKE $1) AND ($2::text IS NULL OR a.tier::text = $2)'
 

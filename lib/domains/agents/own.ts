@@ -35,7 +35,7 @@ interface WholeRow extends OwnRow {
   first_used_at: Date | null
 }
 const ownColumns = `a.id, a.name, a.tier, a.created_at, a.restricted_at, a.restricted_for, a.suspended_at,
-  a.status, a.status_at, a.died_at, a.region, a.self_hosted, EXISTS (SELECT FROM keyrings k WHERE k.agent_id = a.id) AS has_keyring,
+  a.status, a.status_at, a.died_at, a.region, a.self_hosted, EXISTS (SELECT FROM agent_keyrings k WHERE k.agent_id = a.id) AS has_keyring,
   EXISTS (SELECT FROM fenced f WHERE f.kind = 'agent' AND f.id = a.id) AS is_fenced`
 const selectPage = `SELECT ${ownColumns} FROM agents a
   WHERE a.owner_id = $1 AND ($2::timestamptz IS NULL OR (a.created_at, a.id) < ($2, $3))
@@ -72,7 +72,7 @@ export function ownAgents(
           diedAt: row.died_at,
           region: row.region,
           selfHosted: row.self_hosted,
-          keyring: row.has_keyring ? {} : null,
+          hasKeyring: row.has_keyring,
         }),
         state: stateOf({ restrictedAt: row.restricted_at, suspendedAt: row.suspended_at, isFenced: row.is_fenced }),
         restricted_at: iso(row.restricted_at),

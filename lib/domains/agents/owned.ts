@@ -1,3 +1,4 @@
+import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 /** Ids of the agents that a person owns, oldest first, without agents that are being erased. */
@@ -36,3 +37,13 @@ export const lawfulBases =
         [agents],
       )
     ).map(({ lawful_basis }) => lawful_basis)
+
+/** The person's oldest agent with this id, or with an id that begins with it and a hyphen. */
+export async function oldestAgentNamed(tx: Transaction, ownerId: string, id: string): Promise<string | undefined> {
+  const found = await tx.agent.findFirst({
+    where: { ownerId, OR: [{ id }, { id: { startsWith: `${id}-` } }] },
+    orderBy: { createdAt: 'asc' },
+    select: { id: true },
+  })
+  return found?.id
+}

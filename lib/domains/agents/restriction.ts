@@ -36,19 +36,14 @@ const audited = (change: StandingChange, asked: string, details: Record<string, 
   }
 }
 
-interface Found extends Restriction {
+interface Counted {
   agents: number
   restricted: number
   withdrawn: number
 }
-// Reads the restriction of the account for a person and of the agent for an agent, without locking.
-const selectStanding = `
-  SELECT s.restricted_at AS "restrictedAt", s.restricted_for AS "restrictedFor", c.agents, c.restricted, c.withdrawn
-  FROM (
-    SELECT restricted_at, restricted_for FROM accounts WHERE id = $1 AND $2::text IS NULL
-    UNION ALL SELECT restricted_at, restricted_for FROM agents WHERE id = $2) AS s,
-  (SELECT count(*)::int AS agents, count(restricted_at)::int AS restricted, count(consent_withdrawn_at)::int AS withdrawn
-    FROM agents WHERE id = $2 OR ($2::text IS NULL AND owner_id = $1)) AS c`
+/** Counts one agent ($2), or all agents of a person ($1). */
+const selectCounts = `SELECT count(*)::int AS agents, count(restricted_at)::int AS restricted, count(consent_withdrawn_at)::int AS withdrawn
+  FROM agents WHERE id = $2 OR ($2::text IS NULL AND owner_id = $1)`
 
 /** Restriction of processing and withdrawal of consent by the data subject, for one agent or for all. */
 export function agentRestriction(
@@ -87,6 +82,15 @@ export function agentRestriction(
     return { account: null, agents: [agent.id] }
   }
 
+  /** The restriction of an agent, or of a person if none is named. */
+  async function restrictionOf(
+    accountId: string | undefined,
+    agentId: string | null,
+  ): Promise<Restriction | undefined> {
+    if (agentId === null) return accountId === undefined ? undefined : accounts.standingOf(db.prisma, accountId)
+    return (await agentOf(db.prisma, agentId)) ?? undefined
+  }
+
   const shown = ({ restrictedAt, restrictedFor }: Restriction) => ({
     restricted: restrictedAt !== null,
     restricted_at: restrictedAt?.toISOString() ?? null,
@@ -98,19 +102,25 @@ export function agentRestriction(
       const agent = named ?? (actor.kind === 'agent' ? actor.id : null)
       // Agents of others look nonexistent.
       const isOwn = agent === null || actor.agents.includes(agent)
-      const [found] = isOwn
-        ? await db.query<Found>('agent-standing-own', selectStanding, [actor.accountId ?? null, agent])
-        : []
-      if (!found) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+      const [found, [counted]] = isOwn
+        ? await Promise.all([
+            restrictionOf(actor.accountId, agent),
+            db.query<Counted & Record<string, unknown>>('agent-restrictions', selectCounts, [
+              actor.accountId ?? null,
+              agent,
+            ]),
+          ])
+        : [undefined, []]
+      if (!found || !counted) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
       return {
         resourceId: agent ?? actor.id,
         body: {
           data: {
             agent_id: agent,
             ...shown(found),
-            agents: found.agents,
-            restricted_agents: found.restricted,
-            withdrawn_agents: found.withdrawn,
+            agents: counted.agents,
+            restricted_agents: counted.restricted,
+            withdrawn_agents: counted.withdrawn,
           },
         },
       }

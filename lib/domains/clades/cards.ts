@@ -5,6 +5,18 @@ import type { CladePorts } from './ports.ts'
 
 const noCard = () => new Problem('not_found', 'There is no performance card of such an agent.')
 
+interface CardRow extends Record<string, unknown> {
+  from: Date
+  until: Date
+  returns: number
+  sharpe: number
+  drawdown: number
+  publishedAt: Date
+}
+const selectPublicCard = `SELECT c.from_at AS "from", c.until_at AS until, c.returns, c.sharpe, c.drawdown, c.published_at AS "publishedAt"
+  FROM performance_cards c JOIN agent_states a ON a.id = c.agent_id
+  WHERE c.agent_id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'`
+
 /** Performance figures of agents that their owners have published. */
 export const performanceCards = ({ db, agents }: CladePorts) => ({
   publishCard: mutation(publishCard, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
@@ -20,9 +32,7 @@ export const performanceCards = ({ db, agents }: CladePorts) => ({
   }),
 
   readCard: read(readCard, async (_ctx, { params: { id } }) => {
-    const found = await db.prisma.performanceCard.findFirst({
-      where: { agentId: id, agent: { restrictedAt: null, suspendedAt: null, status: { not: 'dead' } } },
-    })
+    const [found] = await db.query<CardRow>('card-public', selectPublicCard, [id])
     if (!found) throw noCard()
     const { from, until, returns, sharpe, drawdown, publishedAt } = found
     const numbers = { returns, sharpe, drawdown, published_at: publishedAt.toISOString() }

@@ -1,5 +1,6 @@
 import { compactVerify, importJWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -35,7 +36,7 @@ async function clade(count: number): Promise<Issued[]> {
   const now = app.clock.now()
   for (const { id: agentId } of rest)
     await app.app.gate.transaction((tx) =>
-      joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now }),
+      joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now }, cladeMembers),
     )
   for (const agent of agents)
     expect((await ask('PUT', at(agent.id, '/clade/sharing'), { token: agent.token, body: { on: true } })).status).toBe(

@@ -18,7 +18,7 @@ interface DeltaRow {
 }
 const columns = `d.seq::text AS seq, d.share_id, d.state::text AS state, s.agent_id AS sender, s.sealed, s.digest, s.manifest, s.shared_at`
 /** Shares of restricted agents, and recalled shares under legal hold, are not delivered. Calls to remove a share are. */
-const source = `clade_deltas d LEFT JOIN clade_shares s ON s.id = d.share_id LEFT JOIN agents a ON a.id = s.agent_id`
+const source = `clade_deltas d LEFT JOIN clade_shares s ON s.id = d.share_id LEFT JOIN agent_states a ON a.id = s.agent_id`
 const open = "s.sealed IS NOT NULL AND s.recalled_at IS NULL AND a.restricted_at IS NULL AND a.status <> 'dead'"
 
 /** Delivers shares of siblings to an agent. */

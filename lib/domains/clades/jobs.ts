@@ -36,7 +36,7 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
     const rows = await queryWithin<{ id: string }>(
       tx,
       'clade-restricted',
-      `SELECT s.id FROM clade_shares s JOIN agents a ON a.id = s.agent_id
+      `SELECT s.id FROM clade_shares s JOIN agent_states a ON a.id = s.agent_id
        WHERE s.recalled_at IS NULL AND (a.restricted_at IS NOT NULL OR a.status = 'dead') ORDER BY s.id LIMIT ${batch}`,
       [],
     )
@@ -69,7 +69,7 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
     await queryWithin(
       tx,
       'clade-purge-empty',
-      `DELETE FROM clades WHERE id IN (SELECT c.id FROM clades c WHERE NOT EXISTS (SELECT 1 FROM agents a WHERE a.clade_id = c.id)
+      `DELETE FROM clades WHERE id IN (SELECT c.id FROM clades c WHERE NOT EXISTS (SELECT 1 FROM agent_states a WHERE a.clade_id = c.id)
          AND NOT EXISTS (SELECT 1 FROM clade_shares s WHERE s.clade_id = c.id) LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
       [],
     )

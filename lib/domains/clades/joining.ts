@@ -2,24 +2,20 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import type { RecordDeletion } from '#lib/kernel/purging.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import type { CladeMembers } from './ports.ts'
 import { lockClade, recallShares, removeOfDead } from './recalling.ts'
 
 /** Adds a new agent to the clade of its ancestor. @throws Problem `invalid` when the ancestor has another owner or is retired */
 export async function joinClade(
   tx: Transaction,
   { agentId, ancestorId, ownerId, now }: { agentId: string; ancestorId: string; ownerId: string; now: Date },
+  members: Pick<CladeMembers, 'lockAncestor' | 'join'>,
 ): Promise<void> {
-  const [ancestor] = await queryWithin<{ clade_id: string | null }>(
-    tx,
-    'clade-ancestor',
-    "SELECT clade_id FROM agents WHERE id = $1 AND owner_id = $2 AND status <> 'dead' AND id <> $3 FOR NO KEY UPDATE",
-    [ancestorId, ownerId, agentId],
-  )
+  const ancestor = ancestorId === agentId ? undefined : await members.lockAncestor(tx, { ancestorId, ownerId })
   if (!ancestor) throw invalid(['ancestor'], 'is no living agent of yours')
-  const id = ancestor.clade_id ?? newId('cld')
-  if (ancestor.clade_id === null) await tx.clade.create({ data: { id, createdAt: now } })
-  await tx.agent.updateMany({ where: { id: { in: [agentId, ancestorId] } }, data: { cladeId: id } })
+  const id = ancestor.cladeId ?? newId('cld')
+  if (ancestor.cladeId === null) await tx.clade.create({ data: { id, createdAt: now } })
+  await members.join(tx, [agentId, ancestorId], id)
 }
 
 /**
@@ -29,11 +25,11 @@ export async function joinClade(
 export async function leaveClade(
   tx: Transaction,
   { agentId, now }: { agentId: string; now: Date },
-  recordDeletion: RecordDeletion,
+  { recordDeletion, members }: { recordDeletion: RecordDeletion; members: Pick<CladeMembers, 'cladeOf' | 'leave'> },
 ): Promise<void> {
-  const agent = await tx.agent.findUnique({ where: { id: agentId }, select: { cladeId: true } })
+  const cladeId = await members.cladeOf(tx, agentId)
   // Wait for running shares, so that their deltas to this agent are deleted as well.
-  if (typeof agent?.cladeId === 'string') await lockClade(tx, [agent.cladeId])
+  if (cladeId !== null) await lockClade(tx, [cladeId])
   const { shares } = await recallShares(tx, { of: [agentId], now })
   const removed = await removeOfDead(tx, { agentId, now })
   const results = { sharesRecalled: shares.length, ...removed }
@@ -42,7 +38,7 @@ export async function leaveClade(
       ...{ requestedBy: 'system:agents.death', reason: 'agent_retired' },
       ...{ scope: { subject: agentId, kind: 'agent' }, results, now },
     })
-  await tx.agent.updateMany({ where: { id: agentId }, data: { cladeId: null, sharingSince: null } })
+  await members.leave(tx, agentId)
 }
 
 /** Recalls the shares of agents whose processing becomes restricted. Their sharing switch stays on: they can share anew afterwards. */

@@ -67,7 +67,7 @@ export async function destroyRecalled(tx: Transaction, { now, batch }: { now: Da
 export async function removeOfDead(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
   await lockHolds(tx)
   const [which, name] = agentId === undefined ? ["status = 'dead'", 'the-dead'] : ['id = $2', 'one-that-died']
-  const dead = `SELECT id FROM agents WHERE ${which} AND id NOT IN (${heldAgents('$1')})`
+  const dead = `SELECT id FROM agent_states WHERE ${which} AND id NOT IN (${heldAgents('$1')})`
   const values = agentId === undefined ? [now] : [now, agentId]
   const removed = async (table: string) => {
     const text = `DELETE FROM ${table} WHERE agent_id IN (${dead}) RETURNING 1`

@@ -22,15 +22,6 @@ interface Asked {
   removed?: Stripped['removed'] | undefined
   origins?: string[] | undefined
 }
-interface Sibling {
-  id: string
-  name: string | null
-  status: 'active' | 'paused'
-}
-// A sibling under erasure receives nothing and does not block shares to the others.
-const siblingsSql = `SELECT b.id, b.name, b.status::text AS status FROM agents b
-  WHERE b.clade_id = $1 AND b.owner_id = $2 AND b.id <> $3 AND b.status <> 'dead'
-    AND NOT EXISTS (SELECT 1 FROM fenced f WHERE f.kind = 'agent' AND f.id = b.id) ORDER BY b.id LIMIT 1000`
 
 const AnyJson = z.json()
 const degraded = { degraded: ['presidio' as const] }
@@ -62,13 +53,8 @@ const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['
   )
 
 /** Sharing with siblings: the switch, the preview and the share. */
-export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, sign, issuer }: CladePorts) {
-  async function entryOf(
-    tx: Pick<Transaction, 'grimoireEntry'>,
-    agentId: string,
-    asked: Asked,
-    now: Date,
-  ): Promise<Shareable> {
+export function cladeSharing({ db, key, agents, members, entriesOf, namesOf, recognise, sign, issuer }: CladePorts) {
+  async function entryOf(tx: Transaction, agentId: string, asked: Asked, now: Date): Promise<Shareable> {
     const { entry_id: id } = asked
     if (id === undefined) {
       if (asked.entry) return sent(asked.entry)
@@ -184,7 +170,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, s
     readClade: read(readClade, async ({ actor, now }, { params: { id } }) => {
       const agent = await agents.own(actor, id)
       const [siblings, unfetched, [waiting]] = await Promise.all([
-        db.query<Sibling & Record<string, unknown>>('clade-siblings', siblingsSql, [agent.cladeId, agent.ownerId, id]),
+        members.siblingsOf(db.prisma, { ...agent, agentId: id }),
         db.query<{ agent_id: string; n: number }>(
           'clade-unfetched',
           `SELECT d.agent_id, count(*)::int AS n FROM clade_deltas d JOIN clade_shares s ON s.id = d.share_id
@@ -224,7 +210,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, s
           'This agent has no siblings: an agent gets them when it is made with this one as its `ancestor`. Nothing was changed.',
         )
       const since = on ? (agent.sharingSince ?? now) : null
-      await tx.agent.update({ where: { id }, data: { sharingSince: since } })
+      await members.setSharing(tx, id, since)
       if (!on && agent.cladeId !== null) await lockClade(tx, [agent.cladeId])
       const withdrawn = on
         ? []
@@ -288,11 +274,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, s
           'It would send something else than the preview showed. Nothing was sent: look again.',
         )
       await lockClade(tx, [cladeId])
-      const siblings = await queryWithin<{ id: string }>(tx, 'clade-siblings-of', siblingsSql, [
-        cladeId,
-        ownerId,
-        agentId,
-      ])
+      const siblings = await members.siblingsOf(tx, { cladeId, ownerId, agentId })
       const to = body.siblings ? [...new Set(body.siblings)].sort() : siblings.map(({ id }) => id)
       if (!to.every((one) => siblings.some(({ id }) => id === one)))
         throw new Problem('not_found', 'One of them is no living sibling of this agent. Nothing was sent to any.')

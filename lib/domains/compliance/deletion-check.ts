@@ -11,15 +11,15 @@ const compared = 30
  * ($3). $4: start time.
  */
 const compare = `SELECT d.kind, count(*)::int AS deletions, count(*) FILTER (WHERE NOT d.is_logged)::int AS missing FROM (
-    SELECT k.operation AS kind, EXISTS (SELECT FROM deletion_audit_log l WHERE l."timestamp" = a.at
+    SELECT k.operation AS kind, EXISTS (SELECT FROM deletion_records l WHERE l."timestamp" = a.at
       AND l.scope->>a.resource_type = a.resource_id AND l.results ? k.counts) AS is_logged
-    FROM audit_entries a JOIN unnest($1::text[], $2::text[]) AS k(operation, counts) ON a.details->>'operation' = k.operation
-    WHERE a.action = 'delete' AND a.at >= $4 AND coalesce(a.details->>'count', '1') <> '0'
+    FROM audited_deletions a JOIN unnest($1::text[], $2::text[]) AS k(operation, counts) ON a.details->>'operation' = k.operation
+    WHERE a.at >= $4 AND coalesce(a.details->>'count', '1') <> '0'
     UNION ALL
-    SELECT a.agent_id || ' ' || a.resource_type, EXISTS (SELECT FROM deletion_audit_log l WHERE l."timestamp" = a.at
+    SELECT a.agent_id || ' ' || a.resource_type, EXISTS (SELECT FROM deletion_records l WHERE l."timestamp" = a.at
       AND (l.requested_by = a.agent_id OR EXISTS (SELECT FROM jsonb_each_text(l.scope) AS s WHERE s.value = a.resource_id)))
-    FROM audit_entries a
-    WHERE a.action = 'delete' AND a.at >= $4 AND starts_with(a.agent_id, 'system:') AND a.agent_id !~ $3 AND a.resource_type <> 'token'
+    FROM audited_deletions a
+    WHERE a.at >= $4 AND starts_with(a.agent_id, 'system:') AND a.agent_id !~ $3 AND a.resource_type <> 'token'
   ) AS d GROUP BY d.kind`
 const erasing = '^system:(erasure\\.|admin\\.replay|projects\\.close)'
 

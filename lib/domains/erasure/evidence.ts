@@ -132,4 +132,20 @@ export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: stri
       return { state: failsIf(writable || owned), numbers: { writable: writable ? 1 : 0, owned: owned ? 1 : 0 } }
     },
   },
+  {
+    line: 'pii_entities',
+    name: 'installation.graph',
+    page: '/admin/erasures',
+    async ask(query) {
+      // Every erasure in the graph is followed by a search for residue, which is the evidence.
+      const [row] = await query<{ steps: number; open: number; left: number }>(
+        `SELECT count(*)::int AS steps, count(*) FILTER (WHERE verified_at IS NULL)::int AS open,
+           count(*) FILTER (WHERE verified_at IS NOT NULL AND residue > 0)::int AS left
+         FROM erasure_steps WHERE store = 'graph' AND planned > 0`,
+      )
+      const { steps = 0, open = 0, left = 0 } = row ?? {}
+      const state = steps === 0 ? 'not_applicable' : left > 0 ? 'fails' : open > 0 ? 'attention' : 'holds'
+      return { state, numbers: { steps, open, left } }
+    },
+  },
 ]

@@ -66,6 +66,8 @@ export interface ReplayParts extends ReinstatementParts {
   complete(runId: string): Promise<RunState>
   keys: Pick<SuppressionKeys, 'restore'>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+  /** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
+  ledgerLostAt(tx: Transaction): Promise<Date | null>
 }
 
 const without = (subject: Subject, gone: Subject): Subject => ({
@@ -73,9 +75,6 @@ const without = (subject: Subject, gone: Subject): Subject => ({
   agents: subject.agents.filter((agent) => !gone.agents.includes(agent)),
   ...participating(subject.participants?.filter((id) => !gone.participants?.includes(id))),
 })
-
-/** SQL: when the last ledger was lost, as an admin stated. A newer ledger contains nothing from before. */
-const sinceLost = `coalesce((SELECT max(retired_at) FROM known_stores WHERE port = 'ledger'), '-infinity')`
 
 /**
  * Erases again what a restored backup brought back, and restores lost receipts, erased ids and suppression list entries
@@ -241,13 +240,16 @@ export function replayErasures(parts: ReplayParts) {
 
   /** Reads the receipts and suppression keys of the database, except those recorded in a ledger that is declared lost. */
   async function remembered() {
+    const lostAt = await parts.ledgerLostAt(db.prisma)
     const receipts = await db.query<{ id: string; is_signed: boolean }>(
       'receipts-remembered',
-      `SELECT receipt_id AS id, state = 'signed' AS is_signed FROM erasures WHERE deleted_at > ${sinceLost}`,
+      `SELECT receipt_id AS id, state = 'signed' AS is_signed FROM erasures WHERE $1::timestamptz IS NULL OR deleted_at > $1`,
+      [lostAt],
     )
     const keyIds = await db.query<{ id: string }>(
       'suppression-keys-remembered',
-      `SELECT id FROM suppression_keys WHERE created_at > ${sinceLost}`,
+      `SELECT id FROM suppression_keys WHERE $1::timestamptz IS NULL OR created_at > $1`,
+      [lostAt],
     )
     const runs = await db.query<{ id: string }>(
       'runs-remembered',

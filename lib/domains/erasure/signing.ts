@@ -6,7 +6,6 @@ import { logNotice } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
-import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
 import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
 
 export const PublicKey = z.object({
@@ -57,6 +56,13 @@ export interface SigningKeyState {
   isLost: boolean
 }
 
+/** The installation's secret, which seals keys. */
+export interface SecretPorts {
+  secret(): string
+  /** @throws Problem `unavailable` when the secret was replaced while this process ran */
+  assertPresentSecret(tx: Transaction, secret: string): Promise<void>
+}
+
 interface KeyRow {
   kid: string
   sealed_private: Uint8Array
@@ -70,7 +76,7 @@ const newestFirst =
  * Signs receipts with the newest Ed25519 key of the installation, which is created on first use. Private keys are
  * sealed with the installation's secret.
  */
-export function createSigner(db: Database, secret: () => string): Signer {
+export function createSigner(db: Database, { secret, assertPresentSecret }: SecretPorts): Signer {
   const sealing = () => deriveKey(secret(), sealedPurposes.signingKeys)
   const publicKeys = lastAnswers<PublicKey[]>(1)
   let current: { kid: string; key: CryptoKey | Uint8Array; until: number } | undefined

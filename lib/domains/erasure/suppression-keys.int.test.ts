@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { deriveKey, seal, sealedPurposes, unseal } from '#lib/config/secret.ts'
+import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger, type Ledger } from '#lib/stores/ledger/ledger.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
@@ -29,7 +30,8 @@ async function place() {
   opened.push({ database, db, ledger, folder })
   return {
     db,
-    keys: (given = secret) => createSuppressionKeys(db, { ledger, secret: () => given, clock: systemClock }),
+    keys: (given = secret) =>
+      createSuppressionKeys(db, { ledger, secret: () => given, assertPresentSecret, clock: systemClock }),
     async lines(): Promise<KeyLine[]> {
       const lines: KeyLine[] = []
       for await (const row of ledger.read()) if (row.kind === 'key') lines.push(row)

@@ -6,7 +6,7 @@ import { logNotice } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Ledger, LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
+import type { SecretPorts } from './signing.ts'
 
 /** The value of a participant is its {@link participantKey}, that of an agent in its organization {@link memberKey}. */
 export type SuppressedKind = 'email' | 'account' | 'agent' | 'member' | 'participant'
@@ -73,7 +73,7 @@ const hashWith = (key: Uint8Array, kind: SuppressedKind, value: string): Uint8Ar
  */
 export function createSuppressionKeys(
   db: Database,
-  { ledger, secret, clock }: { ledger: Pick<Ledger, 'append'>; secret: () => string; clock: Clock },
+  { ledger, secret, assertPresentSecret, clock }: SecretPorts & { ledger: Pick<Ledger, 'append'>; clock: Clock },
 ): SuppressionKeys {
   const told = new Set<string>()
 

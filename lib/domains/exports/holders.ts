@@ -79,7 +79,7 @@ export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock
       const own = 'subject' in scope ? scope.subject : { account: null, agents: [] }
       // Locks exports that are about to start until the unit is erased, so that they cannot read it.
       if (!isRun)
-        await tx.$executeRaw`SELECT 1 FROM prepared_exports p JOIN agents a ON a.owner_id = p.account_id
+        await tx.$executeRaw`SELECT 1 FROM prepared_exports p JOIN agent_owners a ON a.owner_id = p.account_id
           WHERE a.id = ANY(${agents}) AND p.state IN ('queued', 'running', 'ready') FOR UPDATE OF p`
       const rows = await tx.$queryRaw<{ id: string; attempt: string | null }[]>`
         SELECT id, attempt FROM prepared_exports WHERE account_id = ${own.account}

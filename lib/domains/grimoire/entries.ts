@@ -16,7 +16,7 @@ import {
   readEntry,
 } from './contract.ts'
 import { isStoredAs, openStored, type StoredEntry, sealStored } from './entry-content.ts'
-import type { GrimoirePorts } from './ports.ts'
+import type { GrimoirePorts, StoredEntryPorts } from './ports.ts'
 import { type EntryKind, type EntryScope, goneBefore, mostEntries, pageBytes } from './rules.ts'
 
 interface EntryRow {
@@ -66,19 +66,20 @@ function refusePast(until: Date | undefined, now: Date): void {
   if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
 }
 
+/** Whether the agent has any entry, also an expired one. */
+export const hasEntries = async (tx: Transaction, agentId: string): Promise<boolean> =>
+  (await tx.grimoireEntry.findFirst({ where: { agentId }, select: { id: true } })) !== null
+
 /** Unexpired entries of an agent by id. `private`: the installation cannot read the entry. */
 export const entriesOf =
-  (key: () => Uint8Array) =>
-  async (tx: Pick<Transaction, 'grimoireEntry'>, agentId: string, ids: readonly string[], now: Date) => {
+  ({ key, grimoireDaysOf }: StoredEntryPorts) =>
+  async (tx: Transaction, agentId: string, ids: readonly string[], now: Date) => {
     if (ids.length === 0) return new Map<string, (StoredEntry & { kind: string }) | 'private'>()
     const rows = await tx.grimoireEntry.findMany({
       where: { agentId, id: { in: [...ids] }, OR: [{ validUntil: null }, { validUntil: { gt: now } }] },
-      include: { agent: { select: { grimoireDays: true } } },
     })
-    const standing = rows.filter(({ createdAt, agent }) => {
-      const gone = goneBefore(agent.grimoireDays, now)
-      return gone === null || createdAt > gone
-    })
+    const gone = rows.length === 0 ? null : goneBefore(await grimoireDaysOf(tx, agentId), now)
+    const standing = rows.filter(({ createdAt }) => gone === null || createdAt > gone)
     return new Map<string, (StoredEntry & { kind: string }) | 'private'>(
       standing.map(({ id, kind, sealed }) => [
         id,

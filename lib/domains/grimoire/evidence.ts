@@ -6,7 +6,7 @@ export const grimoireEvidence = (): Check[] => [
   endsInTime(
     'grimoire.ended',
     `SELECT least(g.valid_until, g.created_at + make_interval(days => a.grimoire_days)) AS ends
-     FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id
+     FROM grimoire_entries g JOIN agent_states a ON a.id = g.agent_id
      WHERE g.agent_id NOT IN (${heldAgents('$1')})`,
   ),
 ]

@@ -19,7 +19,7 @@ export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
       tx,
       'purge-grimoire',
       `DELETE FROM grimoire_entries WHERE id IN (
-         SELECT g.id FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id
+         SELECT g.id FROM grimoire_entries g JOIN agent_states a ON a.id = g.agent_id
          WHERE (g.valid_until <= $1 OR (a.grimoire_days IS NOT NULL AND g.created_at <= $1::timestamptz - make_interval(days => a.grimoire_days)))
            AND a.id NOT IN (${heldAgents('$1')}) LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED) RETURNING 1`,
       [ctx.now],

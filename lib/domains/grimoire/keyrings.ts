@@ -1,3 +1,4 @@
+import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
@@ -5,6 +6,10 @@ import { KeyringForm, readKeyring, storeKeyring } from './contract.ts'
 import type { GrimoirePorts } from './ports.ts'
 
 const other = (detail: string) => new Problem('conflict', `${detail} Nothing was changed.`)
+
+/** The id and the public key of the agent's keyring; null without one. */
+export const keyringOf = (tx: Transaction, agentId: string) =>
+  tx.keyring.findUnique({ where: { agentId }, select: { keyId: true, publicKey: true } })
 
 /** Stores and returns keyrings of clients. The installation cannot open them. */
 export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({

@@ -5,6 +5,12 @@ export interface GrimoireAgent {
   id: string
   grimoireDays: number | null
 }
+export interface StoredEntryPorts {
+  /** The key that seals entries with the scope `clade` at rest. */
+  key(): Uint8Array
+  /** How many days after creation the agent's entries expire; null: never. */
+  grimoireDaysOf(tx: Transaction, agentId: string): Promise<number | null>
+}
 /** Dependencies of the domain, connected by lib/app.ts. */
 export interface GrimoirePorts {
   db: Database

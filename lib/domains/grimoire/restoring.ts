@@ -4,6 +4,8 @@ import { Timestamp } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { addEntry } from './contract.ts'
 import { sealStored } from './entry-content.ts'
+import { keyringOf } from './keyrings.ts'
+import type { StoredEntryPorts } from './ports.ts'
 import { goneBefore, mostEntries } from './rules.ts'
 
 /** The agent into which records are restored, and their new ids. */
@@ -47,15 +49,12 @@ function entryOf(record: unknown) {
  * @throws Problem `invalid`, `conflict`, `id_in_use`, `too_large` or `content_blocked`; then none of these records is
  * stored
  */
-export const entryRestorer = (key: () => Uint8Array) => ({
+export const entryRestorer = ({ key, grimoireDaysOf }: StoredEntryPorts) => ({
   part: 'grimoire_entries',
   resourceType: 'grimoire_entry',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {
-    const [agent, ring] = await Promise.all([
-      tx.agent.findUniqueOrThrow({ where: { id: agentId }, select: { grimoireDays: true } }),
-      tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } }),
-    ])
-    const gone = goneBefore(agent.grimoireDays, now)
+    const [days, ring] = await Promise.all([grimoireDaysOf(tx, agentId), keyringOf(tx, agentId)])
+    const gone = goneBefore(days, now)
     const all = records.map(entryOf)
     const standing = all.filter(
       ({ validUntil, createdAt }) => (validUntil === null || validUntil > now) && (gone === null || createdAt > gone),

@@ -69,3 +69,6 @@ export const holdsInForce = {
     return found.map(({ id }) => id)
   },
 }
+
+/** Counts all legal holds, also released ones. */
+export const countHolds = (tx: Transaction): Promise<number> => tx.legalHold.count()

@@ -60,7 +60,7 @@ const insertUnits = (count: number): string => {
   const row = (n: number): string =>
     `(${columns.map(([, type], at) => `$${common + n * columns.length + at + 1}${n === 0 ? `::${type}` : ''}`).join(', ')})`
   return `WITH sent (${columns.map(([name]) => name).join(', ')}) AS MATERIALIZED (VALUES ${Array.from({ length: count }, (_, n) => row(n)).join(', ')}),
-gone AS MATERIALIZED (SELECT id FROM erased_ids WHERE id = ANY($6::text[])),
+gone AS MATERIALIZED (SELECT id FROM erased_records WHERE id = ANY($6::text[])),
 stored AS (
   INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, original_author, visibility, domain, document, quality_score, search, quarantined_at, created_at, updated_at)
   SELECT s.id, s.type, $1, $2, s.attributed, s.original, s.visibility, s.domain, s.document, s.quality, s.search,

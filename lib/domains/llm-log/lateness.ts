@@ -1,4 +1,4 @@
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type AskDatabase, type Check, failsIf } from '#lib/kernel/evidence.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
@@ -11,6 +11,11 @@ import { latest } from './rules.ts'
 const overdue = `SELECT coalesce(extract(epoch FROM $1::timestamptz - min(expires_at)) * 1000, 0)::float8 AS late,
   count(*)::int AS n FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${heldAgents('$1')})`
 
+/** How many exchanges have expired, and for how many milliseconds the oldest. */
+export async function overdueExchanges(query: AskDatabase, now: Date): Promise<{ late: number; n: number }> {
+  const [row] = await query<{ late: number; n: number }>(overdue, [now])
+  return row ?? { late: 0, n: 0 }
+}
 export async function logLateness(db: Database, now: Date): Promise<number> {
   const [row] = await db.query<{ late: number }>('llm-log-overdue', overdue, [now])
   return row?.late ?? 0
@@ -37,8 +42,7 @@ export const llmLogEvidence = (): Check[] => [
     name: 'llm-log.overdue',
     page: null,
     async ask(query, now) {
-      const [row] = await query<{ late: number; n: number }>(overdue, [now])
-      const { late = 0, n = 0 } = row ?? {}
+      const { late, n } = await overdueExchanges(query, now)
       return { state: failsIf(isLate(late)), numbers: { standing: n, minutes: Math.floor(late / 60_000) } }
     },
   },

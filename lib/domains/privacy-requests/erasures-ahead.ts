@@ -24,10 +24,10 @@ export const erasuresAhead = ({ db, graceTokens }: Pick<PrivacyParts, 'db' | 'gr
          r.verified_at AS "from", r.waiting_until AS until, cardinality(r.kinds) > 1 AS is_mixed, count(*) OVER ()::int AS total,
          EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = r.id AND p.outcome ? 'export_id'
            AND coalesce(p.outcome->>'copy', '') NOT IN ('fetched', 'gone')) AS waits_for_copy
-       FROM privacy_requests r LEFT JOIN agents a ON a.id = r.agent_id
+       FROM privacy_requests r LEFT JOIN agent_names a ON a.id = r.agent_id
        WHERE r.id IN (
            SELECT id FROM privacy_requests WHERE account_id = $1
-           UNION ALL SELECT q.id FROM agents o JOIN privacy_requests q ON q.agent_id = o.id WHERE o.owner_id = $1)
+           UNION ALL SELECT q.id FROM agent_owners o JOIN privacy_requests q ON q.agent_id = o.id WHERE o.owner_id = $1)
          AND r.closed_at IS NULL AND 'erasure' = ANY(r.kinds)
          AND (r.state IN ('verified', 'waiting') OR r.run_id IS NOT NULL AND r.state IN ('running', 'verifying', 'failed'))
        ORDER BY r.agent_id IS NOT NULL, r.waiting_until, r.id LIMIT 3`,

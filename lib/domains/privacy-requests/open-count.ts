@@ -12,8 +12,11 @@ export const openRequestsOf =
     const [row] = await db.query<{ n: number }>(
       'open-requests-of',
       `SELECT count(*)::int AS n FROM privacy_requests r WHERE r.closed_at IS NULL
-         AND (r.account_id = $1 OR r.agent_id IN (SELECT id FROM agents WHERE owner_id = $1))`,
+         AND (r.account_id = $1 OR r.agent_id IN (SELECT id FROM agent_owners WHERE owner_id = $1))`,
       [accountId],
     )
     return row?.n ?? 0
   }
+
+/** Counts all requests, open and closed. */
+export const countRequests = (tx: Transaction): Promise<number> => tx.privacyRequest.count()

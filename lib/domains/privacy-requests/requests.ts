@@ -39,7 +39,7 @@ export const kindsOf = (row: Pick<RequestRow, 'kinds'>): Kind[] => row.kinds.map
 export const clocksOf = (row: RequestRow): Clocks => row
 export const partOf = (row: RequestRow, kind: Kind): PartRow | undefined => row.parts.find((part) => part.kind === kind)
 
-/** Keyed hash of the subject, which remains when the request is pseudonymous. */
+/** HMAC-SHA256 of the subject, base64url. It remains when the request is pseudonymous. */
 export const subjectHash = (key: Uint8Array, kind: 'account' | 'agent' | 'participant', id: string): string =>
   createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
 

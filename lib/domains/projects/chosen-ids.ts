@@ -24,8 +24,8 @@ export async function storedIds(
 
 /** SQL: the stored id of an erased part, from erasure records of the project. */
 const erased = `SELECT id FROM (
-    SELECT part_id AS id FROM erasure_runs WHERE project_id = $1 AND part_kind = $2 AND part_id = ANY(${possibleSql('$1::text', '$3::text')})
-    UNION ALL SELECT e.id FROM erased_ids e WHERE e.id = $1 || '${scopeSign}' || $3) AS f LIMIT 1`
+    SELECT part_id AS id FROM erasure_scopes WHERE project_id = $1 AND part_kind = $2 AND part_id = ANY(${possibleSql('$1::text', '$3::text')})
+    UNION ALL SELECT e.id FROM erased_records e WHERE e.id = $1 || '${scopeSign}' || $3) AS f LIMIT 1`
 /** The stored id for an id given by a client; the given id if the project has no such record. */
 export async function storedId(ask: Ask, kind: Kind, projectId: string, given: string): Promise<string> {
   const found = (await storedIds(ask, kind, projectId, [given])).get(given)
@@ -55,7 +55,7 @@ export async function storedPlace<P extends Place>(ask: Ask, place: P): Promise<
  * Finds ids that were erased before ids were stored with their project. The erasure of a part names its project. The erasure of a person or
  * agent does not, so such an id is rejected in every project, unless it was generated: generated ids are unique.
  */
-const erasedFormerly = `SELECT 1 AS found FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
+const erasedFormerly = `SELECT 1 AS found FROM erased_records e JOIN erasure_scopes r ON r.receipt_id = e.receipt_id
   WHERE e.id = $2 AND (r.project_id = $1 OR (r.part_kind IS NULL AND e.id !~ '^[a-z]{2,8}_[0-9A-Za-z]{22}$'))`
 export const wasErasedFormerly = async (ask: Ask, projectId: string, chosen: string): Promise<boolean> =>
   (await ask('erased-formerly', erasedFormerly, [projectId, chosen])).length > 0

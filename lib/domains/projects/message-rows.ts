@@ -61,7 +61,7 @@ export interface MessagePlace {
 }
 const one = `SELECT ${messageColumns} FROM messages m JOIN conversations c ON c.id = m.conversation_id
   WHERE m.id = $1 AND m.conversation_id = $2 AND m.project_id = $3 AND m.erasing_since IS NULL AND c.erasing_since IS NULL`
-const lastErasure = `SELECT state = 'done' AS "isDone", receipt_id AS receipt, audit_id AS audit FROM erasure_runs
+const lastErasure = `SELECT state = 'done' AS "isDone", receipt_id AS receipt, audit_id AS audit FROM erasure_scopes
   WHERE part_kind = 'message' AND part_id = $1 AND conversation_id = $2 AND project_id = $3 ORDER BY created_at DESC, id DESC LIMIT 1`
 
 /** The problem for a missing message: `erased` after a verified erasure; before, `not_found` with the erasure's `audit_id`. */

@@ -12,7 +12,10 @@ const batch = 200
  * Merges the counts of each agent or project into one row. Locks the owners first, in the lock order of their
  * deletion, and skips owners under deletion. A reader sees either all old rows or the merged one.
  */
-const mergeCounts = (column: 'agent_id' | 'project_id', holders: 'agents' | 'projects') => `WITH holders AS (
+const mergeCounts = (
+  column: 'agent_id' | 'project_id',
+  holders: 'agent_states' | 'project_organisations',
+) => `WITH holders AS (
     SELECT id FROM ${holders} WHERE id IN (
       SELECT ${column} FROM storage_counts WHERE ${column} IS NOT NULL GROUP BY ${column} HAVING count(*) > 1 LIMIT ${batch})
     FOR KEY SHARE SKIP LOCKED),
@@ -21,22 +24,26 @@ const mergeCounts = (column: 'agent_id' | 'project_id', holders: 'agents' | 'pro
   INSERT INTO storage_counts (${column}, bytes, rows) SELECT id, sum(bytes), sum(rows) FROM merged GROUP BY id`
 
 export interface QuotaJobPorts {
+  organisations: {
+    /** Ids of the organisations that have people, in order, after `after`. */
+    withPeople(tx: Transaction, after: string, limit: number): Promise<string[]>
+    /** Records since when the storage is nearly full; null when it no longer is. Returns true when that changed. */
+    noteStorageWarning(tx: Transaction, id: string, since: Date | null): Promise<boolean>
+  }
   /** Warns the people of an organization who can act, within the transaction. */
   warn(tx: Transaction, organisationId: string, percent: number, now: Date): Promise<unknown>
 }
 
-export function quotasJobs(db: Database, { warn }: QuotaJobPorts) {
+export function quotasJobs(db: Database, { organisations, warn }: QuotaJobPorts) {
   /** Warns once each time that usage reaches 80 %. */
   async function warnOf(id: string, now: Date): Promise<void> {
     const subject = { kind: 'organisation', id } as const
     const found = await measureStorage((name, text, values) => db.query(name, text, values), subject)
     const share = shareUsed(found, found.quota)
+    const isNearlyFull = share >= warnFrom
     await db.transaction(async (tx) => {
-      const { count } = await tx.organisation.updateMany({
-        where: { id, storageWarnedAt: share >= warnFrom ? null : { not: null } },
-        data: { storageWarnedAt: share >= warnFrom ? now : null },
-      })
-      if (count > 0 && share >= warnFrom) await warn(tx, id, Math.floor(share * 100), now)
+      const hasChanged = await organisations.noteStorageWarning(tx, id, isNearlyFull ? now : null)
+      if (hasChanged && isNearlyFull) await warn(tx, id, Math.floor(share * 100), now)
     })
   }
 
@@ -46,7 +53,10 @@ export function quotasJobs(db: Database, { warn }: QuotaJobPorts) {
       payload: z.unknown(),
       cron: '* * * * *',
       async run() {
-        for (const statement of [mergeCounts('agent_id', 'agents'), mergeCounts('project_id', 'projects')])
+        for (const statement of [
+          mergeCounts('agent_id', 'agent_states'),
+          mergeCounts('project_id', 'project_organisations'),
+        ])
           while ((await db.pool.query(statement)).rowCount === batch);
       },
     }),
@@ -56,16 +66,11 @@ export function quotasJobs(db: Database, { warn }: QuotaJobPorts) {
       cron: '*/10 * * * *',
       async run({ now }) {
         for (let after = ''; ; ) {
-          const rows = await db.query<{ id: string }>(
-            'organisations-with-people',
-            `SELECT id FROM organisations o WHERE id > $1 AND EXISTS (SELECT FROM accounts a WHERE a.organisation_id = o.id)
-             ORDER BY id LIMIT 500`,
-            [after],
-          )
-          for (const { id } of rows) await warnOf(id, now)
-          const last = rows.at(-1)
-          if (!last) return
-          after = last.id
+          const ids = await organisations.withPeople(db.prisma, after, 500)
+          for (const id of ids) await warnOf(id, now)
+          const last = ids.at(-1)
+          if (last === undefined) return
+          after = last
         }
       },
     }),

@@ -18,16 +18,16 @@ const sumOf = (
 ) => `SELECT coalesce(sum(c.bytes), 0)::float8 AS bytes, coalesce(sum(c.rows), 0)::float8 AS rows FROM (
     SELECT bytes, rows FROM storage_counts WHERE agent_id IN (${agents})
     UNION ALL SELECT bytes, rows FROM storage_counts WHERE project_id IN (${projects})) AS c`
-const ofNetwork = "FROM agents WHERE network = decode($1, 'hex') AND owner_id IS NULL AND tier = 'free'"
+const ofNetwork = "FROM agent_states WHERE network = decode($1, 'hex') AND owner_id IS NULL AND tier = 'free'"
 
 const selectNetwork = sumOf(
   `SELECT id ${ofNetwork}`,
-  `SELECT id FROM projects WHERE organisation_id IN (SELECT organisation_id ${ofNetwork})`,
+  `SELECT id FROM project_organisations WHERE organisation_id IN (SELECT organisation_id ${ofNetwork})`,
 )
 const selectOrganisation = `SELECT u.bytes, u.rows, o.quota_bytes::float8, o.quota_rows::float8,
-    (SELECT max(tier)::text FROM agents WHERE organisation_id = $1) AS tier
-  FROM (${sumOf('SELECT id FROM agents WHERE organisation_id = $1', 'SELECT id FROM projects WHERE organisation_id = $1')}) AS u
-  LEFT JOIN organisations o ON o.id = $1`
+    (SELECT max(tier)::text FROM agent_states WHERE organisation_id = $1) AS tier
+  FROM (${sumOf('SELECT id FROM agent_states WHERE organisation_id = $1', 'SELECT id FROM project_organisations WHERE organisation_id = $1')}) AS u
+  LEFT JOIN organisation_quotas o ON o.id = $1`
 
 interface OrganisationRow extends StorageUse {
   quota_bytes: number | null

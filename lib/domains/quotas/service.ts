@@ -4,10 +4,17 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
 import { type AskStorage, measureStorage, type StorageSubject } from './measuring.ts'
-import { shareUsed } from './rules.ts'
+import { type StorageQuota, shareUsed } from './rules.ts'
+
+export interface QuotaPorts {
+  organisations: {
+    exists(tx: Transaction, id: string): Promise<boolean>
+    setStorageQuota(tx: Transaction, id: string, quota: StorageQuota): Promise<unknown>
+  }
+}
 
 /** Storage usage for its owners and for admins. */
-export function quotasService(db: Database) {
+export function quotasService(db: Database, { organisations }: QuotaPorts) {
   async function viewOf(organisationId: string, subject: StorageSubject, ask: AskStorage) {
     const { bytes, rows, quota, isOverride } = await measureStorage(ask, subject)
     return {
@@ -26,15 +33,14 @@ export function quotasService(db: Database) {
       kind === 'agent'
         ? await db.query<{ network: string | null }>(
             'storage-network',
-            "SELECT encode(network, 'hex') AS network FROM agents WHERE id = $1 AND owner_id IS NULL AND tier = 'free'",
+            "SELECT encode(network, 'hex') AS network FROM agent_states WHERE id = $1 AND owner_id IS NULL AND tier = 'free'",
             [id],
           )
         : []
     return agent?.network ? { kind: 'network', id: agent.network } : { kind: 'organisation', id: organisationId }
   }
-  async function refuseUnknown(tx: Pick<Transaction, 'organisation'>, id: string): Promise<void> {
-    if ((await tx.organisation.count({ where: { id } })) === 0)
-      throw new Problem('not_found', 'There is no such organisation.')
+  async function refuseUnknown(tx: Transaction, id: string): Promise<void> {
+    if (!(await organisations.exists(tx, id))) throw new Problem('not_found', 'There is no such organisation.')
   }
   const ask: AskStorage = (name, text, values) => db.query(name, text, values)
 
@@ -51,10 +57,7 @@ export function quotasService(db: Database) {
 
     setQuota: mutation(setStorageQuota, async ({ tx }, { params: { id }, body }) => {
       await refuseUnknown(tx, id)
-      await tx.organisation.update({
-        where: { id },
-        data: { quotaBytes: body.bytes, quotaRows: body.rows },
-      })
+      await organisations.setStorageQuota(tx, id, body)
       return {
         resourceId: id,
         body: {

@@ -39,7 +39,7 @@ export async function orderSnapshot(
 
 /** Makes the ordered snapshots. */
 export function making(ports: SnapshotPorts) {
-  const { db, objects, keys, parts } = ports
+  const { db, objects, keys, agents, keyringOf, parts } = ports
 
   /** Key before object: after a crash in between, the object cannot be opened. */
   async function discard({ id, objectKey }: Pick<Snapshot, 'id' | 'objectKey'>): Promise<void> {
@@ -80,12 +80,12 @@ export function making(ports: SnapshotPorts) {
      * @throws Problem `unavailable` when the object store does not answer
      */
     async run(id: string, { now, gate }: Pick<Context, 'now' | 'gate'>): Promise<void> {
-      const row = await db.prisma.snapshot.findUnique({ where: { id }, include: { agent: true } })
+      const row = await db.prisma.snapshot.findUnique({ where: { id } })
       // The snapshot was deleted while an attempt made it: destroy the key that this attempt wrote last.
       if (!row || row.state === 'gone') await keys.destroy([id])
       if (row?.state !== 'preparing') return
-      const { agent, ...snapshot } = row
-      const ring = await db.prisma.keyring.findUnique({ where: { agentId: agent.id } })
+      const { agentId } = row
+      const [agent, ring] = await Promise.all([agents.settingsOf(db.prisma, agentId), keyringOf(db.prisma, agentId)])
       const isOver = row.expiresAt !== null && row.expiresAt <= now
       // Nobody ordered an automatic snapshot: no copy is made where the agent's data may not be stored.
       const isOutside = row.kind === 'insurance' && !isStorable(gate.regions, agent.region)
@@ -94,12 +94,12 @@ export function making(ports: SnapshotPorts) {
         await db.prisma.snapshot.deleteMany({ where: { id, state: 'preparing' } })
         return
       }
-      const bundle = await db.prisma.stateBundle.findUnique({ where: { agentId: agent.id } })
+      const bundle = await db.prisma.stateBundle.findUnique({ where: { agentId } })
       const key = newSnapshotKey()
-      await keys.write(id, await sealTo(ring.publicKey, key, { agent: agent.id, snapshot: id }))
+      await keys.write(id, await sealTo(ring.publicKey, key, { agent: agentId, snapshot: id }))
       const head: SnapshotHead = {
         id,
-        agent: agent.id,
+        agent: agentId,
         kind: row.kind,
         key_id: row.keyId,
         created_at: row.createdAt.toISOString(),
@@ -110,9 +110,9 @@ export function making(ports: SnapshotPorts) {
       let left: SecretLeft | undefined
       async function* measured() {
         const content = contentOf({
-          agentId: agent.id,
+          agentId,
           settings: {
-            id: agent.id,
+            id: agentId,
             name: agent.name,
             region: agent.region,
             self_hosted: agent.selfHosted,
@@ -139,7 +139,7 @@ export function making(ports: SnapshotPorts) {
       } catch (error) {
         // The object store may wrap the error that its source threw.
         if (!left) throw error
-        await fail(snapshot, left.places, now)
+        await fail(row, left.places, now)
         return
       }
       const { count } = await db.prisma.snapshot.updateMany({

@@ -10,6 +10,14 @@ export interface SnapshotAgent {
   suspendedAt: Date | null
   region: string | null
 }
+export interface SnapshotSettings {
+  name: string | null
+  region: string | null
+  selfHosted: boolean
+  grimoireDays: number | null
+  createdAt: Date
+  suspendedAt: Date | null
+}
 /** A part of an agent's state from another domain: JSON records, one per line. */
 export interface StatePart {
   name: string
@@ -45,7 +53,11 @@ export interface SnapshotPorts {
     erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<SnapshotAgent>
     /** Like `locked`, for an agent that accepts writes now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<SnapshotAgent>
+    /** The settings that a snapshot contains. */
+    settingsOf(tx: Transaction, id: string): Promise<SnapshotSettings>
   }
+  /** The keyring to which snapshots of the agent are sealed; null without one. */
+  keyringOf(tx: Transaction, agentId: string): Promise<{ keyId: string; publicKey: Uint8Array<ArrayBuffer> } | null>
   parts: readonly StatePart[]
   restorers: readonly Restorer[]
   /** Restores the settings of an agent. Returns false when the agent keeps its own. */

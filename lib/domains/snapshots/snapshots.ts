@@ -47,7 +47,7 @@ function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
 
 /** Snapshots of agents, sealed to their owners: the agent and its owner can order, watch, fetch and delete them. */
 export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {
-  const { db, objects, keys, agents, origin } = ports
+  const { db, objects, keys, agents, keyringOf, origin } = ports
   /** Expired snapshots are invisible even before the job deletes them. */
   const standing = (now: Date) => ({
     state: { in: [...snapshotStates] },
@@ -69,7 +69,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
           'wrong_state',
           'The erasure of this agent was asked for and waits. Nothing was made: export the agent, or cancel the erasure first.',
         )
-      const ring = await tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } })
+      const ring = await keyringOf(tx, agentId)
       if (!ring)
         throw new Problem(
           'conflict',

@@ -123,7 +123,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       const { regions } = ctx.gate
       const storable = regions.choosable.filter((region) => isStorable(regions, region))
       const due = await tx.$queryRaw<{ agent_id: string; key_id: string }[]>`
-        SELECT a.id AS agent_id, k.key_id FROM agents a JOIN keyrings k ON k.agent_id = a.id
+        SELECT a.id AS agent_id, k.key_id FROM agent_states a JOIN agent_keyrings k ON k.agent_id = a.id
         WHERE a.status <> 'dead' AND a.suspended_at IS NULL AND a.restricted_at IS NULL
           AND (a.region IS NULL OR a.region = ANY(${storable}::text[]))
           AND NOT EXISTS (SELECT FROM snapshots s WHERE s.agent_id = a.id AND s.kind = 'insurance' AND s.created_at > ${since})

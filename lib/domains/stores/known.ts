@@ -8,14 +8,15 @@ import { addressHash, type KnownStore, type RememberedPort, type WhatIsMissing }
 import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
 import { notedFor, trustedFor } from './rules.ts'
 
+export type AskRows = (text: string, values: unknown[]) => Promise<unknown[]>
 /** A store as the settings name it. */
 export interface ConnectedStore {
   port: RememberedPort
   provider: string
   /** Distinguishes it from other stores of its port, independent of credentials. */
   identity: string | FolderMark
-  /** Identity of a folder before it had a mark. Not valid when the folder is empty although `named` (SQL) returns rows of data in it. */
-  formerly?: { identity: string; isBare(): Promise<boolean>; named: string }
+  /** Identity of a folder before it had a mark. Not valid when the folder is empty although rows name data in it. */
+  formerly?: { identity: string; isBare(): Promise<boolean>; isNamed(ask: AskRows): Promise<boolean> }
   /**
    * All processes share one such store, which each may see at another path. Any other recorded store of the port is
    * then a different one.
@@ -50,11 +51,10 @@ const another = `SELECT 1 FROM known_stores WHERE port = $1 AND ($2::text IS NUL
 const formerHash = ({ provider, formerly }: ConnectedStore): string | undefined =>
   formerly && addressHash(provider, formerly.identity)
 
-type Asking = (text: string, values: unknown[]) => Promise<unknown[]>
 /** The earlier identity of a folder without a mark. Undefined when data that rows name is missing. */
-async function formerAddress(store: ConnectedStore, ask: Asking): Promise<string | undefined> {
+async function formerAddress(store: ConnectedStore, ask: AskRows): Promise<string | undefined> {
   const { formerly } = store
-  if (!formerly || ((await formerly.isBare()) && (await ask(formerly.named, [])).length > 0)) return undefined
+  if (!formerly || ((await formerly.isBare()) && (await formerly.isNamed(ask)))) return undefined
   return formerHash(store)
 }
 /** The last use before which a store of this port no longer counts. */
@@ -64,7 +64,7 @@ const countsSince = ({ countsFor }: ConnectedStore, now: Date): Date | null =>
 async function hasTakenPlace(
   store: ConnectedStore,
   address: string | undefined,
-  ask: Asking,
+  ask: AskRows,
   now: Date,
 ): Promise<boolean> {
   if (typeof store.identity === 'string') return false
@@ -78,7 +78,7 @@ async function hasTakenPlace(
 /** Remembers which stores have had data, so that a disconnected store is not taken for an empty one. */
 export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) {
   const byPort = new Map(connected.map((store) => [store.port, store]))
-  const asking: Asking = (text, values) => db.query(undefined, text, values)
+  const asking: AskRows = (text, values) => db.query(undefined, text, values)
   const noted = new Map<string, { until: number; noting: Promise<void> }>()
 
   /** The address hash of a port's connected store. Undefined without a store or for a folder without a mark. */
@@ -89,7 +89,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
   }
 
   // Uses its own connection: callers are inside transactions and could exhaust the pool, waiting for each other.
-  async function apart<T>(work: (ask: Asking) => Promise<T>): Promise<T> {
+  async function apart<T>(work: (ask: AskRows) => Promise<T>): Promise<T> {
     const client = new pg.Client({
       connectionString: db.pool.options.connectionString,
       connectionTimeoutMillis: 5_000,
@@ -106,7 +106,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
     }
   }
 
-  async function checkPlace(ask: Asking, store: ConnectedStore, address?: string): Promise<void> {
+  async function checkPlace(ask: AskRows, store: ConnectedStore, address?: string): Promise<void> {
     if (await hasTakenPlace(store, address, ask, clock.now()))
       throw new Problem(
         'unavailable',
@@ -197,7 +197,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
         const marked = await addressOf(port)
         const since = store && countsSince(store, clock.now())
         const ask = async (within: Transaction) => {
-          const asked: Asking = (text, values) => within.$queryRawUnsafe<unknown[]>(text, ...values)
+          const asked: AskRows = (text, values) => within.$queryRawUnsafe<unknown[]>(text, ...values)
           const address = marked ?? (store && (await formerAddress(store, asked))) ?? ''
           const rows = await within.knownStore.findMany({
             where: { port, retiredAt: null, address: { not: address }, ...(since && { lastSeen: { gt: since } }) },

@@ -15,8 +15,8 @@ export const openedKey = (installationKey: Uint8Array, id: string, sealed: Uint8
 // Restriction includes objection (GDPR art. 21) and withdrawn consent. An agent is also covered by its owner's
 // restriction.
 const mayBeTold = {
-  account: 'SELECT 1 FROM accounts a WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL',
-  agent: `SELECT 1 FROM agents a LEFT JOIN accounts o ON o.id = a.owner_id
+  account: 'SELECT 1 FROM account_states a WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL',
+  agent: `SELECT 1 FROM agent_states a LEFT JOIN account_states o ON o.id = a.owner_id
     WHERE a.id = $1 AND (a.region IS NULL OR a.region = ANY($2::text[])) AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'
       AND o.restricted_at IS NULL AND o.suspended_at IS NULL`,
 }

@@ -1,3 +1,4 @@
+import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
@@ -46,6 +47,12 @@ const named = [
       JOIN ${place.table} ON ${hasWords(place, '$1', 'a.id')} WHERE strpos(lower(${textOf(place)}), lower(a.id)) > 0`,
   ),
 ]
+
+/** Whether the tables of our database contain no graph at all. */
+export async function isEmptyGraph(tx: Transaction): Promise<boolean> {
+  const select = { uuid: true }
+  return !((await tx.graphEpisode.findFirst({ select })) ?? (await tx.graphEntity.findFirst({ select })))
+}
 
 /** The graph if no Neo4j is connected: tables of our database, changed in the caller's transaction. */
 export const postgresGraph = (db: Database): GraphStore => ({

@@ -6,7 +6,12 @@ import { prepareCheckpointTables } from './checkpoint-tables.ts'
 import { withConnection } from './connection.ts'
 import { DatabaseFault } from './fault.ts'
 import { deploy } from './migration-history.ts'
-import type { SettledSecret } from './secret-settling.ts'
+
+export interface SettledSecret {
+  secret: string
+  /** A one-line note for the operator. */
+  warning?: string
+}
 
 export type PreparationOptions = {
   ownerUrl: string

@@ -68,14 +68,3 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
     return { stored: stored.map(({ id }) => id), ended: 0 }
   },
 })
-
-/**
- * Restores an agent's settings only if its grimoire is empty: a shorter retention would delete existing entries. Returns whether it did.
- */
-export async function restoreSettings(tx: Transaction, agentId: string, settings: unknown): Promise<boolean> {
-  const { data } = z.object({ grimoire_days: z.int().min(1).max(3_650).nullable() }).safeParse(settings)
-  if (!data) throw invalid(['agent', 'grimoire_days'], 'takes days from 1 to 3,650, or null')
-  if ((await tx.grimoireEntry.findFirst({ where: { agentId }, select: { id: true } })) !== null) return false
-  await tx.agent.update({ where: { id: agentId }, data: { grimoireDays: data.grimoire_days } })
-  return true
-}

@@ -5,7 +5,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
 import { type AgentStatus, judgeStatus } from './rules.ts'
-import { type OwnedAgent, ownAgent, ownAgentLocked, withKeyring, writableAgent } from './whose.ts'
+import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
 
 export interface LifePorts {
   db: Database
@@ -16,24 +16,27 @@ export interface LifePorts {
   onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
+const hasKeyring = async (tx: Transaction, agentId: string): Promise<boolean> =>
+  (await tx.$queryRaw<unknown[]>`SELECT 1 AS found FROM agent_keyrings WHERE agent_id = ${agentId}`).length > 0
+
 /** The owner's view of an agent's status. */
 export const lifeOf = (
   regions: DataRegions,
-  agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { keyring: object | null },
+  agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { hasKeyring: boolean },
 ) => ({
   status: agent.status,
   status_at: agent.statusAt?.toISOString() ?? null,
   died_at: agent.diedAt?.toISOString() ?? null,
   region: agent.region,
   self_hosted: agent.selfHosted,
-  automatic_snapshots: agent.keyring !== null && agent.status !== 'dead' && isStorable(regions, agent.region),
+  automatic_snapshots: agent.hasKeyring && agent.status !== 'dead' && isStorable(regions, agent.region),
 })
 
-const livingView = (regions: DataRegions, agent: OwnedAgent): LivingAgent => ({
+const livingView = async (regions: DataRegions, tx: Transaction, agent: OwnedAgent): Promise<LivingAgent> => ({
   agent_id: agent.id,
   name: agent.name,
   tier: agent.tier,
-  ...lifeOf(regions, agent),
+  ...lifeOf(regions, { ...agent, hasKeyring: await hasKeyring(tx, agent.id) }),
   restricted_at: agent.restrictedAt?.toISOString() ?? null,
   owner_claimed: agent.ownerId !== null,
   grimoire_days: agent.grimoireDays,
@@ -56,7 +59,7 @@ function refuseReaders({ actor }: MutationContext): void {
 /** Status and settings of agents. */
 export const agentStatus = ({ db, onDeath, regions }: LifePorts) => ({
   readAgent: read(readAgent, async ({ actor }, { params: { id } }) => ({
-    body: { data: livingView(regions, await ownAgent(db, actor, id)) },
+    body: { data: await livingView(regions, db.prisma, await ownAgent(db, actor, id)) },
     resourceId: id,
   })),
 
@@ -87,11 +90,10 @@ export const agentStatus = ({ db, onDeath, regions }: LifePorts) => ({
         : await tx.agent.update({
             where: { id },
             data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
-            include: withKeyring,
           })
     if (verdict === 'changed' && to === 'dead') for (const listen of onDeath) await listen(tx, { agentId: id, now })
     return {
-      body: { data: livingView(regions, next), message: messages[to] },
+      body: { data: await livingView(regions, tx, next), message: messages[to] },
       resourceId: id,
       details: { fields: ['status'], from: agent.status, to, changed: verdict === 'changed' },
     }
@@ -101,7 +103,11 @@ export const agentStatus = ({ db, onDeath, regions }: LifePorts) => ({
     // A shorter retention must remain possible in every region.
     await writableAgent('not asked')(tx, actor, id)
     const data = { grimoireDays: body.grimoire_days }
-    const next = await tx.agent.update({ where: { id }, data, include: withKeyring })
-    return { body: { data: livingView(regions, next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
+    const next = await tx.agent.update({ where: { id }, data })
+    return {
+      body: { data: await livingView(regions, tx, next) },
+      resourceId: id,
+      details: { fields: ['grimoire_days'] },
+    }
   }),
 })

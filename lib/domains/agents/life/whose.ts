@@ -4,9 +4,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { refuseHeldAgent } from '#lib/stores/postgres/held-agents.ts'
 
-/** What an owner's view needs besides the row. */
-export const withKeyring = { keyring: { select: { keyId: true } } } as const
-
 /** Agents of others look nonexistent. */
 const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
 
@@ -18,7 +15,7 @@ const isOwn = (actor: Actor, agent: { id: string; ownerId: string | null }): boo
  * @throws {Problem} `not_found`
  */
 export async function ownAgent(db: Database, actor: Actor, id: string) {
-  const agent = await db.prisma.agent.findUnique({ where: { id }, include: withKeyring })
+  const agent = await db.prisma.agent.findUnique({ where: { id } })
   if (!agent || !isOwn(actor, agent)) throw noSuchAgent()
   return agent
 }
@@ -30,7 +27,7 @@ export type OwnedAgent = Awaited<ReturnType<typeof ownAgent>>
  */
 export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
   await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ${id} FOR NO KEY UPDATE`
-  const agent = await tx.agent.findUnique({ where: { id }, include: withKeyring })
+  const agent = await tx.agent.findUnique({ where: { id } })
   if (!agent || !isOwn(actor, agent)) throw noSuchAgent()
   return agent
 }

@@ -135,7 +135,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   /** The problem for a missing part: it names the receipt if the part was erased, otherwise it is `not_found`. */
   async function gone({ tx }: MutationContext, { kind, id, project }: Part): Promise<Problem> {
     const [erased] = await tx.$queryRaw<{ receiptId: string }[]>`
-      SELECT r.receipt_id AS "receiptId" FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
+      SELECT r.receipt_id AS "receiptId" FROM erased_records e JOIN erasure_scopes r ON r.receipt_id = e.receipt_id
       WHERE e.id = ${id} AND r.project_id = ${project}`
     return erased ? wasErased(erased.receiptId) : nothing(kind)
   }

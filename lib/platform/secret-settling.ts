@@ -2,26 +2,22 @@ import type { ClientBase } from 'pg'
 import { markIn } from '#lib/config/data-folder.ts'
 import type { Env } from '#lib/config/env.ts'
 import { adoptNextSecret, installationSecret, pendingSecret, secretMark } from '#lib/config/secret.ts'
+import { secretRecord } from '#lib/domains/settings/installation-secret.ts'
+import { ledgerAddresses } from '#lib/domains/stores/ledgers.ts'
 import { markOf } from '#lib/stores/folder-mark.ts'
 import { addressHash } from '#lib/stores/known-store.ts'
 import { fileLedger, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
-import { DatabaseFault } from './fault.ts'
-import { type KeptKey, type Resealed, reseal, secretRecord } from './resealing.ts'
+import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
+import type { SettledSecret } from '#lib/stores/postgres/preparation.ts'
+import { type KeptKey, type Resealed, reseal } from './resealing.ts'
 
 export type SecretSettings = Pick<Env, 'KP_DATA_DIR' | 'KP_SECRET' | 'KP_SECRET_PREVIOUS' | 'KP_LEDGER_URL'>
-export interface SettledSecret {
-  secret: string
-  /** A one-line note for the operator. */
-  warning?: string
-}
-
-const knownLedgers = `SELECT address FROM known_stores WHERE port = 'ledger' AND retired_at IS NULL`
 /** Entries written to another folder than the ledger's would be missing there. */
 async function refuseAnother(owner: ClientBase, folder: string): Promise<void> {
-  const { rows } = await owner.query<{ address: string }>(knownLedgers)
+  const addresses = await ledgerAddresses(owner)
   const mark = await markIn(markOf(folder))
   const own = mark === undefined ? undefined : addressHash('files', mark)
-  if (rows.some(({ address }) => address !== own))
+  if (addresses.some((address) => address !== own))
     throw new DatabaseFault(
       'LEDGER_AWAY',
       `${folder} is not the folder of the erasure ledger that was used: is its disk mounted, and KP_LEDGER_URL right? Nothing was changed.`,

@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { withConnection } from './connection.ts'
-import { findEmbedded } from './embedded.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { joinInstallation, openInstallation } from './installation.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'kp-join-'))

@@ -16,11 +16,12 @@ import {
 import { createSigner, verifyReceipt } from '#lib/domains/erasure/signing.ts'
 import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
 import { subjectHash } from '#lib/domains/privacy-requests/requests.ts'
+import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { testDatabase } from '#lib/testing/database.ts'
-import { withConnection } from './connection.ts'
-import { type Database, openDatabase } from './database.ts'
 import { openInstallation } from './installation.ts'
 import { sealedColumns } from './resealing.ts'
 import { rotateInstallationSecret } from './secret-rotation.ts'
@@ -48,8 +49,8 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 function user(db: Database, dataDir: string, given?: string) {
   const secret = () => installationSecret(dataDir, given)
   const ledger = fileLedger(join(dataDir, 'erasures'))
-  const signer = createSigner(db, secret)
-  const suppression = createSuppressionKeys(db, { ledger, secret, clock: systemClock })
+  const signer = createSigner(db, { secret, assertPresentSecret })
+  const suppression = createSuppressionKeys(db, { ledger, secret, assertPresentSecret, clock: systemClock })
   const contactKey = () => deriveKey(secret(), sealedPurposes.privacyContacts)
   const subjectKey = () => deriveKey(secret(), subjectPurpose)
   return {
@@ -76,10 +77,17 @@ function user(db: Database, dataDir: string, given?: string) {
           ...{ receivedAt: at, legalDueAt: at, contact },
         },
       })
+      await db.prisma.privacyRequest.create({
+        data: {
+          ...{ id: 'req_2', kinds: ['access'], channel: 'console', subjectKind: 'participant', participantId: 'prt_1' },
+          ...{ subjectKey: subjectHash(subjectKey(), 'participant', 'prt_1'), receivedAt: at, legalDueAt: at },
+        },
+      })
     },
     async contact() {
       const row = await db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: 'req_1' } })
-      const isFound = row.subjectKey === subjectHash(subjectKey(), 'account', 'usr_1')
+      const keys = [subjectHash(subjectKey(), 'account', 'usr_1'), subjectHash(subjectKey(), 'participant', 'prt_1')]
+      const isFound = (await db.prisma.privacyRequest.count({ where: { subjectKey: { in: keys } } })) === keys.length
       return { isFound, email: row.contact && unsealed(contactKey(), row.contact, 'req_1')?.toString() }
     },
     linesOfLedger: async () => {
@@ -124,7 +132,7 @@ describe('the secret in a file', () => {
   })
   const killedAt = (point: string) =>
     new Promise<string | null>((done, failed) => {
-      const program = join(import.meta.dirname, '../../testing/rotation-process.ts')
+      const program = join(import.meta.dirname, '../testing/rotation-process.ts')
       const child = spawn(process.execPath, [program, point], { env, stdio: ['ignore', 'ignore', 'inherit'] })
       child.once('error', failed).once('close', (_, signal) => done(signal))
     })

@@ -1,0 +1,67 @@
+import { type ClientBase, escapeIdentifier } from 'pg'
+import { deriveKey, secretMark, subjectPurpose } from '#lib/config/secret.ts'
+import { sealedShares } from '#lib/domains/clades/sealed-column.ts'
+import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
+import { sealedEntries } from '#lib/domains/grimoire/sealed-column.ts'
+import { sealedExchanges } from '#lib/domains/llm-log/sealed-column.ts'
+import { rehashSubjects, sealedContacts } from '#lib/domains/privacy-requests/sealed-column.ts'
+import { secretRecord, secretRecordTable, storeSecretRecord } from '#lib/domains/settings/installation-secret.ts'
+import { sealedTelemetryKeys } from '#lib/domains/telemetry/sealed-column.ts'
+import { resealColumn, type SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
+
+/** Every column that is sealed with the installation's secret. A test searches the live schema for others. */
+export const sealedColumns: readonly SealedColumn[] = [
+  sealedSigningKeys,
+  sealedSuppressionKeys,
+  sealedContacts,
+  sealedEntries,
+  sealedShares,
+  sealedExchanges,
+  sealedTelemetryKeys,
+]
+
+export interface Resealed {
+  /** How many values were opened with a former secret and sealed with the present one. */
+  sealed: number
+  /** How many values neither secret opens, by table. */
+  lost: Record<string, number>
+}
+/** Appends a suppression key, sealed with the new secret, to the ledger, which has it under the old one. */
+export type KeptKey = (id: string, sealed: Buffer) => Promise<void>
+
+/**
+ * Seals with `to` everything that a secret of `from` opens, and records `to` as the present secret, in one transaction. Safe to repeat.
+ * `before` runs before the commit.
+ */
+export async function reseal(
+  client: ClientBase,
+  { from, to, keep, before }: { from: readonly string[]; to: string; keep: KeptKey; before?: () => void },
+): Promise<Resealed> {
+  await client.query('BEGIN')
+  try {
+    await client.query(
+      `LOCK TABLE ${[secretRecordTable, ...sealedColumns.map(({ table }) => table)].map(escapeIdentifier).join(', ')} IN SHARE ROW EXCLUSIVE MODE`,
+    )
+    const known = await secretRecord(client)
+    const made: Resealed = { sealed: 0, lost: {} }
+    for (const column of sealedColumns) {
+      const { sealed, lost } = await resealColumn(client, column, {
+        ...{ from, to },
+        ...(column === sealedSuppressionKeys && { keep }),
+      })
+      made.sealed += sealed
+      if (lost > 0) made.lost[column.table] = lost
+    }
+    await rehashSubjects(client, deriveKey(to, subjectPurpose))
+    const mark = secretMark(to)
+    const former = new Set([...(known?.former ?? []), ...from.map(secretMark)])
+    former.delete(mark)
+    await storeSecretRecord(client, { mark, former: [...former] }, new Date())
+    before?.()
+    await client.query('COMMIT')
+    return made
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  }
+}
