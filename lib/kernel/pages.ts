@@ -16,7 +16,7 @@ export const Timestamp = z.iso
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     data: z.array(item),
-    total: z.number().int().meta({ description: 'All matches, or the bound of the count' }),
+    total: z.number().int().meta({ description: 'Matches, up to a bound' }),
     offset: z.number().int(),
     limit: z.number().int(),
     next_cursor: z.string().nullable(),

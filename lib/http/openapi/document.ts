@@ -53,12 +53,17 @@ const securityOf = (permission: Permission) =>
 const alsoMeans = { 200: 'Done: nothing was created', 201: 'Created', 202: 'Accepted: the work goes on' } as const
 
 const bytes = { schema: { type: 'string', format: 'binary' } }
+/** A longer list of media types is written once, at the upload; the download of such a file does not repeat it. */
+const mostRepeated = 10
 /** Several media types are merged into one range: generators would create a separate parameter or result for each. */
-const contentOf = (mediaTypes: readonly string[], content: Schema) => {
+const contentOf = (mediaTypes: readonly string[], content: Schema, isDownload = false) => {
   const [only = '', ...others] = mediaTypes
-  return others.length === 0
-    ? { content: { [only]: content } }
-    : { description: `Media types: ${mediaTypes.join(', ')}`, content: { '*/*': content } }
+  if (others.length === 0) return { content: { [only]: content } }
+  const description =
+    isDownload && mediaTypes.length > mostRepeated
+      ? 'The media type of the uploaded file'
+      : `Media types: ${mediaTypes.join(', ')}`
+  return { description, content: { '*/*': content } }
 }
 
 interface Shared {
@@ -82,7 +87,7 @@ function described(
     const schema = schemaOf(operation.output, 'output', components)
     // Clients parse a file of type JSON, so the value can have any type.
     const isAnyFile = schema.type === 'string' && produces.length > 1 && produces.includes('application/json')
-    return contentOf(produces, { schema: isAnyFile ? {} : schema })
+    return contentOf(produces, { schema: isAnyFile ? {} : schema }, true)
   }
   return {
     operationId: operation.id,
