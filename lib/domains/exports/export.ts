@@ -51,6 +51,8 @@ async function payerOf({ quotaOf, isAttributed }: ExportPorts, { actor }: Contex
 export const agentExport = (ports: ExportPorts) =>
   stream(exportAgent, async (ctx, { params: { agent_id: agentId }, query: { format, scope } }) => {
     const { actor, now } = ctx
+    // Anonymous reading covers units of the network, never an export.
+    if (actor.kind === 'anonymous') throw new Problem('token_missing')
     const payer = await payerOf(ports, ctx, agentId)
     await ctx.gate.transaction((tx) =>
       beginExport(tx, {

@@ -110,7 +110,7 @@ export const rectifyUnit = operation({
   path: '/v1/knowledge/{id}',
   summary: 'Correct a unit of your own',
   description:
-    'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. What was wrong is overwritten everywhere, the present wording of an SOP and stored answers included; an SOP’s approval is taken back. Former wordings of an SOP stay: erase those with the same wrong data with DELETE /v1/sop/{id}/versions/{version}. Votes are about the text that they were cast on: when more than the visibility changes they count no more, and novelty is judged anew. The type, the id and the author stay. What changes nothing makes no new version. The unit stays within the tier’s size. While an agent’s processing is restricted (art. 18) its owner may still correct what is there; only a new wording of an SOP is refused then.',
+    'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. Wrong data is overwritten everywhere, also in the present wording of an SOP and in stored answers; an SOP loses its approval. Former wordings of an SOP stay: erase them with DELETE /v1/sop/{id}/versions/{version}. If more than the visibility changes, earlier votes no longer count and novelty is computed again. The type, the id and the author stay. A correction that changes nothing makes no new version. The unit stays within the tier’s size. While an agent’s processing is restricted (art. 18), its owner may still correct its units; only a new wording of an SOP is refused.',
   permission: 'knowledge:write',
   stores: 'bytes',
   audit: { action: 'update', ...resource },
@@ -125,7 +125,9 @@ export const rectifyUnit = operation({
   bodyLimit: 'unit',
   contributed: true,
   output: z.strictObject({
-    data: StoredUnit,
+    data: StoredUnit.extend({
+      unit: StoredDocument.optional().meta({ description: 'Absent for a token without the scope `read`' }),
+    }).meta({ id: 'CorrectedUnit' }),
     quality_score: z.number(),
     warnings: z.array(z.string()).optional(),
     sanitized: SanitizedPlaces,

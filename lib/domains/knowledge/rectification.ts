@@ -115,10 +115,13 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: 
       ...(warnings.length > 0 && { warnings: [...warnings] }),
       ...(unit.sanitizedPlaces.length > 0 && { sanitized: unit.sanitizedPlaces }),
     })
+    // Changing the visibility alone must not read the unit.
+    const answered = ({ unit, ...rest }: ReturnType<typeof shown>) =>
+      ctx.actor.can('knowledge:read') ? { ...rest, unit } : rest
     const texts = { value: unit.document, found: unit.found }
     if (changed.length === 0)
       return namedAfterCommit(names, texts, {
-        body: { data: shown(row), quality_score: row.quality_score, ...told(unit.warnings) },
+        body: { data: answered(shown(row)), quality_score: row.quality_score, ...told(unit.warnings) },
         resourceId: id,
         details: { fields: [] },
         headers: { ETag: etagOf({ version: row.version, quality: row.quality_score }) },
@@ -144,7 +147,7 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: 
     }
     return namedAfterCommit(names, texts, {
       body: {
-        data: shown(after),
+        data: answered(shown(after)),
         quality_score: quality,
         ...told(isHeld ? [...unit.warnings, heldForReview] : unit.warnings),
       },

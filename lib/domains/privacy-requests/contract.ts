@@ -35,7 +35,7 @@ const requestFields = {
   participant_id: z.string().nullable().meta({ description: 'Of a request about a participant of a project' }),
   grace: z.enum(graces).nullable(),
   redact: z.boolean().meta({
-    description: 'Of an erasure: the name is taken out of what others wrote in the graphs of the projects, too',
+    description: 'Of an erasure: the name is also removed from texts of others in the projects’ graphs',
   }),
   received_at: when,
   verified_by: z.string().nullable().meta({ description: 'password, link, token, admin or manager' }),
@@ -59,7 +59,7 @@ const requestFields = {
   closed_at: whenever,
   receipt_id: z.string().nullable().meta({
     description:
-      'Of an erasure: reserved when it is asked for, so that it is known to who cannot be told later. GET /v1/receipts/{id} has the receipt once everything is verified.',
+      'Of an erasure: reserved when it is requested. GET /v1/receipts/{id} returns the receipt after the verification.',
   }),
   can_cancel: z.boolean(),
   for_member: z.boolean().meta({ description: 'You filed it as a manager for a member: it is theirs to act on' }),
@@ -100,7 +100,7 @@ const asked = z
 
 export const Redact = z.boolean().optional().meta({
   description:
-    'Of a person’s erasure: their name and e-mail address are taken out of what others wrote in the graphs of their projects, too, and not only listed. A name of one word stays, for it may be any word. Others’ messages and documents stay as they were written',
+    'Of a person’s erasure: also removes their name and email address from texts of others in the graphs of their projects. A name of one word stays, because it may be any word. Messages and documents of others stay unchanged',
 })
 
 export const JoinedRequest = z

@@ -228,14 +228,20 @@ export function ownRequests(parts: PrivacyParts) {
       const { events, run } = await storyOf(parts, row)
       // A manager who filed the request for a member sees its state, but no texts and no result.
       const isOwn = isOwnOf(ctx, row)
+      // A token with only the scope `write` follows the request without reading texts.
+      const seesTexts = isOwn && ctx.actor.can('privacy:read')
       return {
         body: {
           data: {
             ...(await viewed(ctx, row)),
-            statement: isOwn ? statementOf(row) : null,
+            statement: seesTexts ? statementOf(row) : null,
             timeline: events
               .filter(({ isInternal }) => !isInternal)
-              .map((event) => eventView(isOwn ? event : { ...event, note: null, details: {} })),
+              .map((event) =>
+                eventView(
+                  isOwn ? { ...event, ...(!seesTexts && { note: null }) } : { ...event, note: null, details: {} },
+                ),
+              ),
             erasure: run && isOwn ? runView(run) : null,
           },
         },

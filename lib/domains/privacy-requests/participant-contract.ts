@@ -26,7 +26,7 @@ export const fileForParticipant = operation({
   path,
   summary: 'File a privacy request for a participant of a project',
   description:
-    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. A participant without an account has every right of a person with one. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project are not served what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decided about it.',
+    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project do not read what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decides about it.',
   permission: 'privacy:person',
   audit: { action: 'create', ...request },
   limit: 'write',

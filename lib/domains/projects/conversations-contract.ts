@@ -55,7 +55,10 @@ const EditView = z
   .strictObject({ id: z.string(), content: z.string(), edited_by: Writer, edited_at: when })
   .meta({ id: 'MessageEdit', description: 'What it said until then' })
 export const MessageDetail = z
-  .strictObject({ ...messageFields, former: z.array(EditView).meta({ description: 'The newest 100, newest first' }) })
+  .strictObject({
+    ...messageFields,
+    former: z.array(EditView).meta({ description: 'The newest 100, newest first; none without the scope `read`' }),
+  })
   .meta({ id: 'MessageDetail' })
 export type MessageDetail = z.output<typeof MessageDetail>
 

@@ -34,7 +34,7 @@ const token = {
   created_at: when,
   expires_at: when.nullable(),
   issued_by_admin: z.boolean().meta({ description: 'An admin made it for an agent that is not their own' }),
-  issued_by_token_id: z.string().nullable().meta({ description: 'The token that created it and ends it; null: none' }),
+  issued_by_token_id: z.string().nullable().meta({ description: 'The token that created it' }),
 }
 export const Token = z
   .strictObject({
@@ -162,7 +162,7 @@ export const createToken = operation({
   path: '/v1/auth/tokens',
   summary: 'Create a token',
   description:
-    'The key is shown once. A token gives no scope that it lacks, never `admin`, and no longer life than its own; a person gives `read` and `write`. The scope `admin` takes an admin’s session with a recently entered password, and ends after 90 days at most. The owner of an agent gets an email when an admin makes a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise); one made within the last minute counts even if it ended.',
+    'The key is shown once. A token gives no scope that it lacks, never `admin`, and no longer life than its own; its revocation revokes what it created. A person gives `read` and `write`. The scope `admin` takes an admin’s session with a recently entered password, and ends after 90 days at most. The owner of an agent gets an email when an admin creates a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise); one created within the last minute counts even if it ended.',
   permission: 'tokens:self',
   audit: { action: 'create', ...resource },
   limit: 'write',
@@ -190,7 +190,8 @@ export const revokeToken = operation({
   method: 'delete',
   path: '/v1/auth/tokens/{id}',
   summary: 'Revoke a token',
-  description: 'It is refused from the very next request on, everywhere. Revoking it again changes nothing.',
+  description:
+    'It is refused from the next request on, everywhere, and so are tokens that were created with it, directly or through others (`revoked_reason` `issuer_revoked`). Revoking it again changes nothing.',
   permission: 'tokens:self',
   audit: { action: 'delete', ...resource },
   deletes: { none: 'a token holds no content' },
@@ -207,7 +208,7 @@ export const rotateToken = operation({
   path: '/v1/auth/tokens/{id}/rotate',
   summary: 'Replace a token by a new key',
   description:
-    'The new token has the name, the scopes and the expiry of the old one, which works until the overlap ends: not at all any more with `0s`. Both count in the same limits. A token is rotated once.',
+    'The new token has the name, the scopes and the expiry of the old one, which works until the overlap ends: with `0s`, it ends now. Tokens that were created with it keep working and belong to the new one. After a leak, revoke instead. Both count in the same limits. A token is rotated once. It cannot rotate a token from which it descends. A successor that an admin’s token creates ends with that token.',
   permission: 'tokens:self',
   audit: { action: 'update', ...resource },
   limit: 'write',
@@ -223,7 +224,7 @@ export const rotateToken = operation({
     .prefault({}),
   output: issued,
   secrets: ['api_key'],
-  refusals: ['not_found', 'conflict'],
+  refusals: ['not_found', 'conflict', 'forbidden'],
 })
 
 export const revokeByPrefix = operation({
@@ -247,7 +248,7 @@ export const revokeByPrefix = operation({
       key_prefix: z.string(),
       revoked: z.literal(true),
       revoked_at: when,
-      revoked_descendants: z.int(),
+      revoked_descendants: z.int().meta({ description: 'Active tokens that were created with it' }),
     }),
     message: z.string(),
   }),

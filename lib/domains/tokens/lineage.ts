@@ -98,8 +98,8 @@ export async function lockFamilies(tx: Transaction, roots: readonly string[], no
 const groupSize = 500
 
 /**
- * Revokes the active tokens among the locked ones that descend from others, each with an audit entry, and returns them. Whoever copied a
- * token can have created others with it, so they end with it.
+ * Revokes the active tokens among the locked ones that descend from others, each with an audit entry, and returns them. The holder of a
+ * copied key can have created others with it, so they end with it.
  */
 export async function revokeDescendants(
   tx: Transaction,

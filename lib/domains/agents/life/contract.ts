@@ -18,7 +18,7 @@ export const ofAgent = z.strictObject({ id: AgentParam })
 export const lifeFields = {
   status: z.enum(agentStatuses).meta({
     description:
-      'What its owner made of it. `paused`: it reads, and writes nothing. `dead`: it does nothing any more; its heartbeats can be exported for 24 hours. A restriction by law is another thing: `restricted_at`.',
+      'Set by its owner. `paused`: it reads, and writes nothing. `dead`: its heartbeats can be exported for 24 hours, and nothing else. A restriction by law is in `restricted_at`.',
   }),
   status_at: when.nullable().meta({ description: 'Since when it is that; null since it was made' }),
   died_at: when.nullable(),

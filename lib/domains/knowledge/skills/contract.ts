@@ -195,7 +195,7 @@ export const correctSkill = operation({
   path: '/v1/skills/{id}',
   summary: 'Change a skill of your own',
   description:
-    'What is given takes the place of what was there; `files` gives all of them. With If-Match it changes only the version that you read.',
+    'What is given takes the place of what was there; `files` gives all of them. With If-Match it changes only the version that you read. A token without the scope `read` gets only the texts that it sent.',
   permission: 'skills:write',
   stores: 'bytes',
   audit: { action: 'update', ...resource },

@@ -113,11 +113,18 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
       if (!after) throw nameInUse(skill.frontMatter.name)
       await withdrawAnswers(ctx.tx, id)
       const told = isHeld ? [...warnings, heldForReview] : warnings
+      // A token without the scope `read` gets only the texts that it sent.
+      const mayRead = ctx.actor.can('skills:read')
+      const data = {
+        ...wholeOf(after),
+        ...(!mayRead && body.skill_md === undefined && { kp: null, skill_md: '' }),
+        ...(!mayRead && body.files === undefined && { files: [] }),
+      }
       return namedAfterCommit(
         names,
         { value: textsOf(skill), found },
         {
-          body: { data: wholeOf(after), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
+          body: { data, ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
           resourceId: id,
           details: { fields: Object.keys(body), sanitized: skill.sanitized },
           headers: { ETag: skillEtag(after.version) },

@@ -176,6 +176,8 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     const project = await enter(ask, readerOf(ctx), part.project)
     const row = await rowOf(ctx, part)
     if (!row) throw await gone(ctx, part)
+    if (dry_run && !ctx.actor.can('projects:read'))
+      throw new Problem('scope_too_small', 'A dry run shows names of the project, so it needs the scope "read".')
     if (!mayErase(project, ctx.actor, row))
       throw new Problem('forbidden', `Who wrote the ${part.kind}, and the project's owners, erase it.`)
     if (dry_run && project.role === null)

@@ -168,17 +168,19 @@ export const projectParticipants = (
         if (ctx.actor.kind !== 'agent')
           throw new Problem('forbidden', 'Only the token of an agent registers participants. Nothing was stored.')
         const id = await participantFor(ports, ctx, projectId, body)
+        const view = viewOf(project, await participantIn(ask, projectId, id))
         return {
-          body: { data: viewOf(project, await participantIn(ask, projectId, id)) },
+          // A token without the scope `read` does not learn the name of a known participant.
+          body: { data: ctx.actor.can('projects:read') ? view : { ...view, name: body.name ?? null } },
           resourceId: id,
           details: { project: projectId },
         }
       },
-      async (ctx, { params: { projectId } }, { id }) => {
+      async (ctx, { params: { projectId }, body }, { id }) => {
         const ask = askingWithin(ctx.tx)
         const project = await seenProject(ask, readerOf(ctx), projectId)
         const { name, email, external_id } = viewOf(project, await participantIn(ask, projectId, String(id)))
-        return { name, email, external_id }
+        return { name: ctx.actor.can('projects:read') ? name : (body.name ?? null), email, external_id }
       },
     ),
 
