@@ -14,6 +14,14 @@ function usage(pid: string): { parent: number; used: number } | undefined {
   }
 }
 
+const processes = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+
+/** The processes that a process started and that still run. */
+export const childrenOf = (pid: number): number[] =>
+  processes()
+    .filter((name) => usage(name)?.parent === pid)
+    .map(Number)
+
 /**
  * The processor time of a process and its children (such as PostgreSQL's connections), in microseconds. Measures the
  * cost of a request even on a busy machine. Undefined on systems without /proc.
@@ -21,8 +29,7 @@ function usage(pid: string): { parent: number; used: number } | undefined {
 export function cpuOf(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined
   const own = usage(String(pid))?.used ?? 0
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+  return processes()
     .map(usage)
     .reduce((sum, one) => sum + (one?.parent === pid ? one.used : 0), own)
 }

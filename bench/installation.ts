@@ -102,6 +102,20 @@ async function post<T>(
 const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
 const Stored = z.object({ data: z.object({ id: z.string() }) })
 
+/** Creates a project with a conversation of `count` messages. Returns their paths. */
+export async function storeMessages(url: string, token: string, count: number): Promise<string[]> {
+  const authorized = { Authorization: `Bearer ${token}` }
+  const made = async (path: string, body: object) => (await post(url + path, body, Stored, authorized)).data.id
+  const project = `/api/projects/${await made('/api/projects', { name: 'A project' })}`
+  const conversation = `${project}/conversations/${await made(`${project}/conversations`, { title: 'A conversation' })}`
+  const paths: string[] = []
+  while (paths.length < count)
+    paths.push(
+      `${conversation}/messages/${await made(`${conversation}/messages`, { role: 'user', content: 'Something was said.' })}`,
+    )
+  return paths
+}
+
 /** Contributes the trace. Returns its id. */
 export async function storeUnit(url: string, token: string): Promise<string> {
   const { data } = await post(`${url}/v1/knowledge`, trace, Stored, { Authorization: `Bearer ${token}` })
@@ -109,7 +123,7 @@ export async function storeUnit(url: string, token: string): Promise<string> {
 }
 
 /** Registers an agent at a running server, raises its limits, and stores one unit. */
-export async function registerAgent(url: string, { ownerUrl }: Installation): Promise<Agent> {
+export async function registerAgent(url: string, { ownerUrl }: Pick<Installation, 'ownerUrl'>): Promise<Agent> {
   const { data } = await post(`${url}/v1/auth/register`, { scopes: ['read', 'write'] }, Registered)
   await withConnection(ownerUrl, (owner) =>
     owner.query(`UPDATE agents SET tier = 'enterprise', reads_per_minute = $2, writes_per_minute = $2 WHERE id = $1`, [

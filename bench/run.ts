@@ -26,6 +26,8 @@ const groups: Record<string, () => Promise<Row[]>> = {
   export: async () => (await import('./export.ts')).run(),
   import: async () => (await import('./import.ts')).run(),
   limits: async () => (await import('./limits.ts')).run(),
+  flood: async () => (await import('./flood.ts')).run(),
+  faults: async () => (await import('./faults.ts')).run(),
   pages: async () => (await import('./pages.ts')).run(),
   start: async () => (await import('./start.ts')).run(),
 }

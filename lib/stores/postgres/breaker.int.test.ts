@@ -23,7 +23,7 @@ function watchedPool(max: number, options: { slow: number; probe: number }) {
   const watched = breaker(pool, options)
   onTestFinished(async () => {
     proxy.thaw()
-    watched.close()
+    await watched.close()
     await pool.end()
   })
   return pool

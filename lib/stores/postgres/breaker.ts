@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { errorCode } from '#lib/kernel/error-code.ts'
@@ -23,6 +24,8 @@ const probesBeforeOpen = 2
 const betweenProbes = 500
 /** Milliseconds between two looks at the time limit of a probe. */
 const tick = 50
+/** Milliseconds for a regular disconnect. */
+const goodbye = 1_000
 
 /** Any response, including an error, shows that the server is alive, except that it is starting up or shutting down (57P01 to 57P03). */
 const isAnswer = (error: unknown): boolean => {
@@ -40,29 +43,88 @@ async function lateAfter(most: number, signal: AbortSignal): Promise<'late'> {
   return 'late'
 }
 
-async function answers(connectionString: string | undefined, most: number): Promise<boolean> {
-  const client = new pg.Client({ connectionString })
-  client.on('error', () => {})
-  const gaveUp = new AbortController()
-  try {
-    const asked = client.connect().then(() => client.query('SELECT 1'))
-    asked.catch(() => {})
-    const late = lateAfter(most, gaveUp.signal)
-    late.catch(() => {})
-    return (await Promise.race([asked, late])) !== 'late'
-  } catch (error) {
-    return isAnswer(error)
-  } finally {
-    gaveUp.abort()
-    // A frozen server would not respond to a regular disconnect either.
-    destroy(client)
-  }
-}
-
 /** pg does not type the socket of a client. */
-function destroy(client: pg.ClientBase): void {
-  const { connection } = client as pg.ClientBase & { connection?: { stream?: { destroy(): void } } }
-  connection?.stream?.destroy()
+const socketOf = (client: pg.ClientBase): Pick<Socket, 'destroy' | 'unref'> | undefined =>
+  (client as pg.ClientBase & { connection?: { stream?: Socket } }).connection?.stream
+const destroy = (client: pg.ClientBase): void => void socketOf(client)?.destroy()
+
+/**
+ * Probes the server on a connection of its own, which stays open: on a machine under load, opening one takes long although the server
+ * is alive.
+ */
+function prober(connectionString: string | undefined) {
+  let kept: pg.Client | undefined
+  let opening: Promise<unknown> | undefined
+  let isClosed = false
+  const opened = new Set<pg.Client>()
+
+  function keep(client: pg.Client): void {
+    if (isClosed || kept) destroy(client)
+    else kept = client
+  }
+  function open(): pg.Client {
+    const client = new pg.Client({ connectionString })
+    opened.add(client)
+    // The server may close it while it is idle.
+    client
+      .on('error', () => {})
+      .once('end', () => {
+        opened.delete(client)
+        if (kept === client) kept = undefined
+      })
+    return client
+  }
+  /** The connection does not keep the process alive. */
+  const connected = (client: pg.Client): Promise<unknown> => client.connect().then(() => socketOf(client)?.unref())
+
+  /** Whether the server responds within `most` milliseconds. Never runs concurrently. */
+  async function answers(most: number): Promise<boolean> {
+    const known = kept
+    const client = known ?? open()
+    kept = undefined
+    const gaveUp = new AbortController()
+    try {
+      const asked = (known ? Promise.resolve() : connected(client)).then(() => client.query('SELECT 1'))
+      asked.catch(() => {})
+      const late = lateAfter(most, gaveUp.signal)
+      late.catch(() => {})
+      if ((await Promise.race([asked, late])) !== 'late') {
+        keep(client)
+        return true
+      }
+      // A frozen server would not respond to a regular disconnect either.
+      destroy(client)
+      return false
+    } catch (error) {
+      destroy(client)
+      return isAnswer(error) || (known !== undefined && answers(most))
+    } finally {
+      gaveUp.abort()
+    }
+  }
+
+  return {
+    answers,
+    /** Opens the connection before it is needed. */
+    prepare(): void {
+      if (kept || opening || isClosed) return
+      const client = open()
+      opening = connected(client)
+        .then(
+          () => keep(client),
+          () => destroy(client),
+        )
+        .finally(() => {
+          opening = undefined
+        })
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      const ended = Promise.all([opening, ...[...opened].map((client) => client.end())]).catch(() => {})
+      await Promise.race([ended, delay(goodbye, undefined, { ref: false })])
+      for (const client of opened) destroy(client)
+    },
+  }
 }
 
 /**
@@ -70,22 +132,24 @@ function destroy(client: pg.ClientBase): void {
  * obtained, it probes the server on a separate connection. If the server does not respond, all connections in use are closed, and waiting
  * and new requests are rejected immediately until a probe succeeds.
  */
-export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close(): void } {
+export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close(): Promise<void> } {
   const borrowed = new Map<pg.PoolClient, number>()
   /** Requests that wait for a connection, and since when. */
   const waiting = new Map<(error: Error) => void, number>()
+  const server = prober(pool.options.connectionString)
   let isOpen = false
   let isClosed = false
   let probing: Promise<void> | undefined
   let answered = Number.NEGATIVE_INFINITY
 
+  pool.on('connect', server.prepare)
   pool.on('acquire', (client) => borrowed.set(client, performance.now()))
   pool.on('release', (_error, client) => borrowed.delete(client))
   pool.on('remove', (client) => borrowed.delete(client))
 
   async function probeUntilAnswered(): Promise<void> {
     for (let failed = 0; !isClosed; ) {
-      if (await answers(pool.options.connectionString, probe)) {
+      if (await server.answers(probe)) {
         isOpen = false
         answered = performance.now()
         return
@@ -145,6 +209,7 @@ export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close
     close() {
       isClosed = true
       clearInterval(watch)
+      return server.close()
     },
   }
 }

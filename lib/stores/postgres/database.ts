@@ -254,7 +254,7 @@ export function openDatabase(
       }
     },
     async close() {
-      watched.close()
+      await watched.close()
       await prisma.$disconnect()
       await pool.end()
     },
