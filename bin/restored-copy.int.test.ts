@@ -69,7 +69,7 @@ test('npm start with a restored copy of the embedded database erases again befor
     }
   })
   const { reader, leaving, erased, kept, theirs } = made
-  // As the README describes: the files of the stopped database.
+  // As docs/operate.md describes: the files of the stopped database.
   tar('-cf', join(checkout, 'kp-backup.tar'), 'pgdata')
   const receiptId = await whileRunning(async (app) => {
     expect((await app.fetch('DELETE', `/v1/knowledge/${erased}`, reader)).status).toBe(204)

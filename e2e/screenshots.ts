@@ -11,7 +11,7 @@ import { makeDemoInstallation } from './demo-installation.ts'
 // Screenshots of every page of a demo installation: npm run screenshots [-- --only <name> …] [--readme]
 const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'var/screenshots')
-/** The pages in the README. */
+/** The pages that docs/for-data-protection-officers.md shows. */
 const main: readonly PageName[] = ['overview', 'privacy', 'deletion', 'requests', 'audit', 'compliance']
 const forReadme = join(root, 'docs/screenshots')
 

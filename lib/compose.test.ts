@@ -54,7 +54,7 @@ describe('docker-compose.yml', () => {
 describe('“Connect your stores”', () => {
   const generated = 'a1b2c3'
   const given = Object.fromEntries(
-    [...read('README.md').matchAll(/`export ((?:KP|DATABASE)_[A-Z_]+)="?([^`"]+)"?`/g)].map(
+    [...read('docs/connect-stores.md').matchAll(/`export ((?:KP|DATABASE)_[A-Z_]+)="?([^`"]+)"?`/g)].map(
       ([, name = '', text = '']) => [name, text.replaceAll('$KP_STORES_PASSWORD', generated)],
     ),
   )

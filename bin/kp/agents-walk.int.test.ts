@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { TestApp } from '#lib/testing/app.ts'
-import { commandsOf, freshInstallation, isWalked, readersFolder, walked } from '#lib/testing/readme-walk.ts'
+import { commandsOf, freshInstallation, isWalked, readersFolder, sectionOf, walked } from '#lib/testing/guide-walk.ts'
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -37,9 +37,9 @@ seen() { grep -o "$1_[0-9A-Za-z]\\{22\\}" printed | tail -n 1; }
 `
 
 test.runIf(hasShell && isWalked('agents'))(
-  'the commands of the README section about an agent’s life work as written',
+  'the commands of the guide about an agent’s private data work as written',
   async () => {
-    const commands = commandsOf('Agents')
+    const commands = commandsOf(sectionOf('for-agent-developers.md', "## An agent's private data"))
     expect(commands.length).toBeGreaterThan(5)
     const script = commands.join('\n').replace(/\b(ent|shr|snap)_…/g, (_, kind: string) => `"$(seen ${kind})"`)
     const secrets = join(folder, 'passphrase')

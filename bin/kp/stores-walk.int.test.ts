@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
 import { createClient } from '@redis/client'
@@ -11,19 +13,21 @@ import { keptInThread } from '#lib/testing/checkpoints.ts'
 import { areStoresInstalled, storeServers, versionedBucket } from '#lib/testing/connected-stores.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { episode } from '#lib/testing/graphs.ts'
+import { answersOf, blocksOf, commandsOf, isWalked, readersFolder, sectionOf, walked } from '#lib/testing/guide-walk.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { answersOf, commandsOf, isWalked, readersFolder, sectionOf, walked } from '#lib/testing/readme-walk.ts'
 import { s3Credentials } from '#lib/testing/services/objects.ts'
 
-const heading = 'Connect your stores'
+const addresses = sectionOf('connect-stores.md', '## Set the addresses')
+const oneMessage = sectionOf('for-agent-developers.md', '## One message through all stores')
+const imported = sectionOf('for-agent-developers.md', '## Import a history')
 const hasShell = spawnSync('bash', ['--version']).status === 0 && spawnSync('curl', ['--version']).status === 0
 const secret = 'a secret of thirty-two characters'
-/** Replaces the password that the README generates. */
+/** Replaces the password that the guide generates. */
 const generated = 'a1b2c3d4'
 
 describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
-  'the README section about connected stores',
+  'the guides about connected stores',
   () => {
     const closing: (() => unknown)[] = []
     const opened = <T>(what: T, close: (what: T) => unknown): T => {
@@ -48,7 +52,7 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
         '127.0.0.1:6379': new URL(servers.redisUrl).host,
         'knowledgepulse:$KP_STORES_PASSWORD@127.0.0.1:9000': `${key}:${password}@${at(servers.s3Endpoint)}`,
       }
-      lines = [...sectionOf(heading).matchAll(/`(export [^`]+)`/g)].map(([, line = '']) =>
+      lines = [...addresses.matchAll(/`(export [^`]+)`/g)].map(([, line = '']) =>
         Object.entries(served)
           .reduce((text, [docker, here]) => text.replace(docker, () => here), line)
           .replace('$KP_STORES_PASSWORD', generated),
@@ -76,15 +80,16 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       for (const close of closing.reverse()) await close()
     })
 
-    it('doctor prints each store as in the README, and none is down', async () => {
-      const [, command = ''] = /`(npm run --silent kp -- doctor)`/.exec(sectionOf(heading)) ?? []
+    it('doctor prints each store as in the guide, and none is down', async () => {
+      const command = commandsOf(addresses).at(-1)
+      expect(command).toContain('doctor')
       const script = `npm() { shift 4; "$NODE" "$KP" "$@"; }\n${lines.join('\n')}\n${command}`
       const { status, said } = await walked(app, folder, script)
       expect(status, said).toBe(0)
       const shape = (line: string) =>
         line.replace(/127\.0\.0\.1:\d+/, '127.0.0.1:…').replace(/answers in [\d.]+ ms/, 'answers in … ms')
       const found = said.split('\n').map(shape)
-      const shown = answersOf(heading).map(shape)
+      const shown = answersOf(addresses).map(shape)
       expect(shown.length).toBeGreaterThan(1)
       expect(found).toEqual(expect.arrayContaining(shown))
       for (const store of ['postgresql', 'graph', 'cache', 'objects', 'checkpoints'])
@@ -98,14 +103,10 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
         expect(ready.json.stores[store], store).toMatchObject({ state: 'ok', region: 'de' })
     })
 
-    it('its commands send one message through all stores', async () => {
+    it('the commands send one message through all stores and import a history', async () => {
       const owner = await signedIn(app)
       const { token } = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
-      const [names = '', ...asked] =
-        commandsOf(heading)
-          .find((text) => text.startsWith('T='))
-          ?.trim()
-          .split('\n') ?? []
+      const [names = '', ...asked] = commandsOf(oneMessage)[0]?.trim().split('\n') ?? []
       const filled = new Map([
         ['kp_…', token],
         ['<your thread>', 'kick-off of a deal'],
@@ -140,6 +141,13 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
         ...{ postgresql: true, redis: true },
         ...{ graphiti: { episodesDeleted: 1 }, checkpoints: { threads: 1 } },
       })
+
+      const [history = ''] = blocksOf(imported, 'ndjson')
+      writeFileSync(join(folder, 'history.ndjson'), history)
+      const [, command = ''] = commandsOf(imported)[0]?.trim().split('\n') ?? []
+      const each = { conversations: 1, participants: 1, messages: 1, documents: 1 }
+      expect((await ask(command)).data).toMatchObject({ received: 4, stored: each, failed: 0 })
+      expect((await ask(command)).data).toMatchObject({ received: 4, skipped: 4, failed: 0 })
     })
   },
 )

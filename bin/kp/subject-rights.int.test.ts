@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { TestApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
-import { commandsOf, freshInstallation, isWalked, readersFolder, walked } from '#lib/testing/readme-walk.ts'
+import { commandsOf, freshInstallation, isWalked, readersFolder, sectionOf, walked } from '#lib/testing/guide-walk.ts'
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -41,9 +41,9 @@ receipt() { until found=$(in_letters) && [ -n "$found" ] && [ "$found" != "$know
 `
 
 test.runIf(hasShell && isWalked('rights'))(
-  'the commands of the README section work as written, with kp and curl, up to a valid receipt',
+  'the commands of the guide about a person’s rights work as written, with kp and curl, up to a valid receipt',
   async () => {
-    const commands = commandsOf("A subject's rights")
+    const commands = commandsOf(sectionOf('api.md', "## A person's rights from a shell"))
     expect(commands.length).toBeGreaterThan(10)
     const script = commands
       .map((text) => (text.includes('rcpt_…') ? `receipt\n${text.replaceAll('rcpt_…', '$known')}` : text))

@@ -9,31 +9,31 @@ import { authPages } from './next-auth.ts'
 import { freePort } from './ports.ts'
 import { sampled } from './sampling.ts'
 
-/** Sections of the README whose commands a test runs as written. Each test run samples one of them. */
-const walks = ['agents', 'stores', 'rights'] as const
-const chosen = sampled('walks through sections of the README', walks, 1)
+/** Walks of the guides whose commands a test runs as written. Each test run samples some of them. */
+const walks = ['tour', 'agents', 'stores', 'rights'] as const
+const chosen = sampled('walks of the guides', walks, 1)
 export const isWalked = (walk: (typeof walks)[number]): boolean => chosen.includes(walk)
 
 const root = join(import.meta.dirname, '../..')
 
-/** A section of the README. */
-export function sectionOf(heading: string): string {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8')
-  const from = readme.indexOf(`\n## ${heading}\n`)
-  if (from < 0) throw new Error(`the README has no section "${heading}"`)
-  return readme.slice(from, readme.indexOf('\n## ', from + 4))
+/** A section of a guide in `docs/`, up to the next heading of its level. `heading` has its number signs: `## Errors`. */
+export function sectionOf(guide: string, heading: string): string {
+  const text = `\n${readFileSync(join(root, 'docs', guide), 'utf8')}`
+  const from = text.indexOf(`\n${heading}\n`)
+  if (from < 0) throw new Error(`docs/${guide} has no section "${heading}"`)
+  const rest = text.slice(from + heading.length + 1)
+  // A comment in a shell command is no heading: it follows no blank line.
+  const end = rest.search(new RegExp(`\\n\\n#{1,${heading.indexOf(' ')}} `))
+  return end < 0 ? rest : rest.slice(0, end)
 }
-/** The code blocks of a section, in order. */
-const blocksOf = (heading: string): string[] =>
-  [...sectionOf(heading).matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text)
-const isAnswer = (text: string): boolean => text.startsWith('✓')
-/** The commands of a section: blocks that are not answers. */
-export const commandsOf = (heading: string): string[] => blocksOf(heading).filter((text) => !isAnswer(text))
-/** The lines that the section shows as answers. */
-export const answersOf = (heading: string): string[] =>
-  blocksOf(heading)
-    .filter(isAnswer)
-    .flatMap((text) => text.trimEnd().split('\n'))
+/** The code blocks of a language, in order. */
+export const blocksOf = (text: string, language: string): string[] =>
+  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block)
+/** The shell commands of a text: its blocks of the language `sh`. */
+export const commandsOf = (text: string): string[] => blocksOf(text, 'sh')
+/** The lines that a text shows as answers: its blocks of the language `text`. */
+export const answersOf = (text: string): string[] =>
+  blocksOf(text, 'text').flatMap((block) => block.trimEnd().split('\n'))
 
 /** A new installation with an admin, at the address where people sign in. */
 export async function freshInstallation(): Promise<TestApp> {
