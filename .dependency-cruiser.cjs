@@ -103,7 +103,8 @@ module.exports = {
       from: { path: '^lib/client/', pathNot: tests },
       to: {
         path: '^lib/',
-        pathNot: '^lib/(client/|kernel/|config/env\\.ts$|domains/[^/]+/(contract|rules|unit|signing)\\.ts$)',
+        pathNot:
+          '^lib/(client/|kernel/|config/env\\.ts$|domains/(.+[/-](contract|rules)|knowledge/unit|erasure/receipts/signing)\\.ts$)',
       },
     },
     {

@@ -2,7 +2,7 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { currentPerson } from './reader.ts'
+import { currentPerson } from './page-access.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('common.forbidden'))('name'),

@@ -2,15 +2,15 @@ import type { Metadata, Viewport } from 'next'
 import { headers } from 'next/headers'
 import { getLocale, getTimeZone, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
-import { Connection } from '#components/frame/connection.tsx'
+import { ConnectionNotice } from '#components/frame/connection.tsx'
 import { FrameHeader } from '#components/frame/frame-header.tsx'
 import { Providers } from '#components/frame/providers.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
 import { ErasureBanner } from '#components/privacy/erasure-banner.tsx'
 import './globals.css'
-import { chooseLocale, keepZone } from './preferences.ts'
-import { erasuresForFrame, personForFrame } from './reader.ts'
+import { erasuresForFrame, personForFrame } from './page-access.ts'
+import { chooseLocale, storeTimeZone } from './preferences.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations('meta')
@@ -35,9 +35,9 @@ export default async function Layout({ children }: { children: ReactNode }) {
   return (
     <html lang={locale} suppressHydrationWarning>
       <body className="flex min-h-dvh flex-col font-sans">
-        <Words>
+        <Messages>
           <Providers nonce={sent.get('x-nonce') ?? ''}>
-            <ZoneKeeper zone={zone} keep={keepZone} />
+            <ZoneKeeper zone={zone} keep={storeTimeZone} />
             <a
               href="#content"
               className="sr-only focus:not-sr-only focus:absolute focus:z-10 focus:m-2 focus:rounded-box focus:bg-raised focus:px-4 focus:py-2"
@@ -55,11 +55,11 @@ export default async function Layout({ children }: { children: ReactNode }) {
               }
               chooseLocale={chooseLocale}
             />
-            <Connection />
+            <ConnectionNotice />
             {ahead && <ErasureBanner ahead={ahead} />}
             {children}
           </Providers>
-        </Words>
+        </Messages>
       </body>
     </html>
   )

@@ -1,10 +1,10 @@
 import { getTranslations } from 'next-intl/server'
 import { Rights } from '#components/home/rights.tsx'
-import { Steps } from '#components/home/steps.tsx'
+import { FirstSteps } from '#components/home/steps.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
-import { personForFrame } from './reader.ts'
+import { personForFrame } from './page-access.ts'
 
 export default async function FrontPage() {
   const [t, person] = await Promise.all([getTranslations('home'), personForFrame()])
@@ -57,7 +57,7 @@ export default async function FrontPage() {
           {t('developers')}
         </h2>
         <p className="text-quiet">{t('developersLead')}</p>
-        <Steps url={url} isDefault={url === 'http://localhost:3000'} />
+        <FirstSteps url={url} isDefault={url === 'http://localhost:3000'} />
         <p className="text-quiet">
           {t.rich('reference', {
             reference: (text) => <TextLink href="/docs/api">{text}</TextLink>,

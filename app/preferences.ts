@@ -16,7 +16,7 @@ export async function chooseLocale(form: FormData): Promise<void> {
 }
 
 /** Stores the browser's time zone in a cookie, so that server and browser render the same times. */
-export async function keepZone(zone: string): Promise<void> {
+export async function storeTimeZone(zone: string): Promise<void> {
   const known = chosenZone(zone)
   if (known) await keep('tz', known)
 }

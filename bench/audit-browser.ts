@@ -6,11 +6,11 @@ import { createAccount, createOrganisation } from '#lib/domains/accounts/service
 import { encodeCursor } from '#lib/kernel/pages.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findBrowser } from '../e2e/browser.ts'
-import { type Installation, makeAdmin, registerAgent, startCluster } from './installation.ts'
-import { ask, percentile } from './latency.ts'
-import { median, type Row } from './row.ts'
+import { type BenchInstallation, makeAdmin, registerBenchAgent, startCluster } from './installation.ts'
+import { percentile, timeRequest } from './latency.ts'
+import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, type Server, startFront } from './server.ts'
+import { buildPages, type Server, startApiServer } from './server.ts'
 
 const ENTRIES = 1_000_000
 const DAYS = 80
@@ -31,7 +31,7 @@ const dayMs = 86_400_000
 const person = { email: 'admin@bench.example', password: 'only for the databases of one measurement' }
 
 /** Fills 80 days with equally many entries. Each partition is created before its entries. */
-async function fill({ ownerUrl }: Installation, entries: number): Promise<void> {
+async function fill({ ownerUrl }: BenchInstallation, entries: number): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query('SET synchronous_commit = off')
     await owner.query(`DO $$
@@ -55,7 +55,7 @@ async function fill({ ownerUrl }: Installation, entries: number): Promise<void> 
   })
 }
 
-async function makePerson({ env }: Installation): Promise<void> {
+async function makePerson({ env }: BenchInstallation): Promise<void> {
   const app = createApp({ env: readEnv(env) })
   try {
     await app.db.transaction(async (tx) => {
@@ -191,14 +191,14 @@ async function browse(scope: AsyncDisposableStack, { origin, who, rows, depths }
   return { passed, drawn, scrolling, jumping, missing, deep }
 }
 
-interface Parts {
+interface MeasureDeps {
   entries?: number
   rows?: number
   start?: (scope: AsyncDisposableStack, env: Record<string, string>) => Promise<Server>
 }
 
 /** The audit browser with a million entries in a real browser, and its pages through the API at any depth. */
-export const run = (): Promise<Row[]> =>
+export const run = (): Promise<BenchRow[]> =>
   withScope(async (scope) => {
     await buildPages()
     return measure(scope, {})
@@ -206,13 +206,13 @@ export const run = (): Promise<Row[]> =>
 
 export async function measure(
   scope: AsyncDisposableStack,
-  { entries = ENTRIES, rows = ROWS, start = startFront }: Parts,
-): Promise<Row[]> {
+  { entries = ENTRIES, rows = ROWS, start = startApiServer }: MeasureDeps,
+): Promise<BenchRow[]> {
   const installation = await (await startCluster(scope)).open('audit_browser')
   await makePerson(installation)
   await fill(installation, entries)
   const { url } = await start(scope, installation.env)
-  const admin = await registerAgent(url, installation)
+  const admin = await registerBenchAgent(url, installation)
   await makeAdmin(installation, admin)
   const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 })
   scope.defer(async () => agent.destroy())
@@ -220,7 +220,7 @@ export async function measure(
   for (let n = 0; n < PAGES + 20; n++) {
     const at = new Date(Date.now() - Math.random() * DAYS * dayMs)
     const cursor = encodeCursor(at, '00000000-0000-4000-8000-000000000000')
-    const took = await ask(agent, {
+    const took = await timeRequest(agent, {
       url: `${url}/v1/audit?limit=100&to=${new Date().toISOString()}&cursor=${cursor}`,
       method: 'GET',
       headers: { Authorization: `Bearer ${admin.token}` },
@@ -237,9 +237,9 @@ function rowsOf(
   { passed, drawn, scrolling, jumping, missing, deep }: Browsed,
   pages: number[],
   entries: number,
-): Row[] {
+): BenchRow[] {
   const of = `audit browser over ${entries.toLocaleString('en')} entries`
-  const longest = (name: string, tasks: readonly number[]): Row => {
+  const longest = (name: string, tasks: readonly number[]): BenchRow => {
     const value = Math.round(Math.max(0, ...tasks))
     return {
       name: `${of}: longest task, ${name}`,

@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import type { DoorRequest } from '#lib/http/door.ts'
+import type { ApiRequest } from '#lib/http/api-request.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import {
   type Agent,
+  type BenchInstallation,
   contributeTarget,
-  type Installation,
   readTarget,
-  registerAgent,
+  registerBenchAgent,
   startCluster,
 } from './installation.ts'
-import { load, type Target } from './load.ts'
-import { median, type Row } from './row.ts'
+import { type LoadTarget, load } from './load.ts'
+import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, startFront } from './server.ts'
-import { trace } from './trace.ts'
+import { buildPages, startApiServer } from './server.ts'
+import { benchTrace } from './trace.ts'
 
 const ENTRIES = 1_000_000
 const PAIRS = 12
@@ -32,7 +32,7 @@ const spreads = {
 type Spread = keyof typeof spreads
 
 /** Fills the log day by day. Each partition is created before its entries. */
-async function fill({ ownerUrl }: Installation, spread: Spread): Promise<void> {
+async function fill({ ownerUrl }: BenchInstallation, spread: Spread): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query(`DO $$
       DECLARE day date; name text;
@@ -55,11 +55,11 @@ async function fill({ ownerUrl }: Installation, spread: Spread): Promise<void> {
 }
 
 /** The statements of one read and one contribution with their plans, without costs. */
-async function plansOf(installation: Installation, agent: Agent): Promise<Map<string, string>> {
+async function plansOf(installation: BenchInstallation, agent: Agent): Promise<Map<string, string>> {
   const app = createApp({ env: readEnv(installation.env) })
   const ask = async (useCase: UseCase, params: Record<string, string>, body?: unknown) => {
     const headers = new Headers({ Authorization: `Bearer ${agent.token}`, 'Content-Type': 'application/json' })
-    const request: DoorRequest = {
+    const request: ApiRequest = {
       ...useCase.operation,
       headers,
       url: useCase.operation.path,
@@ -70,7 +70,7 @@ async function plansOf(installation: Installation, agent: Agent): Promise<Map<st
   }
   try {
     await ask(app.knowledge.read, { id: agent.unitId })
-    await ask(app.knowledge.contribute, {}, trace)
+    await ask(app.knowledge.contribute, {}, benchTrace)
     const plans = new Map<string, string>()
     const { pool } = app.db
     while (pool.idleCount < pool.totalCount) await delay(10) // busy connections would be skipped and new ones opened
@@ -96,14 +96,14 @@ async function* pieces(body: unknown): AsyncGenerator<Uint8Array> {
 
 const operations = ['GET /v1/knowledge/{id}', 'POST /v1/knowledge'] as const
 interface Side {
-  installation: Installation
+  installation: BenchInstallation
   agent: Agent
-  targets: Record<(typeof operations)[number], Target>
+  targets: Record<(typeof operations)[number], LoadTarget>
 }
 
-async function openSide(scope: AsyncDisposableStack, installation: Installation, spread?: Spread): Promise<Side> {
-  const { url } = await startFront(scope, installation.env)
-  const agent = await registerAgent(url, installation)
+async function openSide(scope: AsyncDisposableStack, installation: BenchInstallation, spread?: Spread): Promise<Side> {
+  const { url } = await startApiServer(scope, installation.env)
+  const agent = await registerBenchAgent(url, installation)
   const targets = {
     'GET /v1/knowledge/{id}': readTarget(url, agent),
     'POST /v1/knowledge': contributeTarget(url, agent),
@@ -129,7 +129,7 @@ const empty = ({ installation }: Side) =>
 const quartile = (values: number[], share: number) =>
   values.toSorted((one, other) => one - other)[Math.round((values.length - 1) * share)] ?? Number.NaN
 
-function growthRow(name: string, none: number[], full: number[]): Row {
+function growthRow(name: string, none: number[], full: number[]): BenchRow {
   const ratios = full.map((rate, pair) => rate / (none[pair] ?? Number.NaN))
   const ratio = median(ratios)
   const middle = `${quartile(ratios, 0.25).toFixed(2)}–${quartile(ratios, 0.75).toFixed(2)}`
@@ -144,7 +144,7 @@ function growthRow(name: string, none: number[], full: number[]): Row {
   }
 }
 
-function planRow(spread: Spread, none: Map<string, string>, full: Map<string, string>): Row {
+function planRow(spread: Spread, none: Map<string, string>, full: Map<string, string>): BenchRow {
   const names = [...new Set([...none.keys(), ...full.keys()])].sort()
   const changed = names.filter((name) => none.get(name) !== full.get(name))
   for (const name of changed) console.log(`${name}, with none:\n${none.get(name)}\n${spread}:\n${full.get(name)}`)
@@ -162,16 +162,16 @@ function planRow(spread: Spread, none: Map<string, string>, full: Map<string, st
  * million entries in the current day: each with its own database and server in one cluster, loaded in turns. Ratios
  * are of neighbouring rounds.
  */
-export const run = (): Promise<Row[]> => withScope(measureAll)
+export const run = (): Promise<BenchRow[]> => withScope(measureAll)
 
-async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   await buildPages()
   const { open } = await startCluster(scope)
   const none = await openSide(scope, await open('none'))
   const days = await openSide(scope, await open('days'), 'over 80 days')
   const today = await openSide(scope, await open('today'), 'all of today')
   const sides = [none, days, today]
-  const rows: Row[] = []
+  const rows: BenchRow[] = []
   for (const operation of operations) {
     const rates = new Map(sides.map((side) => [side, [] as number[]]))
     for (let pair = 0; pair < PAIRS; pair++) {

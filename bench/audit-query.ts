@@ -3,11 +3,11 @@ import pg from 'pg'
 import { whereOf } from '#lib/domains/audit/conditions.ts'
 import { AuditActions } from '#lib/domains/audit/contract.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { type Installation, makeAdmin, registerAgent, startCluster } from './installation.ts'
-import { ask, percentile } from './latency.ts'
-import { median, type Row } from './row.ts'
+import { type BenchInstallation, makeAdmin, registerBenchAgent, startCluster } from './installation.ts'
+import { percentile, timeRequest } from './latency.ts'
+import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, type Server, startFront } from './server.ts'
+import { buildPages, type Server, startApiServer } from './server.ts'
 
 const ENTRIES = 5_000_000
 const DAYS = 80
@@ -21,7 +21,7 @@ const dayMs = 86_400_000
  * Fills 80 days with a realistic distribution: the busiest agent has a ninth of the entries, most have few, and seven
  * of ten are reads. Each partition is created before its entries, and indexes are built afterwards.
  */
-async function fill({ ownerUrl }: Installation, entries: number): Promise<void> {
+async function fill({ ownerUrl }: BenchInstallation, entries: number): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query("SET synchronous_commit = off; SET maintenance_work_mem = '512MB'")
     await owner.query(`DO $$
@@ -63,7 +63,7 @@ function question() {
   }
 }
 
-interface Parts {
+interface MeasureDeps {
   entries?: number
   start?: (scope: AsyncDisposableStack, env: Record<string, string>) => Promise<Server>
 }
@@ -72,7 +72,7 @@ interface Parts {
  * The audit query by agent, action and month through the API (first page and total), compared with plain SQL for the
  * page's rows, in turns.
  */
-export const run = (): Promise<Row[]> =>
+export const run = (): Promise<BenchRow[]> =>
   withScope(async (scope) => {
     await buildPages()
     return measure(scope, {})
@@ -80,11 +80,11 @@ export const run = (): Promise<Row[]> =>
 
 export async function measure(
   scope: AsyncDisposableStack,
-  { entries = ENTRIES, start = startFront }: Parts,
-): Promise<Row[]> {
+  { entries = ENTRIES, start = startApiServer }: MeasureDeps,
+): Promise<BenchRow[]> {
   const installation = await (await startCluster(scope)).open('audit')
   const { url } = await start(scope, installation.env)
-  const admin = await registerAgent(url, installation)
+  const admin = await registerBenchAgent(url, installation)
   await makeAdmin(installation, admin)
   await fill(installation, entries)
   const pool = new pg.Pool({ connectionString: installation.appUrl, max: 1 })
@@ -111,7 +111,7 @@ export async function measure(
       to: asked.to.toISOString(),
     })
     const headers = { Authorization: `Bearer ${admin.token}` }
-    const answered = await ask(agent, { url: `${url}/v1/audit?${query}`, method: 'GET', headers, status: 200 })
+    const answered = await timeRequest(agent, { url: `${url}/v1/audit?${query}`, method: 'GET', headers, status: 200 })
     if (n < WARM_UP) continue
     plain.push(took)
     ours.push(answered)

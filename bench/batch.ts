@@ -2,12 +2,12 @@ import { createServer } from 'node:http'
 import pg from 'pg'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import { prepareUnit } from '#lib/domains/knowledge/preparation.ts'
 import { Unit } from '#lib/domains/knowledge/unit.ts'
-import { createFront } from '#lib/http/front.ts'
+import { prepareUnit } from '#lib/domains/knowledge/units/preparation.ts'
+import { createApiServer } from '#lib/http/api-server.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
-import { type Installation, registerAgent, startCluster } from './installation.ts'
-import { type Row, shareRow } from './row.ts'
+import { type BenchInstallation, registerBenchAgent, startCluster } from './installation.ts'
+import { type BenchRow, shareRow } from './row.ts'
 import { sampleUnits } from './samples.ts'
 import { withScope } from './scope.ts'
 
@@ -17,11 +17,11 @@ const WARM_UP = 8
 const columns = 13
 
 /** The API in this process without pages. Requests pass through HTTP, token, limit and pipeline as in production. */
-async function serve(scope: AsyncDisposableStack, { env }: Installation): Promise<string> {
+async function serve(scope: AsyncDisposableStack, { env }: BenchInstallation): Promise<string> {
   const app = createApp({ env: readEnv({ ...env, NODE_ENV: 'production' }) })
   scope.defer(() => app.close())
-  const front = createFront(app, async (_request, response) => void response.writeHead(404).end())
-  const server = createServer((request, response) => void front(request, response))
+  const apiServer = createApiServer(app, async (_request, response) => void response.writeHead(404).end())
+  const server = createServer((request, response) => void apiServer(request, response))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   scope.defer(() => {
     server.closeAllConnections()
@@ -46,12 +46,12 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
  * A batch of real units through HTTP, sanitizer, tokenizer, reputation and audit, compared with one plain INSERT of
  * the same rows, in turns.
  */
-export const run = (): Promise<Row[]> => withScope(measureAll)
+export const run = (): Promise<BenchRow[]> => withScope(measureAll)
 
-async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const installation = await (await startCluster(scope)).open('kp')
   const url = await serve(scope, installation)
-  const agent = await registerAgent(url, installation)
+  const agent = await registerBenchAgent(url, installation)
   const client = new pg.Client(installation.appUrl)
   await client.connect()
   scope.defer(() => client.end())

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { textsOf } from '#lib/domains/knowledge/search/unit-texts.ts'
+import { weightedTextsOf } from '#lib/domains/knowledge/search/unit-texts.ts'
 import { searchVector } from '#lib/domains/knowledge/search/vector.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 
@@ -91,7 +91,7 @@ export const corpusOrganisation = (n: number): string => `corpus-org-${n % 20}`
 const firstDay = Date.UTC(2026, 0, 1)
 
 /** Units of about 1.8 KB: 80 % network, 15 % organization, 5 % private. */
-export function* corpus(count: number, { from = 0, seed = 7 }: CorpusOptions = {}): Generator<CorpusUnit> {
+export function* benchCorpus(count: number, { from = 0, seed = 7 }: CorpusOptions = {}): Generator<CorpusUnit> {
   const random = randomNumbers(seed + from)
   const word = vocabulary(randomNumbers(seed))
   const chinese = chineseWords.split(' ')
@@ -137,7 +137,7 @@ export function* corpus(count: number, { from = 0, seed = 7 }: CorpusOptions = {
       agentId: corpusAgent(agent),
       organisationId: corpusOrganisation(agent),
       document,
-      search: searchVector(textsOf(document)),
+      search: searchVector(weightedTextsOf(document)),
       quality: Math.round((0.2 + 0.7 * random()) * 10_000) / 10_000,
       createdAt,
     }
@@ -177,7 +177,7 @@ export async function seedCorpus(owner: ClientBase, count: number, options: Corp
     )
     batch = []
   }
-  for (const unit of corpus(count, options)) if (batch.push(unit) === rowsAtOnce) await store()
+  for (const unit of benchCorpus(count, options)) if (batch.push(unit) === rowsAtOnce) await store()
   if (batch.length > 0) await store()
   for (const { definition } of indexes) await owner.query(definition)
   await owner.query('ALTER TABLE units ENABLE TRIGGER USER')

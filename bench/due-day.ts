@@ -1,9 +1,9 @@
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
 import { crashWorkers } from '#lib/testing/crash-workers.ts'
-import { aheadOfDueDay, type DueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
+import { beforeDueDay, type DueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
 import { type Cluster, startCluster } from './installation.ts'
-import type { Row } from './row.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
 
 interface DueDaySizes {
@@ -36,7 +36,7 @@ async function day(
   scope.defer(() => workers.close())
   const started = performance.now()
   const killed = await workers.mayhem(
-    { settings, clock: jobsOfDueDay, ahead: aheadOfDueDay },
+    { settings, clock: jobsOfDueDay, ahead: beforeDueDay },
     lives ?? { from: 3_600_000, to: 3_600_001 },
     async () => (await openOn(ownerUrl)) === 0,
   )
@@ -45,10 +45,10 @@ async function day(
 }
 
 /** A thousand requests that are due on one day, with killed workers. */
-export const run = (): Promise<Row[]> => withScope((scope) => measureDueDay(scope))
+export const run = (): Promise<BenchRow[]> => withScope((scope) => measureDueDay(scope))
 
 /** A day with many due requests and two workers that are killed at random and replaced, compared with a day without kills. */
-async function measureDueDay(scope: AsyncDisposableStack, given: Partial<DueDaySizes> = {}): Promise<Row[]> {
+async function measureDueDay(scope: AsyncDisposableStack, given: Partial<DueDaySizes> = {}): Promise<BenchRow[]> {
   const { requests, calm, lives } = { ...full, ...given }
   const cluster = await startCluster(scope)
   const undisturbed = await day(scope, cluster, calm, undefined)

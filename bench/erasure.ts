@@ -4,18 +4,18 @@ import { readEnv } from '#lib/config/env.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { adminSession, fileErasure } from '#lib/testing/due-day.ts'
 import {
+  type BenchInstallation,
   contributeTarget,
   copyOf,
-  type Installation,
   readTarget,
-  registerAgent,
+  registerBenchAgent,
   startCluster,
   startWorker,
 } from './installation.ts'
 import { percentile, steadily } from './latency.ts'
-import type { Row } from './row.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, type Server, startFront } from './server.ts'
+import { buildPages, type Server, startApiServer } from './server.ts'
 
 const LONGEST = 120
 const MOST = 2
@@ -24,7 +24,7 @@ const READS = 100
 const WRITES = 10
 const account = 'usr_0000000000000000000big'
 
-export interface Sizes {
+export interface ErasureSizes {
   agents: number
   units: number
   votes: number
@@ -33,14 +33,14 @@ export interface Sizes {
   /** Duration of the measurement before the erasure, in milliseconds. */
   quiet: number
 }
-export const full: Sizes = { agents: 10, units: 50_000, votes: 100_000, others: 10, quiet: 20_000 }
+export const fullErasureSizes: ErasureSizes = { agents: 10, units: 50_000, votes: 100_000, others: 10, quiet: 20_000 }
 
 /**
  * Seeds a person with agents, units of about 1 KB with their words, and votes, and other people with `others` times as
  * much. A hundredth of the others' units name an agent of the person. Derived data is included: reputation and vote
  * sums. Indexes are built afterwards.
  */
-async function seed({ ownerUrl }: Installation, { agents, units, votes, others }: Sizes): Promise<void> {
+async function seed({ ownerUrl }: BenchInstallation, { agents, units, votes, others }: ErasureSizes): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query(
       "SET session_replication_role = replica; SET synchronous_commit = off; SET maintenance_work_mem = '1GB'",
@@ -121,7 +121,7 @@ type Start = (scope: AsyncDisposableStack, env: Record<string, string>) => Promi
  * The erasure of a person with much data, filed by an admin, while the API answers others at a steady rate, compared
  * with a plain deletion of the same rows.
  */
-export const run = (): Promise<Row[]> =>
+export const run = (): Promise<BenchRow[]> =>
   withScope(async (scope) => {
     await buildPages()
     return measure(scope, {})
@@ -129,14 +129,14 @@ export const run = (): Promise<Row[]> =>
 
 export async function measure(
   scope: AsyncDisposableStack,
-  { start = startFront, ...given }: Partial<Sizes> & { start?: Start },
-): Promise<Row[]> {
-  const sizes = { ...full, ...given }
+  { start = startApiServer, ...given }: Partial<ErasureSizes> & { start?: Start },
+): Promise<BenchRow[]> {
+  const sizes = { ...fullErasureSizes, ...given }
   const cluster = await startCluster(scope)
   const installation = await cluster.open('erasure')
   const reader = await withScope(async (inner) => {
     const { url } = await start(inner, installation.env)
-    return registerAgent(url, installation)
+    return registerBenchAgent(url, installation)
   })
   await seed(installation, sizes)
   const plain = await plainDelete(await copyOf(installation, 'plain'))
@@ -199,9 +199,9 @@ const itemsOf = async ({ db }: Running, requestId: string): Promise<number> =>
   planned(await db.prisma.erasureStep.findMany({ where: { run: { requestId } } }))
 
 /** Erases the same person again. */
-async function secondRun({ db, gate, subjectErasures }: Running, { agents }: Sizes): Promise<number> {
+async function secondRun({ db, pipeline, subjectErasures }: Running, { agents }: ErasureSizes): Promise<number> {
   const subject = { account, agents: Array.from({ length: agents }, (_, n) => `big-${n + 1}`) }
-  const now = gate.clock.now()
+  const now = pipeline.clock.now()
   const { runId } = await db.transaction((tx) =>
     subjectErasures.begin(tx, { requestId: null, subject, requestedBy: 'system:bench', reason: 'replay', now }),
   )

@@ -4,9 +4,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { corpus } from './corpus.ts'
-import { type Agent, type Installation, registerAgent, startCluster } from './installation.ts'
-import { median, type Row } from './row.ts'
+import { benchCorpus } from './corpus.ts'
+import { type Agent, type BenchInstallation, registerBenchAgent, startCluster } from './installation.ts'
+import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
 import { growthOf, openFolder, secondsOf, startApi, UNITS } from './transfer.ts'
 
@@ -15,7 +15,7 @@ const MOST_GROWTH = 64
 const ROUNDS = 3
 
 /** Seeds units of one agent, as wide as contributed ones. Without search words, which neither side reads. */
-async function seed({ ownerUrl }: Installation, agent: Agent): Promise<void> {
+async function seed({ ownerUrl }: BenchInstallation, agent: Agent): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query('ALTER TABLE units DISABLE TRIGGER USER')
     let batch: object[] = []
@@ -28,7 +28,7 @@ async function seed({ ownerUrl }: Installation, agent: Agent): Promise<void> {
       )
       batch = []
     }
-    for (const { id, document, quality, createdAt } of corpus(UNITS))
+    for (const { id, document, quality, createdAt } of benchCorpus(UNITS))
       if (batch.push({ id, document, quality, createdAt }) === 1_000) await store()
     await store()
     await owner.query('ALTER TABLE units ENABLE TRIGGER USER')
@@ -60,13 +60,13 @@ async function streamPlainly(owner: ClientBase, agentId: string, file: string): 
  * Exports one agent's units through HTTP into a file, compared with streaming the same rows as JSON Lines from a
  * cursor. Also measures one COPY, which PostgreSQL writes to a file without a client.
  */
-export const run = (): Promise<Row[]> => withScope(measure)
+export const run = (): Promise<BenchRow[]> => withScope(measure)
 
-async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measure(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const folder = await openFolder(scope)
   const installation = await (await startCluster(scope)).open('kp')
   const server = await startApi(scope, installation)
-  const agent = await registerAgent(server.url, installation)
+  const agent = await registerBenchAgent(server.url, installation)
   const headers = { Authorization: `Bearer ${agent.token}` }
   const exported = async (format: string): Promise<void> => {
     const response = await fetch(`${server.url}/v1/export/${agent.id}?format=${format}`, { headers })
@@ -93,7 +93,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
     }
   })
   const ceiling = { name: 'the same rows from a cursor into a file', value: UNITS / median(plain) }
-  const copy: Row = {
+  const copy: BenchRow = {
     name: `COPY of the same ${UNITS.toLocaleString('en')} rows by PostgreSQL itself`,
     value: UNITS / median(copied),
     unit: 'units/s',

@@ -9,11 +9,11 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { type Attempt, attempt, tookOf } from './attempt.ts'
 import { childrenOf } from './cpu.ts'
-import { contributeTarget, readTarget, registerAgent } from './installation.ts'
-import type { Target } from './load.ts'
-import type { Row } from './row.ts'
+import { contributeTarget, readTarget, registerBenchAgent } from './installation.ts'
+import type { LoadTarget } from './load.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
-import { answers, freePort } from './server.ts'
+import { answers, freeBenchPort } from './server.ts'
 
 const CONNECTIONS = 20
 const SECOND = 1_000
@@ -43,7 +43,7 @@ async function startSupervised(scope: AsyncDisposableStack): Promise<Supervised>
   const home = mkdtempSync(join(tmpdir(), 'kp-faults-'))
   chmodSync(home, 0o755) // the database's account must be able to enter
   scope.defer(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
-  const port = await freePort()
+  const port = await freeBenchPort()
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, ['bin/start.ts'], {
     // Reports of the outage are not part of the measurement.
@@ -80,8 +80,8 @@ async function frozenWhile(pids: readonly number[], work: () => Promise<void>): 
 }
 
 interface Targets {
-  read: Target
-  write: Target
+  read: LoadTarget
+  write: LoadTarget
 }
 
 /** Half of the connections read, and half write, until the signal. */
@@ -151,11 +151,17 @@ async function underLoad(server: Supervised, targets: Targets, fault: () => Prom
 }
 
 /** The worst of several measurements of one fault. */
-function rowsOf(fault: string, measured: readonly Measured[]): Row[] {
+function rowsOf(fault: string, measured: readonly Measured[]): BenchRow[] {
   const sum = (value: (one: Measured) => number) => measured.reduce((total, one) => total + value(one), 0)
   const worst = (value: (one: Measured) => number) => Math.max(...measured.map(value))
-  const none = (name: string, value: number, unit: string): Row => ({ name, value, unit, bar: '0', met: value === 0 })
-  const within = (name: string, value: number, most?: number): Row => ({
+  const none = (name: string, value: number, unit: string): BenchRow => ({
+    name,
+    value,
+    unit,
+    bar: '0',
+    met: value === 0,
+  })
+  const within = (name: string, value: number, most?: number): BenchRow => ({
     ...{ name, value, unit: 's' },
     ...(most !== undefined && { bar: `at most ${most}`, met: value <= most }),
   })
@@ -189,10 +195,10 @@ function rowsOf(fault: string, measured: readonly Measured[]): Row[] {
 }
 
 /** The database of a whole installation is killed and frozen while 20 connections read and write. */
-export const run = (): Promise<Row[]> =>
+export const run = (): Promise<BenchRow[]> =>
   withScope(async (scope) => {
     const server = await startSupervised(scope)
-    const agent = await registerAgent(server.url, server)
+    const agent = await registerBenchAgent(server.url, server)
     const targets = { read: readTarget(server.url, agent), write: contributeTarget(server.url, agent) }
     /** For some seconds, nothing restarts the database. */
     const kill = () =>

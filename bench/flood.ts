@@ -8,16 +8,16 @@ import {
   type Agent as Agents,
   contributeTarget,
   readTarget,
-  registerAgent,
+  registerBenchAgent,
   startCluster,
   storeMessages,
   storeUnit,
 } from './installation.ts'
 import { percentile, steadily } from './latency.ts'
-import type { Row } from './row.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, startFront } from './server.ts'
-import { trace } from './trace.ts'
+import { buildPages, startApiServer } from './server.ts'
+import { benchTrace } from './trace.ts'
 
 const SECOND = 1_000
 const REGISTRATIONS = 2_000
@@ -116,19 +116,19 @@ async function deletions(url: string, { token }: Agents): Promise<Attempt[]> {
   )
 }
 
-const statusRow = (name: string, attempts: readonly Attempt[], expected: readonly number[]): Row => {
+const statusRow = (name: string, attempts: readonly Attempt[], expected: readonly number[]): BenchRow => {
   const wrong = attempts.filter(({ status }) => !expected.includes(status)).length
   return { name: `${name}: ${listed(attempts)}`, value: wrong, unit: 'unexpected', bar: '0', met: wrong === 0 }
 }
 
 /** A flood of one network while another client works: registrations, uploads, idle connections, slow bodies, then deletions. */
-export const run = (): Promise<Row[]> =>
+export const run = (): Promise<BenchRow[]> =>
   withScope(async (scope) => {
     await buildPages()
     const installation = await (await startCluster(scope)).open('flood')
-    const { url, pid } = await startFront(scope, { ...installation.env, KP_TRUSTED_PROXIES: '127.0.0.1' })
+    const { url, pid } = await startApiServer(scope, { ...installation.env, KP_TRUSTED_PROXIES: '127.0.0.1' })
     const port = Number(new URL(url).port)
-    const client = await registerAgent(url, installation)
+    const client = await registerBenchAgent(url, installation)
     const rates = [
       { target: readTarget(url, client), perSecond: READS },
       { target: contributeTarget(url, client), perSecond: WRITES },
@@ -152,7 +152,7 @@ export const run = (): Promise<Row[]> =>
       paced({ count: UPLOADS, duration: FLOOD, connections: CONNECTIONS.uploads }, async (agent, n) => {
         while (tokens.length === 0) await delay(10)
         const headers = { ...flooder(n), Authorization: `Bearer ${tokens[n % tokens.length]}` }
-        return attempt(agent, { url: `${url}/v1/knowledge`, method: 'POST', headers, body: JSON.stringify(trace) })
+        return attempt(agent, { url: `${url}/v1/knowledge`, method: 'POST', headers, body: JSON.stringify(benchTrace) })
       }),
     ])
     const lasted = performance.now() - started

@@ -6,13 +6,13 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { adminSession } from '#lib/testing/due-day.ts'
 import { sharedGraph } from '#lib/testing/graphs.ts'
 import { type GraphServer, graphServers } from './graph-servers.ts'
-import { type Cluster, type Installation, startCluster } from './installation.ts'
-import { median, type Row } from './row.ts'
+import { type BenchInstallation, type Cluster, startCluster } from './installation.ts'
+import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
 
 const MOST = 3
 
-export interface Sizes {
+export interface GraphSizes {
   /** Entities of the small and of the large graph. Each has ten facts and half an episode, so that an episode touches as much in both. */
   small: number
   large: number
@@ -20,7 +20,7 @@ export interface Sizes {
   messages: number
   warm: number
 }
-export const full: Sizes = { small: 1_000, large: 100_000, messages: 11, warm: 2 }
+export const fullGraphSizes: GraphSizes = { small: 1_000, large: 100_000, messages: 11, warm: 2 }
 
 interface Planted {
   project: string
@@ -33,7 +33,7 @@ const graphOf = (project: string, entities: number, seed: number) =>
 
 /** Creates a project of the account with a conversation and messages, each with a pointer to one of these episodes. */
 async function plantProject(
-  { ownerUrl }: Installation,
+  { ownerUrl }: BenchInstallation,
   account: string,
   project: string,
   episodes: readonly string[],
@@ -92,8 +92,8 @@ async function measureStore(
   scope: AsyncDisposableStack,
   cluster: Cluster,
   { name, env, planting: open, settle }: GraphServer,
-  { small, large, messages, warm }: Sizes,
-): Promise<Row> {
+  { small, large, messages, warm }: GraphSizes,
+): Promise<BenchRow> {
   const opened = await cluster.open(`graph-${name.toLowerCase()}`)
   const installation = { ...opened, env: { ...opened.env, ...env } }
   const app = createApp({ env: readEnv({ ...installation.env, NODE_ENV: 'production' }) })
@@ -141,11 +141,11 @@ async function measureStore(
   }
 }
 
-export const run = (): Promise<Row[]> => withScope((scope) => measure(scope, full))
+export const run = (): Promise<BenchRow[]> => withScope((scope) => measure(scope, fullGraphSizes))
 
-export async function measure(scope: AsyncDisposableStack, sizes: Sizes): Promise<Row[]> {
+export async function measure(scope: AsyncDisposableStack, sizes: GraphSizes): Promise<BenchRow[]> {
   const cluster = await startCluster(scope)
-  const rows: Row[] = []
+  const rows: BenchRow[] = []
   for await (const server of graphServers(scope))
     rows.push(await withScope((inner) => measureStore(inner, cluster, server, sizes)))
   return rows

@@ -2,8 +2,8 @@ import { openAsBlob } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { registerAgent, startCluster } from './installation.ts'
-import type { Row } from './row.ts'
+import { registerBenchAgent, startCluster } from './installation.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
 import { growthOf, openFolder, secondsOf, startApi, UNITS, writeDocument } from './transfer.ts'
 
@@ -19,14 +19,14 @@ const Answer = z.object({ data: z.object({ stored: z.number(), failed: z.number(
  * Imports an export of another registry through HTTP, parser, sanitizer, tokenizer and audit log, compared with one
  * COPY of the resulting rows from a file into the same table of another database, with the same indexes and triggers.
  */
-export const run = (): Promise<Row[]> => withScope(measure)
+export const run = (): Promise<BenchRow[]> => withScope(measure)
 
-async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measure(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const folder = await openFolder(scope)
   const cluster = await startCluster(scope)
   const [ours, theirs] = [await cluster.open('ours'), await cluster.open('theirs')]
   const server = await startApi(scope, ours)
-  const agent = await registerAgent(server.url, ours)
+  const agent = await registerBenchAgent(server.url, ours)
   const file = join(folder, 'document.json')
   await writeDocument(file, UNITS)
   const body = await openAsBlob(file, { type: 'application/json' })

@@ -9,14 +9,14 @@ import { nodeFlags } from '#bin/children.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { startTemporary } from '#lib/stores/postgres/temporary.ts'
-import type { Target } from './load.ts'
-import { trace } from './trace.ts'
+import type { LoadTarget } from './load.ts'
+import { benchTrace } from './trace.ts'
 
 const SECRET = 'only for the databases of one measurement'
 /** More requests per minute than any machine can send, so that no rejections are measured. */
 const LIMIT = 100_000_000
 
-export interface Installation {
+export interface BenchInstallation {
   ownerUrl: string
   appUrl: string
   /** The environment of its servers. Limits are counted in memory, as in any installation with one process. */
@@ -26,7 +26,7 @@ export interface Installation {
 export interface Cluster {
   pid: number
   /** Creates a database in the cluster. */
-  open(name: string): Promise<Installation>
+  open(name: string): Promise<BenchInstallation>
 }
 
 /** A durable cluster: every commit is on disk before it is answered. */
@@ -45,7 +45,7 @@ export async function startCluster(scope: AsyncDisposableStack): Promise<Cluster
 }
 
 /** Copies the database's files to another database and returns its URL. Ends connections to the original. */
-export async function copyOf({ ownerUrl }: Installation, name: string): Promise<string> {
+export async function copyOf({ ownerUrl }: BenchInstallation, name: string): Promise<string> {
   const source = new URL(ownerUrl).pathname.slice(1)
   const at = (database: string) => Object.assign(new URL(ownerUrl), { pathname: `/${database}` }).href
   await withConnection(at('postgres'), async (owner) => {
@@ -118,12 +118,15 @@ export async function storeMessages(url: string, token: string, count: number): 
 
 /** Contributes the trace. Returns its id. */
 export async function storeUnit(url: string, token: string): Promise<string> {
-  const { data } = await post(`${url}/v1/knowledge`, trace, Stored, { Authorization: `Bearer ${token}` })
+  const { data } = await post(`${url}/v1/knowledge`, benchTrace, Stored, { Authorization: `Bearer ${token}` })
   return data.id
 }
 
 /** Registers an agent at a running server, raises its limits, and stores one unit. */
-export async function registerAgent(url: string, { ownerUrl }: Pick<Installation, 'ownerUrl'>): Promise<Agent> {
+export async function registerBenchAgent(
+  url: string,
+  { ownerUrl }: Pick<BenchInstallation, 'ownerUrl'>,
+): Promise<Agent> {
   const { data } = await post(`${url}/v1/auth/register`, { scopes: ['read', 'write'] }, Registered)
   await withConnection(ownerUrl, (owner) =>
     owner.query(`UPDATE agents SET tier = 'enterprise', reads_per_minute = $2, writes_per_minute = $2 WHERE id = $1`, [
@@ -134,22 +137,22 @@ export async function registerAgent(url: string, { ownerUrl }: Pick<Installation
   return { id: data.agent_id, token: data.api_key, unitId: await storeUnit(url, data.api_key) }
 }
 
-export const readTarget = (url: string, { token, unitId }: Agent): Target => ({
+export const readTarget = (url: string, { token, unitId }: Agent): LoadTarget => ({
   url: `${url}/v1/knowledge/${unitId}`,
   method: 'GET',
   headers: { Authorization: `Bearer ${token}` },
   status: 200,
 })
-export const contributeTarget = (url: string, { token }: Agent): Target => ({
+export const contributeTarget = (url: string, { token }: Agent): LoadTarget => ({
   url: `${url}/v1/knowledge`,
   method: 'POST',
   headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-  body: JSON.stringify(trace),
+  body: JSON.stringify(benchTrace),
   status: 201,
 })
 
 /** Gives the agent's token every scope, like an operator. */
-export const makeAdmin = ({ ownerUrl }: Installation, { id }: Agent) =>
+export const makeAdmin = ({ ownerUrl }: BenchInstallation, { id }: Agent) =>
   withConnection(ownerUrl, (owner) =>
     owner.query("UPDATE tokens SET scopes = ARRAY['read', 'write', 'admin'] WHERE agent_id = $1", [id]),
   )

@@ -1,11 +1,11 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Target } from './load.ts'
+import type { LoadTarget } from './load.ts'
 
 const CONNECTIONS = 32
 
 /** Sends one request. Returns milliseconds until the complete response. @throws for an unexpected response */
-export function ask(agent: Agent, { url, method, headers, body, status }: Target): Promise<number> {
+export function timeRequest(agent: Agent, { url, method, headers, body, status }: LoadTarget): Promise<number> {
   const started = performance.now()
   return new Promise((answered, failed) => {
     const sent = request(url, { agent, method, headers: headers ?? {} }, (response) => {
@@ -22,7 +22,7 @@ export function ask(agent: Agent, { url, method, headers, body, status }: Target
 }
 
 export interface Rate {
-  target: Target
+  target: LoadTarget
   perSecond: number
 }
 
@@ -35,9 +35,9 @@ export async function steadily(rates: readonly Rate[], signal: AbortSignal): Pro
   const taken: number[] = []
   let fault: unknown
   const asking = new Set<Promise<void>>()
-  const one = async (target: Target, due: number) => {
+  const one = async (target: LoadTarget, due: number) => {
     try {
-      await ask(agent, target)
+      await timeRequest(agent, target)
       taken.push(performance.now() - due)
     } catch (error) {
       fault ??= error

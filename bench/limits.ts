@@ -12,7 +12,7 @@ import { redisLimiter } from '#lib/access/limiter-redis.ts'
 import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { startRedis } from '#lib/testing/redis.ts'
-import type { Row } from './row.ts'
+import type { BenchRow } from './row.ts'
 
 const CONNECTIONS = 16
 const REPLICAS = 2
@@ -73,7 +73,7 @@ async function load(ports: number[], agents: Agent[], path: string, count: numbe
   return { admitted, perSecond: (count / milliseconds) * 1000 }
 }
 
-async function measure(name: string, store: string, url: string): Promise<Row[]> {
+async function measure(name: string, store: string, url: string): Promise<BenchRow[]> {
   const replicas = await Promise.all(Array.from({ length: REPLICAS }, () => startReplica(store, url)))
   const ports = replicas.map(({ port }) => port)
   const agents = Array.from({ length: CONNECTIONS }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
@@ -128,7 +128,7 @@ async function measure(name: string, store: string, url: string): Promise<Row[]>
   }
 }
 
-async function withRedis(): Promise<Row[]> {
+async function withRedis(): Promise<BenchRow[]> {
   const redis = await startRedis()
   if (!redis) return []
   try {
@@ -138,7 +138,7 @@ async function withRedis(): Promise<Row[]> {
   }
 }
 
-async function withPostgres(): Promise<Row[]> {
+async function withPostgres(): Promise<BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-limits-'))
   chmodSync(folder, 0o755) // the database's account must be able to enter
   const server = await startEmbedded(folder)
@@ -153,7 +153,7 @@ async function withPostgres(): Promise<Row[]> {
 }
 
 /** Whether limits are exact on several replicas, and the cost of counting. Without redis-server, its rows are omitted. */
-export async function run(): Promise<Row[]> {
+export async function run(): Promise<BenchRow[]> {
   return [...(await withRedis()), ...(await withPostgres())]
 }
 

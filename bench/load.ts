@@ -2,7 +2,7 @@ import autocannon from 'autocannon'
 
 export const CONNECTIONS = 32
 
-export interface Target {
+export interface LoadTarget {
   url: string
   method: 'GET' | 'POST'
   headers?: Record<string, string>
@@ -16,7 +16,7 @@ export interface Load {
 }
 
 /** Sends requests as fast as responses arrive over 32 keep-alive connections, for this many seconds. @throws for an unexpected response */
-export async function load({ status, ...target }: Target, seconds: number): Promise<Load> {
+export async function load({ status, ...target }: LoadTarget, seconds: number): Promise<Load> {
   const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds, sampleInt: 100 })
   const { statusCodeStats = {}, errors, timeouts } = result
   const answered = statusCodeStats[`${status}`]?.count ?? 0

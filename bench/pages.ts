@@ -1,21 +1,21 @@
 import { gzipSync } from 'node:zlib'
 import { type Browser, type BrowserContextOptions, chromium } from '@playwright/test'
 import { z } from 'zod'
+import { addresses, areaOf, people } from '#e2e/requests.ts'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { materialIn } from '../bin/demo/material.ts'
-import { tellStory } from '../bin/demo/story.ts'
-import { signIn } from '../bin/demo/visits.ts'
+import { buildDemo } from '../bin/demo/story.ts'
+import { signInForVisit } from '../bin/demo/visits.ts'
 import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
 import { findBrowser } from '../e2e/browser.ts'
 import { sessionOf, setInstallation } from '../e2e/control.ts'
-import { addresses, areaOf, people } from '../e2e/places.ts'
 import { untilAtRest } from '../e2e/rest.ts'
 import { startCluster } from './installation.ts'
-import { median, type Row } from './row.ts'
+import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, startFront } from './server.ts'
+import { buildPages, startApiServer } from './server.ts'
 
 const ROUNDS = 5
 /** Limits of a page's first view: median milliseconds, and kilobytes of JavaScript after gzip. */
@@ -40,7 +40,7 @@ const watchHydration = `(() => {
 })()`
 
 /** Each console page in a fresh browser: time until it is interactive, and size of its JavaScript. */
-export const run = (): Promise<Row[]> => withScope(measure)
+export const run = (): Promise<BenchRow[]> => withScope(measure)
 
 interface View {
   milliseconds: number
@@ -75,26 +75,26 @@ async function view(browser: Browser, options: BrowserContextOptions, address: s
   }
 }
 
-async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measure(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const executablePath = findBrowser()
   if (executablePath === undefined) throw new Error('There is no browser here to measure with.')
   await buildPages()
   const cluster = await startCluster(scope)
   const installation = await cluster.open('kp_pages')
   const settings = readEnv({ NODE_ENV: 'production', ...installation.env })
-  const { password } = await tellStory({
+  const { password } = await buildDemo({
     env: settings,
     material: materialIn(settings.KP_DATA_DIR),
     until: new Date(),
   })
-  const front = await startFront(scope, installation.env)
+  const apiServer = await startApiServer(scope, installation.env)
   const app = createApp({ env: settings })
   scope.defer(() => app.close())
-  const runner = await runJobs(app.db, app.gate, app.jobs)
+  const runner = await runJobs(app.db, app.pipeline, app.jobs)
   scope.defer(() => runner.stop())
   let visits = 0
   // The installation's own origin, because it accepts changes only from its own pages.
-  const origin = `http://localhost:${new URL(front.url).port}`
+  const origin = `http://localhost:${new URL(apiServer.url).port}`
   setInstallation({
     origin,
     password,
@@ -102,7 +102,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
       if (order.do === 'work') return untilAtRest(app.db)
       if (order.do !== 'sign-in') throw new Error(`${order.do} is for the journeys`)
       const visit = { address: `192.0.2.${++visits}`, locale: 'en' } as const
-      const { cookie } = await signIn(app, settings.KP_SECRET ?? '', { ...order, ...visit })
+      const { cookie } = await signInForVisit(app, settings.KP_SECRET ?? '', { ...order, ...visit })
       return { cookie: cookie.slice(cookie.indexOf('=') + 1) }
     },
   })
@@ -110,7 +110,7 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
   const sessions = { public: undefined, you: await sessionOf(people.person), admin: await sessionOf(people.admin) }
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   scope.defer(() => browser.close())
-  const rows: Row[] = []
+  const rows: BenchRow[] = []
   for (const entry of pages as readonly (PageEntry & { name: PageName })[]) {
     const { name, path } = entry
     const storageState = sessions[areaOf(entry)]

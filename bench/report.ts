@@ -1,4 +1,4 @@
-import { type Row, ratioOf } from './row.ts'
+import { type BenchRow, ratioOf } from './row.ts'
 
 /** Three significant digits. */
 const number = (value: number): string =>
@@ -6,7 +6,7 @@ const number = (value: number): string =>
     ? Math.round(value).toLocaleString('en')
     : value.toPrecision(3).replace(/\.0+$/, '')
 
-const cells = (row: Row): string[] => {
+const cells = (row: BenchRow): string[] => {
   const ratio = ratioOf(row)
   return [
     row.name,
@@ -22,7 +22,7 @@ const head = ['what', 'value', 'unit', 'beside it, in the same run', 'ratio', 'b
 const isNumber = [false, true, false, false, true, false, false]
 
 /** A Markdown table with aligned columns. */
-export function tableOf(rows: readonly Row[]): string {
+export function markdownTableOf(rows: readonly BenchRow[]): string {
   const lines = [head, ...rows.filter((row) => !row.isDetail || row.met === false).map(cells)]
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0), 3))
   const drawn = lines.map((line) =>

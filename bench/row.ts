@@ -1,5 +1,5 @@
 /** One measurement with its bounds. */
-export type Row = {
+export type BenchRow = {
   name: string
   value: number
   unit: string
@@ -13,7 +13,7 @@ export type Row = {
   isDetail?: boolean
 }
 
-export const ratioOf = ({ value, ceiling, ratio }: Row): number | undefined =>
+export const ratioOf = ({ value, ceiling, ratio }: BenchRow): number | undefined =>
   ratio ?? (ceiling && value / ceiling.value)
 
 /** The median. NaN for no values. */
@@ -30,8 +30,8 @@ export function shareRow(
   ours: readonly number[],
   ceiling: { name: string; values: readonly number[] },
   least?: number,
-): Row {
-  const row: Row = {
+): BenchRow {
+  const row: BenchRow = {
     name,
     value: Math.round(median(ours)),
     unit: 'requests/s',

@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeMachine, machineLine } from './machine.ts'
-import { replaceBetween, tableOf } from './report.ts'
-import type { Row } from './row.ts'
+import { markdownTableOf, replaceBetween } from './report.ts'
+import type { BenchRow } from './row.ts'
 
 /** Ordered by how much they disturb the following groups. */
-const groups: Record<string, () => Promise<Row[]>> = {
+const groups: Record<string, () => Promise<BenchRow[]>> = {
   sanitizer: async () => (await import('./sanitizer.ts')).run(),
   scanner: async () => (await import('./scanner.ts')).run(),
   throughput: async () => (await import('./throughput.ts')).run(),
@@ -58,7 +58,7 @@ if (help) {
 }
 process.chdir(join(import.meta.dirname, '..'))
 const machine = describeMachine()
-const measured: Record<string, Row[]> = {}
+const measured: Record<string, BenchRow[]> = {}
 const failed: string[] = []
 console.log(machineLine(machine))
 for (const name of names) {
@@ -67,7 +67,7 @@ for (const name of names) {
   try {
     const rows = (await groups[name]?.()) ?? []
     measured[name] = rows
-    console.log(`${tableOf(rows)}\n(${((performance.now() - started) / 1000).toFixed(0)} s)`)
+    console.log(`${markdownTableOf(rows)}\n(${((performance.now() - started) / 1000).toFixed(0)} s)`)
   } catch (error) {
     // A failed group must not lose the results of the others.
     failed.push(name)
@@ -82,7 +82,7 @@ if (write) {
   const readme = 'bench/README.md'
   let text = readFileSync(readme, 'utf8')
   for (const [name, rows] of Object.entries(measured))
-    text = replaceBetween(text, name, `${machineLine(machine)}\n\n${tableOf(rows)}`)
+    text = replaceBetween(text, name, `${machineLine(machine)}\n\n${markdownTableOf(rows)}`)
   writeFileSync(readme, text)
 }
 const missed = Object.values(measured)

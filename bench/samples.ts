@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sampleFolder } from '#bin/demo/sample-folder.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import { trace } from './trace.ts'
+import { benchTrace } from './trace.ts'
 
 /** Units to measure with, without ids: real traces if available, otherwise the built-in one. */
 export function sampleUnits(): { units: Record<string, unknown>[]; what: string } {
@@ -15,6 +15,6 @@ export function sampleUnits(): { units: Record<string, unknown>[]; what: string 
     return { units, what: `${units.length} real traces` }
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
-    return { units: [trace], what: 'one made-up trace, for want of real ones (KP_SAMPLE_DATA)' }
+    return { units: [benchTrace], what: 'one made-up trace, for want of real ones (KP_SAMPLE_DATA)' }
   }
 }

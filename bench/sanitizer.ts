@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
-import type { Row } from './row.ts'
+import type { BenchRow } from './row.ts'
 
 type Kind = 'markdown' | 'plain'
 
@@ -104,7 +104,7 @@ function milliseconds(text: string, kind: Kind): number {
 
 const median = (values: number[]) => values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN
 
-function ordinary(name: string, unit: string, kind: Kind): Row {
+function ordinary(name: string, unit: string, kind: Kind): BenchRow {
   const text = repeat(unit, 10 * KIB)
   const cold = milliseconds(text, kind)
   const value = median(Array.from({ length: 200 }, () => milliseconds(text, kind)))
@@ -125,7 +125,7 @@ function ordinary(name: string, unit: string, kind: Kind): Row {
   }
 }
 
-function worst(name: string, make: (size: number) => string, kind: Kind): Row[] {
+function worst(name: string, make: (size: number) => string, kind: Kind): BenchRow[] {
   const best = new Map<number, number>()
   const measure = (...sizes: number[]) => {
     for (const size of sizes) {
@@ -164,7 +164,7 @@ function worst(name: string, make: (size: number) => string, kind: Kind): Row[] 
 }
 
 /** The slowest of the worst inputs and the one with the fastest growth. */
-function extremes(rows: Row[]): Row[] {
+function extremes(rows: BenchRow[]): BenchRow[] {
   const most = (part: string) =>
     rows.filter(({ name }) => name.includes(part)).toSorted((one, other) => other.value - one.value)[0]
   const [slowest, fastest] = [most(', 1024 KiB'), most(', growth')]
@@ -182,7 +182,7 @@ function extremes(rows: Row[]): Row[] {
 }
 
 /** Measures ordinary text at 10 KB, and every worst input at three sizes, each twice the previous one. */
-export async function run(): Promise<Row[]> {
+export async function run(): Promise<BenchRow[]> {
   const kinds: Kind[] = ['plain', 'markdown']
   const details = WORST.flatMap(({ name, make }) => kinds.flatMap((kind) => worst(name, make, kind)))
   return [
@@ -194,7 +194,7 @@ export async function run(): Promise<Row[]> {
   ]
 }
 
-function print(rows: Row[]): void {
+function print(rows: BenchRow[]): void {
   for (const { name, value, unit, bar, met } of rows) {
     const verdict = bar === undefined ? '' : `${met ? 'met' : 'NOT MET'} (${bar})`
     console.log(`${name.padEnd(72)} ${value.toFixed(3).padStart(10)} ${unit.padEnd(20)} ${verdict}`)

@@ -1,7 +1,7 @@
 import { redact } from '#lib/domains/pii/redaction.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { worstScans } from '#lib/testing/worst-scans.ts'
-import { median, type Row } from './row.ts'
+import { type BenchRow, median } from './row.ts'
 
 const MIB = 1024 * 1024
 const ascii = `The build failed because the lock file named another version than the manifest does. Compare both, then run the
@@ -20,7 +20,7 @@ const seconds = (work: () => unknown): number => {
 }
 
 /** UTF-8 bytes per second of processor time of one core, compared with one pass of a simple regular expression. */
-function throughput(name: string, unit: string, bar?: number, work: (text: string) => unknown = scan): Row {
+function throughput(name: string, unit: string, bar?: number, work: (text: string) => unknown = scan): BenchRow {
   const text = unit.repeat(Math.ceil((4 * MIB) / unit.length))
   const megabytes = Buffer.byteLength(text) / 1e6
   const runs = Array.from({ length: 7 }, () => ({
@@ -40,7 +40,7 @@ function throughput(name: string, unit: string, bar?: number, work: (text: strin
 /** Maximum milliseconds per mebibyte. */
 const mostMilliseconds = 300
 
-function worst({ name, make }: (typeof worstScans)[number]): Row[] {
+function worst({ name, make }: (typeof worstScans)[number]): BenchRow[] {
   const [short, long] = [make(MIB / 4), make(MIB)]
   const milliseconds = (text: string) => seconds(() => scan(text, { strategy: true })) * 1000
   let [small, large, growth] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
@@ -65,7 +65,7 @@ function worst({ name, make }: (typeof worstScans)[number]): Row[] {
 }
 
 /** Ordinary text, text with findings, and 1 MiB of the worst input of each recogniser. */
-export async function run(): Promise<Row[]> {
+export async function run(): Promise<BenchRow[]> {
   const details = worstScans.flatMap(worst)
   const most = (part: string) =>
     details.filter(({ name }) => name.includes(part)).toSorted((one, other) => other.value - one.value)[0]

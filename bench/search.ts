@@ -3,14 +3,14 @@ import pg from 'pg'
 import { z } from 'zod'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { corpusOrganisation, countWords, planted, seedCorpus } from './corpus.ts'
-import { type Agent, type Installation, registerAgent, startCluster } from './installation.ts'
+import { type Agent, type BenchInstallation, registerBenchAgent, startCluster } from './installation.ts'
 import { labelledQueries } from './labelled-queries.ts'
-import { ask, percentile } from './latency.ts'
-import type { Target } from './load.ts'
-import { median, type Row } from './row.ts'
+import { percentile, timeRequest } from './latency.ts'
+import type { LoadTarget } from './load.ts'
+import { type BenchRow, median } from './row.ts'
 import { sampleUnits } from './samples.ts'
 import { withScope } from './scope.ts'
-import { buildPages, startFront } from './server.ts'
+import { buildPages, startApiServer } from './server.ts'
 
 const [FEW, MANY] = [10_000, 100_000]
 const ROUNDS = 40
@@ -39,31 +39,31 @@ const scopes = [
 interface Registry {
   url: string
   agent: Agent
-  installation: Installation
+  installation: BenchInstallation
   pool: pg.Pool
 }
 
 /** Searches through the API server with 10,000 and 100,000 units, and labelled queries. */
-export const run = (): Promise<Row[]> => withScope(measure)
+export const run = (): Promise<BenchRow[]> => withScope(measure)
 
-async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measure(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   await buildPages()
   const cluster = await startCluster(scope)
   const open = async (name: string, units: number): Promise<Registry> => {
     const installation = await cluster.open(name)
     await withConnection(installation.ownerUrl, (owner) => seedCorpus(owner, units))
-    const front = await startFront(scope, installation.env)
-    const agent = await registerAgent(front.url, installation)
+    const apiServer = await startApiServer(scope, installation.env)
+    const agent = await registerBenchAgent(apiServer.url, installation)
     // In an organization with its own units.
     await withConnection(installation.ownerUrl, (owner) =>
       owner.query('UPDATE agents SET organisation_id = $2 WHERE id = $1', [agent.id, corpusOrganisation(1)]),
     )
     const pool = new pg.Pool({ connectionString: installation.appUrl, max: 1 })
     scope.defer(() => pool.end())
-    return { url: front.url, agent, installation, pool }
+    return { url: apiServer.url, agent, installation, pool }
   }
   const [few, many] = [await open('few', FEW), await open('many', MANY)]
-  const rows: Row[] = []
+  const rows: BenchRow[] = []
   for (const { name, q, word } of asked)
     for (const seen of scopes) {
       const what = `${name}, ${seen.name}`
@@ -103,20 +103,20 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
   return rows
 }
 
-const target = ({ url, agent }: Registry, parameters: Record<string, string>): Target => ({
+const target = ({ url, agent }: Registry, parameters: Record<string, string>): LoadTarget => ({
   url: `${url}/v1/knowledge?${new URLSearchParams(parameters)}`,
   method: 'GET',
   headers: { Authorization: `Bearer ${agent.token}` },
   status: 200,
 })
 const line = new HttpAgent({ keepAlive: true, maxSockets: 1 })
-const one = (registry: Registry, parameters: Record<string, string>) => ask(line, target(registry, parameters))
+const one = (registry: Registry, parameters: Record<string, string>) => timeRequest(line, target(registry, parameters))
 
 async function crowd(registry: Registry, parameters: Record<string, string>): Promise<number[]> {
   const lines = new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS })
   const taken: number[] = []
   const asker = async () => {
-    for (let n = 0; n < EACH; n++) taken.push(await ask(lines, target(registry, parameters)))
+    for (let n = 0; n < EACH; n++) taken.push(await timeRequest(lines, target(registry, parameters)))
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, asker))
   lines.destroy()
@@ -138,7 +138,7 @@ const Page = z.object({ data: z.array(z.object({ id: z.string() })) })
 const Stored = z.object({ data: z.object({ id: z.string() }) })
 
 /** Searches for real traces hidden in the corpus with labelled queries. Undefined without samples. */
-async function questions(registry: Registry): Promise<Row | undefined> {
+async function questions(registry: Registry): Promise<BenchRow | undefined> {
   const { units, what } = sampleUnits()
   if (units.length === 1) {
     console.log(`  no labelled queries: there is ${what}`)

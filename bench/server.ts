@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { nodeFlags } from '#bin/children.ts'
 import { buildChanged } from '../bin/build.ts'
-import type { Target } from './load.ts'
+import type { LoadTarget } from './load.ts'
 
 const PATIENCE = 60_000
 
@@ -23,7 +23,7 @@ export interface ServerOptions {
   readyPath: string
 }
 
-export async function freePort(): Promise<number> {
+export async function freeBenchPort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const address = probe.address()
@@ -48,7 +48,7 @@ export async function answers(url: string, hasEnded: () => boolean, patience = P
 
 /** A production server in its own process on 127.0.0.1. Stopped with the scope. */
 export async function startServer(scope: AsyncDisposableStack, options: ServerOptions): Promise<Server> {
-  const port = await freePort()
+  const port = await freeBenchPort()
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, options.command(port), {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -69,7 +69,7 @@ export async function startServer(scope: AsyncDisposableStack, options: ServerOp
 }
 
 /** The production server: the API server in the process that also runs Next. */
-export const startFront = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
+export const startApiServer = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
   startServer(scope, { command: () => [...nodeFlags, 'bin/server.ts'], env, readyPath: '/ready' })
 
 const next = 'node_modules/next/dist/bin/next'
@@ -79,7 +79,7 @@ export const startNext = (scope: AsyncDisposableStack, env: Record<string, strin
   startServer(scope, { command: (port) => serve('.', port), env, readyPath: '/ready' })
 
 /** The cost of Next for an empty route. */
-export async function startCeiling(scope: AsyncDisposableStack): Promise<{ server: Server; target: Target }> {
+export async function startCeiling(scope: AsyncDisposableStack): Promise<{ server: Server; target: LoadTarget }> {
   const command = (port: number) => serve(ceiling, port)
   const server = await startServer(scope, { command, env: {}, readyPath: '/empty' })
   return { server, target: { url: `${server.url}/empty`, method: 'GET', status: 204 } }

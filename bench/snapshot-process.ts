@@ -1,6 +1,6 @@
 import '../bin/runtime.ts'
-import { newSnapshotKey, readSnapshot, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
-import { contentOf } from '#lib/domains/snapshots/content.ts'
+import { newSnapshotKey, readSealedSnapshot, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { bundleContentOf } from '#lib/domains/snapshots/content.ts'
 import { fileObjects } from '#lib/stores/objects/files.ts'
 
 /** Makes and opens snapshots of a state in a folder of objects, on request of the parent, which measures its memory. */
@@ -14,7 +14,7 @@ const head = {
 
 const work: Record<string, (mediaType: string) => Promise<void>> = {
   make: (mediaType) => {
-    const content = contentOf({
+    const content = bundleContentOf({
       ...{ agentId: 'agent_1', settings: {}, parts: [], until: new Date() },
       bundle: { mediaType, bytes: () => objects.get('state') },
     })
@@ -23,7 +23,7 @@ const work: Record<string, (mediaType: string) => Promise<void>> = {
   open: async () => {
     const sealed = await objects.get('snapshot')
     if (!sealed) throw new Error('there is no snapshot')
-    await objects.put('content', (await readSnapshot(sealed)).open(key), about)
+    await objects.put('content', (await readSealedSnapshot(sealed)).open(key), about)
   },
 }
 process.on('message', ({ task, mediaType }: { task: string; mediaType: string }) => {

@@ -7,8 +7,8 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { nodeFlags } from '#bin/children.ts'
-import { registerAgent, startCluster, startWorker } from './installation.ts'
-import type { Row } from './row.ts'
+import { registerBenchAgent, startCluster, startWorker } from './installation.ts'
+import type { BenchRow } from './row.ts'
 import { growthOf, startApi } from './transfer.ts'
 
 const most = 128
@@ -60,12 +60,12 @@ const Made = z.object({ data: z.object({ id: z.string(), state: z.literal('ready
 export async function wholeWay(
   scope: AsyncDisposableStack,
   { mediaType, bytes, state }: { mediaType: string; bytes: number; state: () => Iterable<Buffer> },
-): Promise<Row[]> {
+): Promise<BenchRow[]> {
   const cluster = await startCluster(scope)
   const installation = await cluster.open('snapshots')
   const server = await startApi(scope, installation)
   const worker = await startWorker(scope, installation.env)
-  const { id, token } = await registerAgent(server.url, installation)
+  const { id, token } = await registerBenchAgent(server.url, installation)
   const kp = commandLine(scope, server.url, token)
   await kp('grimoire', 'init')
 
@@ -91,7 +91,7 @@ export async function wholeWay(
   const restored = await growthOf(server.pid, async () => {
     for (let run = 0; run < runs; run++) peaks.push((await restore(made.result)).peak)
   })
-  const row = (what: string, value: number): Row => ({
+  const row = (what: string, value: number): BenchRow => ({
     ...{ name: `whole way, ${bytes / 1024 / 1024} MiB: ${what}`, value, unit: 'MiB' },
     ...{ bar: `at most ${most}`, met: value <= most },
   })

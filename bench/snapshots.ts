@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { nodeFlags } from '#bin/children.ts'
 import { fileObjects } from '#lib/stores/objects/files.ts'
-import { median, type Row } from './row.ts'
+import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
 import { wholeWay } from './snapshot-restored.ts'
 import { growthOf, secondsOf } from './transfer.ts'
@@ -34,7 +34,7 @@ function* noise(): Generator<Buffer> {
     yield Buffer.from(Array.from({ length: MIB }, (_, at) => (at * 7919 + number * 104_729 + (at >> 8)) & 255))
 }
 
-async function measured(name: string, mediaType: string, state: () => Iterable<Buffer>): Promise<Row[]> {
+async function measured(name: string, mediaType: string, state: () => Iterable<Buffer>): Promise<BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'kp-bench-'))
   const objects = fileObjects(folder)
   const child = fork(join(import.meta.dirname, 'snapshot-process.ts'), [folder], { execArgv: [...nodeFlags] })
@@ -88,7 +88,7 @@ async function measured(name: string, mediaType: string, state: () => Iterable<B
  * A snapshot of 50 MiB of state (JSON that is stripped and scanned, and plain bytes): sealed and opened by one
  * process, and restored in an installation.
  */
-export async function run(): Promise<Row[]> {
+export async function run(): Promise<BenchRow[]> {
   return [
     ...(await measured('state as JSON', 'application/json', json)),
     ...(await measured('state as bytes', 'application/octet-stream', noise)),

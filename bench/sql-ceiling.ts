@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { contributeTarget, readTarget, registerAgent, startCluster } from './installation.ts'
+import { contributeTarget, readTarget, registerBenchAgent, startCluster } from './installation.ts'
 import { CONNECTIONS, load } from './load.ts'
-import { type Row, shareRow } from './row.ts'
+import { type BenchRow, shareRow } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, startFront } from './server.ts'
-import { trace } from './trace.ts'
+import { buildPages, startApiServer } from './server.ts'
+import { benchTrace } from './trace.ts'
 
 const ROUNDS = 5
 const SECONDS = 3
@@ -48,22 +48,22 @@ async function rate(pool: pg.Pool, query: () => pg.QueryConfig, seconds: number)
  * the unit and inserts the audit entry, without HTTP, token, limit, validation or sanitizer. In turns, on one
  * database.
  */
-export const run = (): Promise<Row[]> => withScope(measureAll)
+export const run = (): Promise<BenchRow[]> => withScope(measureAll)
 
-async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   await buildPages()
   const installation = await (await startCluster(scope)).open('kp')
-  const front = await startFront(scope, installation.env)
-  const agent = await registerAgent(front.url, installation)
+  const apiServer = await startApiServer(scope, installation.env)
+  const agent = await registerBenchAgent(apiServer.url, installation)
   const pool = new pg.Pool({ connectionString: installation.appUrl, max: POOL })
   scope.defer(() => pool.end())
-  const document = JSON.stringify(trace)
+  const document = JSON.stringify(benchTrace)
   const contests = [
     {
       name: 'GET /v1/knowledge/{id} through the front',
       ceiling: 'SQL: select the unit, insert the audit entry',
       query: () => ({ ...readUnit, values: [agent.unitId, randomUUID(), new Date(), agent.id] }),
-      target: readTarget(front.url, agent),
+      target: readTarget(apiServer.url, agent),
       plain: [] as number[],
       ours: [] as number[],
     },
@@ -74,7 +74,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
         ...insertUnit,
         values: [`kp:trace:${randomUUID()}`, randomUUID(), new Date(), agent.id, document],
       }),
-      target: contributeTarget(front.url, agent),
+      target: contributeTarget(apiServer.url, agent),
       plain: [] as number[],
       ours: [] as number[],
     },

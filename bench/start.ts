@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { storeUnit } from './installation.ts'
-import type { Row } from './row.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
-import { freePort } from './server.ts'
+import { freeBenchPort } from './server.ts'
 
 const PATIENCE = 300_000
 const FIRST = 60
@@ -73,7 +73,7 @@ function shellEnvironment(port: number): NodeJS.ProcessEnv {
   return env
 }
 
-const row = (name: string, value: number, least?: number): Row => ({
+const row = (name: string, value: number, least?: number): BenchRow => ({
   name,
   value: Math.round(value * 100) / 100,
   unit: 's',
@@ -84,16 +84,16 @@ const row = (name: string, value: number, least?: number): Row => ({
  * Time from a clone of the last commit to a response of GET /ready, and of later starts. Downloads by npm are done
  * before and measured separately, so the first start installs from npm's cache.
  */
-export const run = (): Promise<Row[]> => withScope(measureAll)
+export const run = (): Promise<BenchRow[]> => withScope(measureAll)
 
-async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const home = mkdtempSync(join(tmpdir(), 'kp-start-'))
   scope.defer(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
   chmodSync(home, 0o755) // the embedded server's account must be able to enter
   const folder = join(home, 'knowledgepulse')
   execFileSync('git', ['clone', '--quiet', process.cwd(), folder])
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder, encoding: 'utf8' }).trim()
-  const port = await freePort()
+  const port = await freeBenchPort()
   const env = shellEnvironment(port)
   const url = `http://127.0.0.1:${port}`
 

@@ -2,31 +2,34 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import { objectsPlace } from '#lib/stores/objects/address.ts'
+import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { fileObjects } from '#lib/stores/objects/files.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { adminSession, fileErasure } from '#lib/testing/due-day.ts'
 import { sharedGraph } from '#lib/testing/graphs.ts'
 import { type GraphServer, graphServers } from './graph-servers.ts'
-import { type Cluster, type Installation, startCluster, startWorker } from './installation.ts'
-import type { Row } from './row.ts'
+import { type BenchInstallation, type Cluster, startCluster, startWorker } from './installation.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
 
 const LONGEST = 300
 const [account, other] = ['usr_0000000000000000000one', 'usr_0000000000000000000two']
 const project = 'prj_0000000000000000everywhere'
 
-export interface Sizes {
+export interface SubjectSizes {
   conversations: number
   /** Messages of the person, each with its own episode. Another person has as many in the same conversations. */
   episodes: number
   /** Files of these messages. Another person has as many. */
   objects: number
 }
-export const full: Sizes = { conversations: 200, episodes: 20_000, objects: 10_000 }
+export const fullSubjectSizes: SubjectSizes = { conversations: 200, episodes: 20_000, objects: 10_000 }
 
 /** Two people who talk with each other in one project: every other message, episode and file is the person's. */
-async function plantRows({ ownerUrl }: Installation, { conversations, episodes, objects }: Sizes): Promise<string[]> {
+async function plantRows(
+  { ownerUrl }: BenchInstallation,
+  { conversations, episodes, objects }: SubjectSizes,
+): Promise<string[]> {
   return withConnection(ownerUrl, async (owner) => {
     await owner.query('SET session_replication_role = replica; SET synchronous_commit = off')
     await owner.query(`INSERT INTO organisations (id, name, created_at) VALUES ('org_everywhere', 'Everywhere', now())`)
@@ -79,10 +82,10 @@ async function plantRows({ ownerUrl }: Installation, { conversations, episodes, 
 async function* someBytes(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('Some bytes.\n')
 }
-async function plantObjects({ env }: Installation, keys: readonly string[]): Promise<void> {
-  const place = objectsPlace(undefined, env.KP_DATA_DIR ?? '')
-  if (place.provider !== 'files') throw new Error('files lie in a folder by default')
-  const store = fileObjects(place.folder)
+async function plantObjects({ env }: BenchInstallation, keys: readonly string[]): Promise<void> {
+  const address = objectsAddress(undefined, env.KP_DATA_DIR ?? '')
+  if (address.provider !== 'files') throw new Error('files lie in a folder by default')
+  const store = fileObjects(address.folder)
   const waiting = keys.values()
   await Promise.all(
     Array.from({ length: 16 }, async () => {
@@ -99,8 +102,8 @@ async function measureStore(
   scope: AsyncDisposableStack,
   cluster: Cluster,
   { name, env: more, planting: open }: GraphServer,
-  sizes: Sizes,
-): Promise<Row> {
+  sizes: SubjectSizes,
+): Promise<BenchRow> {
   const opened = await cluster.open(name.toLowerCase())
   const installation = { ...opened, env: { ...opened.env, ...more } }
   const keys = await plantRows(installation, sizes)
@@ -167,11 +170,11 @@ async function measureStore(
 }
 
 /** The erasure of a person with data in every store, filed by an admin and carried out by a worker, with each kind of graph store. */
-export const run = (): Promise<Row[]> => withScope((scope) => measure(scope, full))
+export const run = (): Promise<BenchRow[]> => withScope((scope) => measure(scope, fullSubjectSizes))
 
-export async function measure(scope: AsyncDisposableStack, sizes: Sizes): Promise<Row[]> {
+export async function measure(scope: AsyncDisposableStack, sizes: SubjectSizes): Promise<BenchRow[]> {
   const cluster = await startCluster(scope)
-  const rows: Row[] = []
+  const rows: BenchRow[] = []
   for await (const server of graphServers(scope))
     rows.push(await withScope((inner) => measureStore(inner, cluster, server, sizes)))
   return rows

@@ -3,19 +3,19 @@ import { z } from 'zod'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import {
   type Agent,
+  type BenchInstallation,
   type Cluster,
   contributeTarget,
   copyOf,
-  type Installation,
   makeAdmin,
   readTarget,
-  registerAgent,
+  registerBenchAgent,
   startCluster,
 } from './installation.ts'
 import { percentile, steadily } from './latency.ts'
-import type { Row } from './row.ts'
+import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildPages, type Server, startFront } from './server.ts'
+import { buildPages, type Server, startApiServer } from './server.ts'
 
 const SIZE = 1_000_000
 const QUIET = 20_000
@@ -30,7 +30,7 @@ const WRITES = 20
  * from a few thousand, so that a million units take minutes. Ids and times increase as in reality. Indexes are built
  * afterwards.
  */
-async function seed({ ownerUrl }: Installation, agent: Agent, size: number): Promise<void> {
+async function seed({ ownerUrl }: BenchInstallation, agent: Agent, size: number): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await owner.query(
       "SET session_replication_role = replica; SET synchronous_commit = off; SET maintenance_work_mem = '1GB'",
@@ -99,7 +99,7 @@ async function sweep(url: string, token: string, size: number): Promise<number> 
   }
 }
 
-interface Parts {
+interface MeasureDeps {
   size?: number
   start?: (scope: AsyncDisposableStack, env: Record<string, string>) => Promise<Server>
 }
@@ -108,18 +108,21 @@ interface Parts {
  * A sweep of a million expired units through the API while it answers other requests at a steady rate, compared with
  * one plain DELETE of the same units on a copy without other load. Also measures the effect on the other requests.
  */
-export const run = (): Promise<Row[]> =>
+export const run = (): Promise<BenchRow[]> =>
   withScope(async (scope) => {
     await buildPages()
     return measure(scope, {})
   })
 
-export async function measure(scope: AsyncDisposableStack, { size = SIZE, start = startFront }: Parts): Promise<Row[]> {
+export async function measure(
+  scope: AsyncDisposableStack,
+  { size = SIZE, start = startApiServer }: MeasureDeps,
+): Promise<BenchRow[]> {
   const cluster: Cluster = await startCluster(scope)
   const installation = await cluster.open('sweep')
   const agent = await withScope(async (inner) => {
     const { url } = await start(inner, installation.env)
-    return registerAgent(url, installation)
+    return registerBenchAgent(url, installation)
   })
   await makeAdmin(installation, agent)
   await seed(installation, agent, size)

@@ -1,10 +1,16 @@
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { cpuOf } from './cpu.ts'
-import { contributeTarget, type Installation, readTarget, registerAgent, startCluster } from './installation.ts'
-import { CONNECTIONS, load, type Target } from './load.ts'
-import { median, type Row, shareRow } from './row.ts'
+import {
+  type BenchInstallation,
+  contributeTarget,
+  readTarget,
+  registerBenchAgent,
+  startCluster,
+} from './installation.ts'
+import { CONNECTIONS, type LoadTarget, load } from './load.ts'
+import { type BenchRow, median, shareRow } from './row.ts'
 import { withScope } from './scope.ts'
-import { buildCeiling, buildPages, type Server, startCeiling, startFront, startNext } from './server.ts'
+import { buildCeiling, buildPages, type Server, startApiServer, startCeiling, startNext } from './server.ts'
 
 const ROUNDS = 4
 const SECONDS = 4
@@ -14,7 +20,7 @@ type Action = 'read' | 'create'
 interface Contest {
   name: string
   action: Action
-  target: Target
+  target: LoadTarget
   server: Server
   /** The required share of the empty route's rate. */
   least: number
@@ -27,7 +33,7 @@ interface Round {
   server: number | undefined
   database: number | undefined
 }
-const contest = (name: string, action: Action, target: Target, server: Server, least: number): Contest => ({
+const contest = (name: string, action: Action, target: LoadTarget, server: Server, least: number): Contest => ({
   ...{ name, action, target, server, least },
   ours: [],
   ceiling: [],
@@ -37,7 +43,13 @@ const contest = (name: string, action: Action, target: Target, server: Server, l
  * A response is sent after its audit entry is stored, so no entry may be missing. A request that was cut off at the
  * end of a round may add one.
  */
-async function auditRow({ ownerUrl }: Installation, agentId: string, action: Action, answered: number, loads: number) {
+async function auditRow(
+  { ownerUrl }: BenchInstallation,
+  agentId: string,
+  action: Action,
+  answered: number,
+  loads: number,
+) {
   const { rows } = await withConnection(ownerUrl, (owner) =>
     owner.query<{ stored: number }>(
       'SELECT count(*)::int AS stored FROM audit_entries WHERE agent_id = $1 AND action = $2 AND resource_type = $3',
@@ -59,7 +71,7 @@ const rates = (rounds: Round[]) => rounds.map(({ perSecond }) => perSecond)
 const known = (values: (number | undefined)[]) => median(values.filter((value) => value !== undefined))
 
 /** Processor time per request of the server and the database, which a busy machine affects less than the rate. */
-function costRow({ name, ours, ceiling }: Contest): Row {
+function costRow({ name, ours, ceiling }: Contest): BenchRow {
   const database = known(ours.map((round) => round.database))
   return {
     name: `${name}: processor time of the server (and ${Math.round(database)} of the database)`,
@@ -73,25 +85,25 @@ function costRow({ name, ours, ceiling }: Contest): Row {
  * The rate of the two hot operations compared with an empty Next route, in turns. Any unexpected response fails the
  * run, so no rejections are counted.
  */
-export const run = (): Promise<Row[]> => withScope(measureAll)
+export const run = (): Promise<BenchRow[]> => withScope(measureAll)
 
-async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
+async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   await buildPages()
   await buildCeiling()
   const cluster = await startCluster(scope)
   const installation = await cluster.open('kp')
-  const front = await startFront(scope, installation.env)
+  const apiServer = await startApiServer(scope, installation.env)
   const plain = await startNext(scope, installation.env)
   const empty = await startCeiling(scope)
-  const agent = await registerAgent(front.url, installation)
+  const agent = await registerBenchAgent(apiServer.url, installation)
   const contests = [
-    contest('GET /v1/knowledge/{id} through the front', 'read', readTarget(front.url, agent), front, 1.5),
+    contest('GET /v1/knowledge/{id} through the front', 'read', readTarget(apiServer.url, agent), apiServer, 1.5),
     contest('GET /v1/knowledge/{id} through Next', 'read', readTarget(plain.url, agent), plain, 0.45),
-    contest('POST /v1/knowledge through the front', 'create', contributeTarget(front.url, agent), front, 1.2),
+    contest('POST /v1/knowledge through the front', 'create', contributeTarget(apiServer.url, agent), apiServer, 1.2),
     contest('POST /v1/knowledge through Next', 'create', contributeTarget(plain.url, agent), plain, 0.35),
   ]
   const answered = { read: 0, create: 1 } // one unit was stored for reading
-  const measure = async (target: Target, server: Server, seconds: number, action?: Action): Promise<Round> => {
+  const measure = async (target: LoadTarget, server: Server, seconds: number, action?: Action): Promise<Round> => {
     const before = [cpuOf(server.pid), cpuOf(cluster.pid)]
     const done = await load(target, seconds)
     if (action) answered[action] += done.answered

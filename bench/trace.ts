@@ -1,5 +1,5 @@
 /** A reasoning trace as agents send it, about 2 KB of JSON, for the throughput of contributions. */
-export const trace = {
+export const benchTrace = {
   '@context': 'https://openknowledgepulse.org/schema/v1',
   '@type': 'ReasoningTrace',
   metadata: {

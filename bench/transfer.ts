@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { nodeFlags } from '#bin/children.ts'
-import { corpus } from './corpus.ts'
-import type { Installation } from './installation.ts'
+import { benchCorpus } from './corpus.ts'
+import type { BenchInstallation } from './installation.ts'
 import { type Server, startServer } from './server.ts'
 
 export const UNITS = 100_000
 
-export const startApi = (scope: AsyncDisposableStack, { env }: Installation): Promise<Server> =>
+export const startApi = (scope: AsyncDisposableStack, { env }: BenchInstallation): Promise<Server> =>
   startServer(scope, { command: () => [...nodeFlags, 'bench/api.ts'], env, readyPath: '/ready' })
 
 /** A folder that PostgreSQL can write to. Removed with the scope. */
@@ -29,7 +29,7 @@ export async function writeDocument(file: string, count: number): Promise<void> 
   }
   await write('{"agent_id":"their-agent","schema_version":"v1","knowledge_units":[')
   let separator = '\n'
-  for (const { id, document, quality, createdAt } of corpus(count)) {
+  for (const { id, document, quality, createdAt } of benchCorpus(count)) {
     const unit = { ...document, metadata: { ...document.metadata, agent_id: 'their-agent' } }
     const { visibility } = document.metadata
     const [created_at, updated_at] = [createdAt.toISOString(), createdAt.toISOString()]

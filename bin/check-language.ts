@@ -24,15 +24,15 @@ const title = /\b(?:it|test|describe)(?:\.\w+)*(?:\([^()]*\))?\(\s*(['"`])((?:(?
 /** Files whose subject is language. */
 const exceptions = new Set(['bin/check-language.ts', 'bin/check-language.test.ts'])
 
-export interface Finding {
+export interface LanguageFinding {
   line: number
   idiom: string
   instead: string
 }
 
 /** Finds the idioms in the comments and test names of a TypeScript file. Lines count from 1. */
-export function findIdioms(source: string): Finding[] {
-  const found: Finding[] = []
+export function findIdioms(source: string): LanguageFinding[] {
+  const found: LanguageFinding[] = []
   for (const text of [...source.matchAll(comment), ...source.matchAll(title)])
     for (const { pattern, instead } of idioms) {
       // A line break of a docstring may divide an idiom.

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 
-export interface Check {
+export interface ProjectCheck {
   name: string
   args: readonly string[]
 }
 const local = (file: string, ...args: string[]) => [`node_modules/${file}`, ...args]
 
 /** Must run before the other checks and all tests. */
-export const generateClient: Check = { name: 'database client', args: ['bin/generate.ts'] }
+export const generateClient: ProjectCheck = { name: 'database client', args: ['bin/generate.ts'] }
 
 /** Checks that read the code without running the product. */
-export const checks: readonly Check[] = [
+export const checks: readonly ProjectCheck[] = [
   { name: 'style (Biome)', args: local('@biomejs/biome/bin/biome', 'check', '--error-on-warnings') },
   { name: 'route types (Next)', args: local('next/dist/bin/next', 'typegen') },
   // One checker: several would each resolve the shared types, which doubles the processor time.
@@ -50,10 +50,13 @@ export const checks: readonly Check[] = [
 ]
 
 /** Its result depends on the day and on the registry, so `npm test` does not run it: the same commit must have the same result. */
-export const audit: Check = { name: 'known vulnerabilities (npm audit)', args: ['bin/security/audit.ts'] }
+export const vulnerabilityAudit: ProjectCheck = {
+  name: 'known vulnerabilities (npm audit)',
+  args: ['bin/security/audit.ts'],
+}
 
 /** Returns whether the check passed. Prints its output when it failed, and otherwise only its lines that begin with `note: `. */
-export async function runCheck({ name, args }: Check): Promise<boolean> {
+export async function runCheck({ name, args }: ProjectCheck): Promise<boolean> {
   const started = performance.now()
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

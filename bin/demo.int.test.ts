@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type App, createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import { verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { dueNow } from '#lib/domains/privacy-requests/rules.ts'
-import { stateOf } from '#lib/domains/tokens/rules.ts'
+import { tokenStateOf } from '#lib/domains/tokens/rules.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { materialIn } from './demo/material.ts'
-import { NotEmpty, type Told, tellStory } from './demo/story.ts'
+import { buildDemo, type DemoStory, NotEmpty } from './demo/story.ts'
 
 let database: TestDatabase
 let app: App
-let told: Told
+let response: DemoStory
 const dataDir = mkdtempSync(join(tmpdir(), 'kp-demo-'))
 const secret = 'a secret of thirty-two characters'
 const until = new Date()
@@ -24,7 +24,7 @@ const material = materialIn(dataDir)
 
 beforeAll(async () => {
   database = await testDatabase()
-  told = await tellStory({ env: env(), material, until })
+  response = await buildDemo({ env: env(), material, until })
   app = createApp({ env: env() })
 }, 300_000)
 afterAll(async () => {
@@ -41,8 +41,8 @@ describe('the demo', () => {
     const roles = await counted('SELECT role::text AS key, count(*)::int AS n FROM accounts GROUP BY 1')
     expect(Object.keys(roles).sort()).toEqual(['admin', 'auditor', 'manager', 'person'])
     expect(await app.db.prisma.organisation.count({ where: { accounts: { some: {} } } })).toBe(2)
-    for (const { email } of told.accounts) expect(email).toMatch(/@example\.(org|com)$/)
-    expect(await app.accounts.verifyPassword('ada@example.org', told.password)).toBeDefined()
+    for (const { email } of response.accounts) expect(email).toMatch(/@example\.(org|com)$/)
+    expect(await app.accounts.verifyPassword('ada@example.org', response.password)).toBeDefined()
   })
 
   it('has requests of every kind and channel in every resting state', async () => {
@@ -69,7 +69,7 @@ describe('the demo', () => {
 
   it('has tokens in every state, and the rejections that revoked one', async () => {
     const tokens = await app.db.prisma.token.findMany()
-    expect(new Set(tokens.map((token) => stateOf(token, until)))).toEqual(
+    expect(new Set(tokens.map((token) => tokenStateOf(token, until)))).toEqual(
       new Set(['active', 'rotated', 'expired', 'revoked']),
     )
     expect(new Set(tokens.map(({ revokedReason }) => revokedReason))).toEqual(
@@ -117,10 +117,10 @@ describe('the demo', () => {
     )
     expect(swept[0]?.n).toBeGreaterThanOrEqual(50)
     expect(swept[0]?.taken).toBeGreaterThan(0)
-    const letters = readdirSync(join(dataDir, 'mail')).sort()
-    expect(letters.length).toBeGreaterThan(10)
+    const emails = readdirSync(join(dataDir, 'mail')).sort()
+    expect(emails.length).toBeGreaterThan(10)
     const weekAgo = new Date(until.getTime() - 8 * 86_400_000).toISOString()
-    expect(letters.filter((name) => name.slice(0, 10) < weekAgo.slice(0, 10))).toEqual([])
+    expect(emails.filter((name) => name.slice(0, 10) < weekAgo.slice(0, 10))).toEqual([])
   })
 
   it('leaves jobs for the next worker, all with a known name', async () => {
@@ -133,7 +133,7 @@ describe('the demo', () => {
 
   it('rejects an installation in use and changes nothing', async () => {
     const before = await app.db.prisma.account.count()
-    await expect(tellStory({ env: env(), material, until })).rejects.toThrow(NotEmpty)
+    await expect(buildDemo({ env: env(), material, until })).rejects.toThrow(NotEmpty)
     expect(await app.db.prisma.account.count()).toBe(before)
   })
 

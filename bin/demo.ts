@@ -49,7 +49,7 @@ async function demo(): Promise<void> {
       throw new Refusal(
         `Somebody else is connected to this database (${others} connections), perhaps a KnowledgePulse that runs. Stop it, then repeat this. Nothing was changed.`,
       )
-    const { NotEmpty, tellStory } = await import('./demo/story.ts')
+    const { NotEmpty, buildDemo: tellStory } = await import('./demo/story.ts')
     console.log(`Sixty days of an example organisation (units: ${material.source}) …`)
     let shown = -1
     const progress = (done: number, of: number) => {

@@ -11,7 +11,7 @@ import { openInstallation } from '#lib/platform/installation.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent } from '#lib/testing/people.ts'
-import { freePort } from '#lib/testing/ports.ts'
+import { freeTestPort } from '#lib/testing/ports.ts'
 import { trace } from '#lib/testing/units.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -87,7 +87,7 @@ test('npm start with a restored copy of the embedded database erases again befor
   tar('-xpf', join(checkout, 'kp-backup.tar'))
   expect(existsSync(join(data, 'pgdata/PG_VERSION'))).toBe(true)
 
-  const port = await freePort()
+  const port = await freeTestPort()
   const { DATABASE_URL: _, DATABASE_MIGRATION_URL: __, ...inherited } = process.env
   const env = { ...inherited, ...settings, NODE_ENV: 'production' as const, HOST: '127.0.0.1', PORT: String(port) }
   const started = spawn(process.execPath, [join(root, 'bin/start.ts')], {

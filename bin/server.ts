@@ -2,7 +2,7 @@ import './runtime.ts'
 import cluster from 'node:cluster'
 import next from 'next'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
-import { createFront } from '#lib/http/front.ts'
+import { createApiServer } from '#lib/http/api-server.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { listenedAt, metricsListener } from '#lib/http/metrics-listener.ts'
 import { supervised } from './supervised.ts'
@@ -16,8 +16,8 @@ async function serve(): Promise<void> {
   const pages = next({ dev: false, quiet: true, dir: `${import.meta.dirname}/..`, hostname: env.HOST, port: env.PORT })
   await pages.prepare()
   const handlePage = pages.getRequestHandler()
-  const front = createFront(app, (request, response) => handlePage(request, response))
-  const server = createListener(front)
+  const apiServer = createApiServer(app, (request, response) => handlePage(request, response))
+  const server = createListener(apiServer)
   // Loads the keys into memory, so that receipts can be verified while the database is down.
   app.signer.keys().catch(() => {})
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(env.PORT, env.HOST, listening))

@@ -8,7 +8,7 @@ import { supervised } from './supervised.ts'
 const env = readEnv()
 // Jobs may wait longer for a connection than requests.
 const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
-const runner = await runJobsAfterReplay((jobs) => runJobs(app.db, app.gate, jobs), app.jobs, app.restored)
+const runner = await runJobsAfterReplay((jobs) => runJobs(app.db, app.pipeline, jobs), app.jobs, app.restored)
 supervised(async () => {
   await app.retention.stop() // after the current batch; a job of several minutes would exceed the supervisor's timeout
   await runner.stop()

@@ -7,7 +7,7 @@ import { commandLine } from '#lib/testing/command-line.ts'
 import { control, sessionOf } from './control.ts'
 import { origin } from './credentials.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { asking, people } from './places.ts'
+import { people, requestContext } from './requests.ts'
 
 const Born = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
 const Written = z.object({ data: z.object({ id: z.string() }) })
@@ -32,7 +32,7 @@ test('an owner reads an entry that kp sealed, shares and recalls it, makes a sna
   /** All requests of the browser. */
   const sent: string[] = []
   page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
-  const api = await asking(session)
+  const api = await requestContext(session)
   const make = async (agent_id: string, ancestor?: string) => {
     const data = { agent_id, consent: { policy_version: noticeVersion }, ...(ancestor && { ancestor }) }
     const answer = await api.post('/api/agents', { data })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, type Page, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { people } from './places.ts'
+import { people } from './requests.ts'
 
 /** The number of rows, and the first ones, when the page is interactive. */
 async function rowsOf(page: Page): Promise<{ count: number; first: string[] }> {

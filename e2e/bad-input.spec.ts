@@ -2,7 +2,7 @@ import { expect, test } from '@playwright/test'
 import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { asking, people } from './places.ts'
+import { people, requestContext } from './requests.ts'
 
 const Units = z.object({ data: z.array(z.object({ id: z.string() })) })
 
@@ -51,7 +51,7 @@ test('a form keeps everything that was typed when the session ends, also after a
 
 test('the page of an erased unit says so, and shows the receipt only to its owner', async ({ browser }) => {
   const session = await sessionOf('mara@example.org')
-  const api = await asking(session)
+  const api = await requestContext(session)
   const [unit] = Units.parse(
     await (await api.get('/v1/knowledge?agent_id=warehouse-scout&visibility=network')).json(),
   ).data

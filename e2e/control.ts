@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { controlPort, origin, readCredentials } from './credentials.ts'
 
-export interface Installation {
+export interface BrowserInstallation {
   origin: string
   /** The password of all demo people. */
   password: string
   /** Sends an order that no user can. */
   ask(order: Order): Promise<unknown>
 }
-let chosen: Installation | undefined
+let chosen: BrowserInstallation | undefined
 /** Selects another installation than that of the journeys. */
-export const setInstallation = (installation: Installation): void => {
+export const setInstallation = (installation: BrowserInstallation): void => {
   chosen = installation
 }
 /** The selected installation. By default that of the journeys. */
-export const installation = (): Installation =>
-  chosen ?? { origin, password: readCredentials().password, ask: askAt(controlPort) }
+export const browserInstallation = (): BrowserInstallation =>
+  chosen ?? { origin, password: readCredentials().password, ask: orderAt(controlPort) }
 
 /** Orders of the journeys to the installation that no user can give. */
 export const Order = z.discriminatedUnion('do', [
@@ -30,14 +30,14 @@ export const Order = z.discriminatedUnion('do', [
 export type Order = z.output<typeof Order>
 
 /** Sends orders to an installation of e2e/installation.ts through its control port. */
-export const askAt =
+export const orderAt =
   (port: number) =>
   async (order: Order): Promise<unknown> => {
     const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: JSON.stringify(order) })
     if (!response.ok) throw new Error(`${order.do}: ${await response.text()}`)
     return response.json()
   }
-const ask = (order: Order): Promise<unknown> => installation().ask(order)
+const ask = (order: Order): Promise<unknown> => browserInstallation().ask(order)
 const hour = 3_600_000
 
 export const control = {
@@ -65,12 +65,12 @@ export const control = {
   },
 }
 
-export type Session = Awaited<ReturnType<typeof sessionOf>>
+export type BrowserSession = Awaited<ReturnType<typeof sessionOf>>
 /** A session of a demo person, in the form of a browser's storage. */
-export async function sessionOf(email: string, password = installation().password) {
+export async function sessionOf(email: string, password = browserInstallation().password) {
   const { cookie } = z.object({ cookie: z.string() }).parse(await ask({ do: 'sign-in', email, password }))
   const kept = {
-    ...{ domain: new URL(installation().origin).hostname, path: '/', expires: -1 },
+    ...{ domain: new URL(browserInstallation().origin).hostname, path: '/', expires: -1 },
     ...{ httpOnly: true, secure: false, sameSite: 'Lax' as const },
   }
   return {

@@ -11,7 +11,7 @@ export const origin = `http://localhost:${port}`
 /** The file for the credentials, readable only by its user. */
 export const credentialsFile = join(tmpdir(), `kp-e2e-${port}.json`)
 
-const Credentials = z.strictObject({
+const DemoCredentials = z.strictObject({
   /** The first admin, with the one-time password of the first start. */
   admin: z.strictObject({ email: z.string(), password: z.string() }),
   /** A person with a password, and a name in the console. */
@@ -23,6 +23,7 @@ const Credentials = z.strictObject({
   /** The folder of emails, because there is no mail server. */
   letters: z.string(),
 })
-export type Credentials = z.output<typeof Credentials>
+export type DemoCredentials = z.output<typeof DemoCredentials>
 
-export const readCredentials = (): Credentials => Credentials.parse(JSON.parse(readFileSync(credentialsFile, 'utf8')))
+export const readCredentials = (): DemoCredentials =>
+  DemoCredentials.parse(JSON.parse(readFileSync(credentialsFile, 'utf8')))

@@ -43,13 +43,14 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
     KP_LIMITS: 'memory',
   })
   // Imported late, because the application reads its settings when it loads.
-  const [{ readEnv }, { firstRun }, { prepareDatabase }, { startTemporary }, { tellStory }] = await Promise.all([
-    import('#lib/config/env.ts'),
-    import('#lib/operator/first-run.ts'),
-    import('#lib/stores/postgres/preparation.ts'),
-    import('#lib/stores/postgres/temporary.ts'),
-    import('../bin/demo/story.ts'),
-  ])
+  const [{ readEnv }, { firstRun }, { prepareDatabase }, { startTemporary }, { buildDemo: tellStory }] =
+    await Promise.all([
+      import('#lib/config/env.ts'),
+      import('#lib/operator/first-run.ts'),
+      import('#lib/stores/postgres/preparation.ts'),
+      import('#lib/stores/postgres/temporary.ts'),
+      import('../bin/demo/story.ts'),
+    ])
   const stopping = new AbortController()
   const built = buildChanged({ ...process.env }, stopping.signal, () => console.log('Building …'))
   built.catch(() => {}) // a rejection is handled where it is awaited below

@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { origin, readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn, registerAgent, signOut } from './journey.ts'
+import { complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
 
 /** The headers of the console's own pages. */
 const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
@@ -12,13 +12,13 @@ const Filed = z.object({ data: z.object({ state: z.string(), waiting_until: z.st
 
 /** Waits for the newest link of this form in an email to the address. */
 async function inLetterTo(email: string, form: RegExp, known: readonly string[] = []): Promise<string> {
-  const { letters } = readCredentials()
+  const { letters: emails } = readCredentials()
   let found: string | undefined
   await expect
     .poll(() => {
-      found = (existsSync(letters) ? readdirSync(letters) : [])
+      found = (existsSync(emails) ? readdirSync(emails) : [])
         .sort()
-        .map((name) => readFileSync(join(letters, name), 'utf8'))
+        .map((name) => readFileSync(join(emails, name), 'utf8'))
         .filter((text) => text.includes(`To: ${email}`))
         .flatMap(
           (text) =>
@@ -43,7 +43,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
   const complaints = complaintsOf(page)
   const banner = page.getByRole('region', { name: 'Erasures ahead' })
   const keep = banner.getByRole('button', { name: 'Keep my data' })
-  const agent = await registerAgent(request, 'Leaves with its owner')
+  const agent = await registerJourneyAgent(request, 'Leaves with its owner')
   const tokenWorks = async () =>
     (await request.get('/v1/knowledge', { headers: { Authorization: `Bearer ${agent.token}` } })).ok()
   const ask = async (grace: string) => {
@@ -96,7 +96,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
 
   await test.step('the banner is shown immediately after signing in', async () => {
     await page.setViewportSize({ width: 1280, height: 800 })
-    await signOut(page)
+    await signOutInBrowser(page)
     await expect(page.getByRole('banner').getByRole('link', { name: 'Sign in' })).toBeVisible()
     await expect(banner).toHaveCount(0)
     await signIn(page)

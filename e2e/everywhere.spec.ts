@@ -2,10 +2,10 @@ import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page, test } from '@playwright/test'
 import { type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
 import { sampled, sampleSeed } from '#lib/testing/sampling.ts'
-import { type Session, sessionOf } from './control.ts'
+import { type BrowserSession, sessionOf } from './control.ts'
 import { origin } from './credentials.ts'
 import { complaintsOf } from './journey.ts'
-import { addresses, areaOf, people } from './places.ts'
+import { addresses, areaOf, people } from './requests.ts'
 
 const languages = [
   { locale: 'en-GB', lang: 'en' },
@@ -14,7 +14,7 @@ const languages = [
 const themes = ['light', 'dark'] as const
 
 let at: Record<PageName, string>
-const sessions: Partial<Record<PageEntry['area'], Session>> = {}
+const sessions: Partial<Record<PageEntry['area'], BrowserSession>> = {}
 test.beforeAll(async () => {
   // axe takes a minute for the complete reference. A part of it contains all kinds of elements.
   at = { ...(await addresses()), reference: '/docs/api?q=receipt' }

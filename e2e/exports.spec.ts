@@ -4,13 +4,13 @@ import { z } from 'zod'
 import { openArchive } from '#lib/testing/archives.ts'
 import { control, sessionOf } from './control.ts'
 import { complaintsOf } from './journey.ts'
-import { asking } from './places.ts'
+import { requestContext } from './requests.ts'
 
 const person = 'mara@example.org'
 
 test('an export that the console prepares is complete and contains the planted records', async ({ browser }) => {
   const session = await sessionOf(person)
-  const api = await asking(session)
+  const api = await requestContext(session)
   const Made = z.object({ data: z.object({ api_key: z.string() }) })
   const token = Made.parse(
     await (

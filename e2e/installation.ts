@@ -2,12 +2,12 @@ import { createServer, type Server } from 'node:http'
 import next from 'next'
 import { createApp } from '#lib/app.ts'
 import type { Env } from '#lib/config/env.ts'
-import { createFront } from '#lib/http/front.ts'
+import { createApiServer } from '#lib/http/api-server.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { sideHolder, sideStore } from '#lib/testing/side-store.ts'
-import { signIn } from '../bin/demo/visits.ts'
+import { sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
+import { signInForVisit } from '../bin/demo/visits.ts'
 import { Order } from './control.ts'
 import { untilAtRest } from './rest.ts'
 
@@ -30,7 +30,7 @@ export async function startInstallation({
   const app = createApp({
     env,
     clock: { now: () => new Date(Date.now() + ahead) },
-    ...(hasSideStore && { moreHolders: (db) => [sideHolder(side)(db)] }),
+    ...(hasSideStore && { moreDataSources: (db) => [sideStoreDataSource(side)(db)] }),
   })
   // The pages of the build use this application instead of creating one.
   globalThis.knowledgePulse = app
@@ -43,13 +43,13 @@ export async function startInstallation({
   })
   await pages.prepare()
   const handlePage = pages.getRequestHandler()
-  const front = createFront(app, (request, response) => handlePage(request, response))
+  const apiServer = createApiServer(app, (request, response) => handlePage(request, response))
   let server: Server | undefined
   let visits = 0
 
   async function up(): Promise<void> {
     if (server) return
-    const started = createListener(front)
+    const started = createListener(apiServer)
     await new Promise<void>((listening, failed) => started.once('error', failed).listen(env.PORT, env.HOST, listening))
     server = started
   }
@@ -63,15 +63,15 @@ export async function startInstallation({
     })
   }
 
-  const runner = await runJobs(app.db, app.gate, app.jobs)
+  const runner = await runJobs(app.db, app.pipeline, app.jobs)
   async function carryOut(order: Order): Promise<unknown> {
     switch (order.do) {
       case 'advance':
         ahead += order.milliseconds
         // The queue schedules jobs by the machine's clock, so run them here.
-        for (const job of app.jobs) if (job.cron !== undefined) await job.execute(app.gate, {})
+        for (const job of app.jobs) if (job.cron !== undefined) await job.execute(app.pipeline, {})
         await untilAtRest(app.db)
-        return { now: app.gate.clock.now().toISOString() }
+        return { now: app.pipeline.clock.now().toISOString() }
       case 'work':
         await untilAtRest(app.db)
         return {}
@@ -79,7 +79,7 @@ export async function startInstallation({
         // Each sign-in uses another address, so that rate limits do not apply.
         const address = `2001:db8:${(++visits).toString(16)}::1`
         const { email, password } = order
-        const { cookie } = await signIn(app, env.KP_SECRET ?? '', { email, password, address, locale: 'en' })
+        const { cookie } = await signInForVisit(app, env.KP_SECRET ?? '', { email, password, address, locale: 'en' })
         return { cookie: cookie.slice(cookie.indexOf('=') + 1) }
       }
       case 'store':

@@ -30,14 +30,14 @@ export async function alive(page: Page): Promise<void> {
   })
 }
 
-export async function signOut(page: Page): Promise<void> {
+export async function signOutInBrowser(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Account' }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
 }
 
 const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
 /** Registers a new agent like any program. */
-export async function registerAgent(request: APIRequestContext, name: string) {
+export async function registerJourneyAgent(request: APIRequestContext, name: string) {
   const response = await request.post('/v1/auth/register', { data: { name, scopes: ['read', 'write'] } })
   expect(response.status()).toBe(201)
   const { data } = Registered.parse(await response.json())

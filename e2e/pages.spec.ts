@@ -1,13 +1,13 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, test } from '@playwright/test'
-import { alive, eraseOne, registerAgent } from './journey.ts'
+import { alive, eraseOne, registerJourneyAgent } from './journey.ts'
 
 let receipt: string
 let unit: string
 test.beforeAll(async ({ playwright, baseURL }) => {
   const origin = baseURL === undefined ? {} : { baseURL }
   const request = await playwright.request.newContext(origin)
-  const agent = await registerAgent(request, 'For the receipt')
+  const agent = await registerJourneyAgent(request, 'For the receipt')
   ;({ receipt, unit } = await eraseOne(request, agent.token))
   await request.dispose()
 })

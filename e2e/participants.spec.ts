@@ -3,13 +3,13 @@ import { expect, test } from '@playwright/test'
 import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { addParticipant, asking, people } from './places.ts'
+import { addParticipant, people, requestContext } from './requests.ts'
 
 const Made = z.object({ data: z.object({ id: z.string() }) })
 
 test('an owner finds a participant, sees the plan of their erasure and files it', async ({ browser }) => {
   const session = await sessionOf(people.person)
-  const api = await asking(session)
+  const api = await requestContext(session)
   const { data: project } = Made.parse(
     await (await api.post('/api/projects', { data: { name: 'The harbor project' } })).json(),
   )

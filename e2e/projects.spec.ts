@@ -4,7 +4,7 @@ import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { asking, people } from './places.ts'
+import { people, requestContext } from './requests.ts'
 
 const Made = z.object({ data: z.object({ id: z.string() }) })
 
@@ -28,7 +28,7 @@ test('a project is created and filled, one message is planned, erased and proved
   const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
   const page = await context.newPage()
   const complaints = complaintsOf(page)
-  const api = await asking(session)
+  const api = await requestContext(session)
   const sentence = 'Xanadu Beispielfrau hides a quokka in the vault.'
 
   const project = await test.step('a project is created by keyboard', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from '@playwright/test'
 import { z } from 'zod'
 import { sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { asking } from './places.ts'
+import { requestContext } from './requests.ts'
 
 const count = 20
 const Listed = z.object({
@@ -15,7 +15,7 @@ test('an admin handles twenty requests by keyboard', async ({ browser }) => {
   const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
   const page = await context.newPage()
   const complaints = complaintsOf(page)
-  const api = await asking(session)
+  const api = await requestContext(session)
   const mailed = async () =>
     Listed.parse(
       await (await api.get('/api/admin/privacy/requests?channel=mail&kind=access&open=true&limit=100')).json(),

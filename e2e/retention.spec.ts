@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
 import { complaintsOf } from './journey.ts'
-import { people } from './places.ts'
+import { people } from './requests.ts'
 
 test('a sweep deletes what the dry run of the new periods announced', async ({ browser }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.admin) })

@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test'
 import { mayOpen, type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
-import { type Session, sessionOf } from './control.ts'
-import { addresses, asking, everybody, people, roleOf, type Somebody } from './places.ts'
+import { type BrowserSession, sessionOf } from './control.ts'
+import { accountRoleOf, addresses, everybody, people, requestContext, type Somebody } from './requests.ts'
 
 /** Pages with a person's own records: other people get 404, whatever their role. */
 const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
@@ -25,7 +25,7 @@ const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
 }
 
 let at: Record<PageName, string>
-const sessions: Partial<Record<Somebody, Session>> = {}
+const sessions: Partial<Record<Somebody, BrowserSession>> = {}
 test.beforeAll(async () => {
   at = await addresses()
   for (const [who, email] of Object.entries(people)) sessions[who as Somebody] = await sessionOf(email)
@@ -33,7 +33,7 @@ test.beforeAll(async () => {
 
 /** The expected status, with the address of a redirect. */
 function expected(page: PageEntry & { name: PageName }, who: Somebody): string {
-  const role = roleOf(who)
+  const role = accountRoleOf(who)
   if (page.name === 'signIn' && role !== undefined) return '307 /overview'
   if (page.roles === undefined) return '200'
   if (role === undefined) return `307 /sign-in?callbackUrl=${encodeURIComponent(at[page.name])}`
@@ -43,7 +43,7 @@ function expected(page: PageEntry & { name: PageName }, who: Somebody): string {
 
 for (const who of everybody)
   test(`every page opened by ${who === 'nobody' ? 'nobody in particular' : who} returns the status of the list`, async () => {
-    const api = await asking(sessions[who])
+    const api = await requestContext(sessions[who])
     const told: Record<string, string> = {}
     for (const page of pages) {
       const response = await api.get(at[page.name], { maxRedirects: 0, headers: { Accept: 'text/html' } })

@@ -34,9 +34,9 @@ const port = 3315
 const demo = await makeDemoInstallation({ port, data: values.data })
 const { startInstallation } = await import('./installation.ts')
 const installation = await startInstallation({ env: demo.env, controlPort: port + 1 })
-const { askAt, setInstallation, sessionOf } = await import('./control.ts')
+const { orderAt: askAt, setInstallation, sessionOf } = await import('./control.ts')
 setInstallation({ origin: demo.origin, password: demo.password, ask: askAt(port + 1) })
-const { addresses, areaOf, people } = await import('./places.ts')
+const { addresses, areaOf, people } = await import('./requests.ts')
 
 const executablePath = findBrowser()
 const browser: Browser = await chromium.launch({

@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test'
 import { readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn, registerAgent, signOut } from './journey.ts'
+import { complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
 
 const chosen = 'a quiet harbour at noon'
 
@@ -77,7 +77,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
   })
 
   await test.step('an agent is claimed by its token, and not by another text', async () => {
-    const agent = await registerAgent(request, 'Build helper')
+    const agent = await registerJourneyAgent(request, 'Build helper')
     await page.goto('/agents')
     const token = page.getByLabel('Token of the agent')
     await token.fill('kp_nonsense')
@@ -98,7 +98,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     const cookies = await page.context().cookies()
     const session = cookies.find(({ name }) => name.endsWith('next-auth.session-token'))
     expect(session).toMatchObject({ httpOnly: true, sameSite: 'Lax', secure: false })
-    await signOut(page)
+    await signOutInBrowser(page)
     await expect(page).toHaveURL('/')
     await expect(page.getByRole('banner').getByRole('link', { name: 'Sign in' })).toBeVisible()
     await page.context().addCookies(cookies)

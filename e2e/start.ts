@@ -1,7 +1,7 @@
 import '../bin/runtime.ts'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Credentials, controlPort, credentialsFile, port } from './credentials.ts'
+import { controlPort, credentialsFile, type DemoCredentials, port } from './credentials.ts'
 import { makeDemoInstallation } from './demo-installation.ts'
 
 // Tests read from a file what the operator would see.
@@ -11,7 +11,7 @@ const { oneTimePassword } = await import('#lib/domains/accounts/passwords.ts')
 const { createAccount, createOrganisation } = await import('#lib/domains/accounts/service.ts')
 const { startInstallation } = await import('./installation.ts')
 
-async function makePerson(email: string, name: string): Promise<Credentials['person']> {
+async function makePerson(email: string, name: string): Promise<DemoCredentials['person']> {
   const person = { email, password: oneTimePassword(), name }
   const app = createApp({ env })
   try {
@@ -30,7 +30,7 @@ const toldOf = (label: string): string => {
   if (value === undefined) throw new Error(`The first start said nothing of "${label}".`)
   return value
 }
-const credentials: Credentials = {
+const credentials: DemoCredentials = {
   admin: { email: toldOf('Sign in'), password: toldOf('Password') },
   person: await makePerson('person@example.org', 'Test Person'),
   leaving: await makePerson('leaving@example.org', 'Leaving Person'),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { readCredentials } from './credentials.ts'
 import { complaintsOf, fillSignIn } from './journey.ts'
-import { asking, people } from './places.ts'
+import { people, requestContext } from './requests.ts'
 
 // Journeys that move the clock are called time-… and run last, because the browser's own clock does not move. These
 // people of the demo appear in no other journey.
@@ -48,7 +48,7 @@ test('a person erased in the console cannot be found after the grace period, and
   const context = await browser.newContext({ storageState: await sessionOf(leaving) })
   const page = await context.newPage()
   const complaints = complaintsOf(page)
-  const own = await asking(await sessionOf(leaving))
+  const own = await requestContext(await sessionOf(leaving))
   const { account_id: accountId } = z
     .object({ data: z.object({ account_id: z.string() }) })
     .parse(await (await own.get('/api/account')).json()).data
@@ -74,8 +74,8 @@ test('a person erased in the console cannot be found after the grace period, and
     await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
   })
   await test.step('no search, admin page or id finds them', async () => {
-    const neighbour = await asking(await sessionOf(people.person))
-    const admin = await asking(await sessionOf(people.admin))
+    const neighbour = await requestContext(await sessionOf(people.person))
+    const admin = await requestContext(await sessionOf(people.admin))
     const found = Units.parse(await (await neighbour.get('/v1/knowledge?agent_id=triage-bot')).json())
     expect(found.total).toBe(0)
     for (const { id } of shared.data) expect((await neighbour.get(`/v1/knowledge/${id}`)).status()).toBe(404)

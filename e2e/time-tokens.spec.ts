@@ -1,7 +1,7 @@
 import { expect, type Page, test } from '@playwright/test'
 import { control, sessionOf } from './control.ts'
 import { complaintsOf } from './journey.ts'
-import { people } from './places.ts'
+import { people } from './requests.ts'
 
 const isKey = /^kp_[0-9A-Za-z]{49}$/
 

@@ -2,14 +2,14 @@ import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { asking, people } from './places.ts'
+import { people, requestContext } from './requests.ts'
 
 const Made = z.object({ data: z.object({ id: z.string() }) })
 const Erasing = z.object({ auditId: z.string() })
 
 /** Creates a project of the person with a conversation. */
 async function project() {
-  const api = await asking(await sessionOf(people.person))
+  const api = await requestContext(await sessionOf(people.person))
   const make = async (path: string, data: object): Promise<string> => {
     const answer = await api.post(path, { data })
     expect(answer.status()).toBe(201)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { kinds } from '#lib/domains/privacy-requests/rules.ts'
+import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import zh from '../messages/zh.ts'
 
 const flat = (tree: object, above = ''): [string, string][] =>
@@ -28,7 +28,7 @@ describe('one thing has one name in Chinese', () => {
   test('a kind of request', () => {
     const pages = [zh.myPrivacy, zh.queue, zh.timeline].map(({ kinds: named }) => named)
     expect(pages).toEqual(pages.map(() => zh.requests.kinds))
-    expect(Object.keys(zh.requests.kinds).sort()).toEqual([...kinds].sort())
+    expect(Object.keys(zh.requests.kinds).sort()).toEqual([...requestKinds].sort())
   })
 
   test('a request that was called off, or is done', () => {

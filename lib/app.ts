@@ -1,5 +1,46 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
+import { countTry } from '#lib/domains/accounts/attempts.ts'
+import {
+  erasableAgent,
+  ownAgent,
+  ownAgentLocked,
+  sharingAgent,
+  writableAgent,
+} from '#lib/domains/agents/life/agent-access.ts'
+import { agentsOfAccount } from '#lib/domains/agents/status.ts'
+import { agentSummary } from '#lib/domains/agents/summary.ts'
+import { itemsBeginning, moveItems, replaceItems } from '#lib/domains/erasure/engine/planned-items.ts'
+import { subjectEngine } from '#lib/domains/erasure/engine/subject-engine.ts'
+import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'
+import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
+import { activeRuns } from '#lib/domains/erasure/runs/active-runs.ts'
+import { erasedAmong, erasedOf } from '#lib/domains/erasure/suppression/erased-ids.ts'
+import { erasedSubjects } from '#lib/domains/erasure/suppression/erased-names.ts'
+import { activeExports, exportsToFetch } from '#lib/domains/exports/active-exports.ts'
+import { holdsEnding } from '#lib/domains/holds/release.ts'
+import { withdrawNaming } from '#lib/domains/idempotency/data-source.ts'
+import { authorsUnderLegalHold } from '#lib/domains/knowledge/erasure/authors-under-legal-hold.ts'
+import { isStored } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import { authorPseudonyms } from '#lib/domains/knowledge/erasure/pseudonym.ts'
+import { restoredRecord } from '#lib/domains/knowledge/erasure/restored-record.ts'
+import { contributedBy } from '#lib/domains/knowledge/inspection/contributed.ts'
+import { expiringSoon } from '#lib/domains/knowledge/inspection/expiring-soon.ts'
+import { quarantined } from '#lib/domains/knowledge/moderation/quarantine-count.ts'
+import { unitImporter } from '#lib/domains/knowledge/units/imports.ts'
+import { mergeVotes } from '#lib/domains/knowledge/votes/claimed-votes.ts'
+import { requestedCopy } from '#lib/domains/privacy-requests/execution/requested-copy.ts'
+import { isOurUpload } from '#lib/domains/projects/documents/uploads.ts'
+import { participationsOf } from '#lib/domains/projects/participants/fence.ts'
+import { followAgent } from '#lib/domains/projects/project-transfer.ts'
+import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
+import { outsideNamespace } from '#lib/domains/projects/provenance/namespaces.ts'
+import { activeSweep } from '#lib/domains/retention/active-sweep.ts'
+import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/summary.ts'
+import { queueDataSource } from '#lib/jobs/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import { outboxDataSource, outboxRetention } from '#lib/stores/mail/data-source.ts'
+import { residueIn } from '#lib/stores/residue.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { customerNetworkOf, limitKeyOf } from './access/client-address.ts'
 import { limiterMeasures } from './access/limiter-measures.ts'
@@ -7,7 +48,7 @@ import { purgeExpiredWindows } from './access/limiter-postgres.ts'
 import { tokenLookup } from './access/token-lookup.ts'
 import { dataFolderMark } from './config/data-folder.ts'
 import { type Env, openIdProvider } from './config/env.ts'
-import { exportsFolder, judgedSites, placeNamed, snapshotKeysFolder } from './config/locations.ts'
+import { assessSites, exportsFolder, snapshotKeysFolder, storeLocationNamed } from './config/locations.ts'
 import { sealedPurposes, subjectPurpose } from './config/secret.ts'
 import { accountDirectory } from './domains/accounts/directory.ts'
 import { accountsData, accountsModule } from './domains/accounts/module.ts'
@@ -16,20 +57,16 @@ import { enqueueNotice, noticeJob } from './domains/accounts/notices.ts'
 import { organisationDirectory } from './domains/accounts/organisations.ts'
 import { organisationOf } from './domains/accounts/person-exporters.ts'
 import { createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
-import { countTry } from './domains/accounts/tries.ts'
-import { agentsAtAGlance } from './domains/agents/at-a-glance.ts'
 import { cladeMembers } from './domains/agents/clade-members.ts'
 import { agentIdsInRegions, agentsInRegions } from './domains/agents/in-region.ts'
 import { lifeExporters } from './domains/agents/life/exporters.ts'
 import { documentRestorer } from './domains/agents/life/restoring.ts'
 import { grimoireDaysOf, settingsRestorer, snapshotSettings } from './domains/agents/life/snapshot-settings.ts'
-import { erasableAgent, ownAgent, ownAgentLocked, sharingAgent, writableAgent } from './domains/agents/life/whose.ts'
 import { agentListing } from './domains/agents/listing.ts'
 import { agentsData, agentsModule } from './domains/agents/module.ts'
 import { lawfulBases, ownedAgents, selfHostedAmong } from './domains/agents/owned.ts'
 import { agentOf, profileOf } from './domains/agents/rows.ts'
 import { noticeVersion } from './domains/agents/rules.ts'
-import { agentsOfAccount } from './domains/agents/standing.ts'
 import { usesOf } from './domains/audit/evidence.ts'
 import { auditData, auditModule } from './domains/audit/module.ts'
 import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
@@ -37,68 +74,45 @@ import { cladesData, cladesModule } from './domains/clades/module.ts'
 import { complianceModule } from './domains/compliance/module.ts'
 import { consoleModule } from './domains/console/module.ts'
 import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
-import { erasedAmong, erasedOf } from './domains/erasure/erased-ids.ts'
-import { erasedSubjects } from './domains/erasure/erased-names.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { erasureData, erasureModule } from './domains/erasure/module.ts'
-import { itemsBeginning, moveItems, replaceItems } from './domains/erasure/planned-items.ts'
-import { replayErasures } from './domains/erasure/replay.ts'
-import { restoredDatabase } from './domains/erasure/restored-database.ts'
 import { retainedOfSubject } from './domains/erasure/rules.ts'
 import { erasureService } from './domains/erasure/service.ts'
-import { subjectEngine } from './domains/erasure/subject-engine.ts'
-import { runsUnderWay } from './domains/erasure/under-way.ts'
 import { zipArchive } from './domains/exports/archive.ts'
 import { exportFiles } from './domains/exports/export-files.ts'
 import { exportsData, exportsModule } from './domains/exports/module.ts'
 import type { ExportChange } from './domains/exports/prepared.ts'
 import { schemaVersion } from './domains/exports/rules.ts'
-import { exportsToFetch, exportsUnderWay } from './domains/exports/under-way.ts'
 import { entriesOf, hasEntries } from './domains/grimoire/entries.ts'
 import { grimoireExporters } from './domains/grimoire/exporters.ts'
 import { keyringOf } from './domains/grimoire/keyrings.ts'
 import { grimoireData, grimoireModule } from './domains/grimoire/module.ts'
 import { entryRestorer } from './domains/grimoire/restoring.ts'
-import { holdsEnding } from './domains/holds/ending.ts'
 import { holdsInForce } from './domains/holds/in-force.ts'
 import { holdsData, holdsModule } from './domains/holds/module.ts'
-import { withdrawNaming } from './domains/idempotency/holders.ts'
 import { idempotencyData, idempotencyModule } from './domains/idempotency/module.ts'
 import { withdrawAnswers } from './domains/idempotency/records.ts'
 import type { ChosenIdPorts } from './domains/knowledge/chosen-ids.ts'
-import { mergeVotes } from './domains/knowledge/claimed-votes.ts'
-import { contributedBy } from './domains/knowledge/contributed.ts'
-import { expiringSoon } from './domains/knowledge/expiring-soon.ts'
 import { isAttributed } from './domains/knowledge/exporters.ts'
-import { isStored } from './domains/knowledge/held.ts'
-import { heldAuthors } from './domains/knowledge/held-authors.ts'
-import { unitImporter } from './domains/knowledge/imports.ts'
 import { knowledgeData, knowledgeModule } from './domains/knowledge/module.ts'
-import { pseudonyms } from './domains/knowledge/pseudonym.ts'
-import { quarantined } from './domains/knowledge/quarantine-count.ts'
-import { restoredRecord } from './domains/knowledge/restored.ts'
 import { skillImporter } from './domains/knowledge/skills/imports.ts'
 import { isLate, llmLogMeasures, logLateness } from './domains/llm-log/lateness.ts'
 import { llmLogData, llmLogModule } from './domains/llm-log/module.ts'
 import { outboxModule } from './domains/outbox/module.ts'
 import { piiModule } from './domains/pii/module.ts'
-import { copyAskedFor } from './domains/privacy-requests/copy-asked-for.ts'
 import { requestParticipantExporters } from './domains/privacy-requests/exporters.ts'
 import { requestMeasures } from './domains/privacy-requests/measures.ts'
 import { privacyRequestsData, privacyRequestsModule } from './domains/privacy-requests/module.ts'
 import { isOnFile, openRequestsOf } from './domains/privacy-requests/open-count.ts'
-import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
-import { addressJob, notifyJob, tellAdminJob } from './domains/privacy-requests/timeline.ts'
+import { requestLinkTriesPerMinute } from './domains/privacy-requests/rules.ts'
+import { addressJob, notifyAdminJob, notifyJob } from './domains/privacy-requests/timeline.ts'
 import { closingSoon } from './domains/projects/closing/closing-soon.ts'
-import { letterJob } from './domains/projects/closing/jobs.ts'
+import { closingEmailJob } from './domains/projects/closing/jobs.ts'
 import { answersForPart, isProject, projectParts } from './domains/projects/erasing/parts.ts'
 import { recordedOf } from './domains/projects/erasing/recorded.ts'
-import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { foreignEpisodes } from './domains/projects/graph/foreign-episodes.ts'
 import { idsInRegions, projectsInRegions } from './domains/projects/in-region.ts'
 import { projectsData, projectsModule } from './domains/projects/module.ts'
-import { followAgent } from './domains/projects/moving.ts'
-import { outsideNamespace } from './domains/projects/namespaces.ts'
 import {
   actedFor,
   ownsProjectOf,
@@ -106,8 +120,6 @@ import {
   rectifyParticipant,
 } from './domains/projects/participants/acting.ts'
 import { restrictParticipants, unrestrictParticipants } from './domains/projects/participants/restricting.ts'
-import { participationsOf } from './domains/projects/participants/seizing.ts'
-import { isOurs } from './domains/projects/uploads.ts'
 import { runWords } from './domains/projects/words/run-words.ts'
 import { quotasModule } from './domains/quotas/module.ts'
 import { residencyModule } from './domains/residency/module.ts'
@@ -115,32 +127,28 @@ import { fulfilledRegions } from './domains/residency/rules.ts'
 import { retentionMeasures } from './domains/retention/measures.ts'
 import { retentionData, retentionModule } from './domains/retention/module.ts'
 import type { RetentionStores } from './domains/retention/retention-manager.ts'
-import { sweepUnderWay } from './domains/retention/under-way.ts'
 import { settingsData, settingsModule } from './domains/settings/module.ts'
 import { snapshotKeys } from './domains/snapshots/key-files.ts'
 import { snapshotsData, snapshotsModule } from './domains/snapshots/module.ts'
 import { snapshotParts } from './domains/snapshots/parts.ts'
-import { insureTheDead, isSealedTo } from './domains/snapshots/terms.ts'
+import { insureRetiredAgents, isSealedTo } from './domains/snapshots/terms.ts'
 import { ledgerLostAt } from './domains/stores/ledgers.ts'
 import { storesData, storesModule } from './domains/stores/module.ts'
 import { durationOf } from './domains/telemetry/events.ts'
-import { tellCompleted } from './domains/telemetry/jobs.ts'
+import { reportCompletedErasures } from './domains/telemetry/jobs.ts'
 import { telemetryMeasures } from './domains/telemetry/measures.ts'
 import { telemetryData, telemetryModule } from './domains/telemetry/module.ts'
-import type { Offer } from './domains/telemetry/observer.ts'
-import { revokedByLimits, tokensAtAGlance } from './domains/tokens/at-a-glance.ts'
+import type { CaptureEvent } from './domains/telemetry/observer.ts'
 import { tokensData, tokensModule } from './domains/tokens/module.ts'
 import { tierLimits } from './domains/tokens/rules.ts'
 import { createEntryPoints } from './http/entry-points.ts'
 import { createMetrics } from './http/metrics.ts'
 import { serviceUseCases } from './http/service.ts'
-import { queueHolder } from './jobs/holders.ts'
 import { failedOnce } from './jobs/undelivered.ts'
 import { queueJobs } from './jobs/upkeep.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Transaction } from './kernel/context.ts'
 import type { RunChange } from './kernel/erasure-run.ts'
-import type { DataHolder } from './kernel/holder.ts'
 import { type DomainModule, mergeUseCases, type PersonalData } from './kernel/module.ts'
 import type { AuditAction } from './kernel/operation.ts'
 import { transactionalEvent } from './kernel/transactional-event.ts'
@@ -149,8 +157,6 @@ import { erasureSubjects } from './platform/erasure-subjects.ts'
 import { openPlatform, type Patience } from './platform/platform.ts'
 import { storeChecks } from './platform/store-states.ts'
 import { ledgerFolder } from './stores/ledger/ledger.ts'
-import { lingeringIn } from './stores/lingering.ts'
-import { letterHolder, lettersKept } from './stores/mail/letters-held.ts'
 import type { Database } from './stores/postgres/database.ts'
 
 /** A query of the audit log by server code; times are inclusive. */
@@ -166,13 +172,13 @@ export interface AppOptions {
   /** For tests: called at named points of an erasure, to end it there like a crash. */
   interrupt?: (point: string) => void
   /** For tests: data sources in addition to our own. */
-  moreHolders?: (db: Database) => DataHolder[]
+  moreDataSources?: (db: Database) => DataSource[]
   /** For tests: how long requests wait. */
   patience?: Patience
   /** If the database was restored, replays the erasure ledger before anything is served. Otherwise it waits for the command. */
   replaysByItself?: boolean
   /** For tests: receives telemetry events if telemetry is disabled. */
-  overheard?: Offer
+  overheard?: CaptureEvent
 }
 
 /** The use cases of modules that are operations of the API, in the order of the modules. */
@@ -187,14 +193,27 @@ export function createApp({
   env,
   clock = systemClock,
   interrupt = () => {},
-  moreHolders = () => [],
+  moreDataSources = () => [],
   patience = {},
   replaysByItself = false,
   overheard,
 }: AppOptions) {
   const platform = openPlatform({ env, clock, patience })
-  const { db, erasedAgents, gate, isOfOthers, judged, keyFor, known, ledger, limiter, log, mail, namesOf } = platform
-  const { origin, places, query, recognise, regions, signer, stores, suppressed, suppressionKeys } = platform
+  const {
+    db,
+    erasedAgents,
+    pipeline,
+    isOfOthers,
+    assessedLocations,
+    keyFor,
+    known,
+    ledger,
+    limiter,
+    log,
+    mail,
+    namesOf,
+  } = platform
+  const { origin, storeLocations, query, recognise, regions, signer, stores, suppressed, suppressionKeys } = platform
   const strict = env.KP_SANITIZER_STRICT
   const chosenIds: ChosenIdPorts = { outsideNamespace, erasedOf }
 
@@ -205,7 +224,7 @@ export function createApp({
 
   const erasureChanges = transactionalEvent<RunChange>()
   const exportChanges = transactionalEvent<ExportChange>()
-  const pseudonymOf = pseudonyms(keyFor('pseudonyms'))
+  const pseudonymOf = authorPseudonyms(keyFor('pseudonyms'))
   const sources = gatheredSources()
   const grimoireKey = keyFor(sealedPurposes.grimoire)
   const cladeKey = keyFor(sealedPurposes.clades)
@@ -228,7 +247,7 @@ export function createApp({
   }
   /** Within a stage, data is erased in this order: records before the identities through which they are found. */
   const personalData: readonly PersonalData[] = [
-    { dataSources: moreHolders(db) },
+    { dataSources: moreDataSources(db) },
     knowledgeData({ db, pseudonymOf, withdrawAnswers, withdrawNaming }),
     projectsData({
       ...{ db, stores, sources, namesOf, moveItems, pseudonymOf, withdrawNaming },
@@ -242,50 +261,50 @@ export function createApp({
     holdsData(db),
     {
       dataSources: [
-        letterHolder({
+        outboxDataSource({
           folder: mail.folder,
           addressOf: async (id, tx = db.prisma) => (await accountDirectory.contactOf(tx, id))?.email,
         }),
       ],
     },
-    privacyRequestsData({ db, gate, subjectKey, requestsYears: env.KP_REQUESTS_YEARS }),
+    privacyRequestsData({ db, pipeline, subjectKey, requestsYears: env.KP_REQUESTS_YEARS }),
     // Keys of snapshots are destroyed first, and their rows are deleted before the keyring with which they are sealed.
     snapshotsData({ ...snapshotStorage, whatIsMissing: known.missing('objects') }),
     grimoireData(db, grimoireKey),
     cladesData(db, cladeKey),
     llmLogData(db, llmLogKey),
     telemetryData(db, platform.telemetryKey),
-    { dataSources: [queueHolder(db)] },
+    { dataSources: [queueDataSource(db)] },
     idempotencyData(db),
     settingsData(db),
     storesData(db),
-    tokensData(db, gate),
+    tokensData(db, pipeline),
     agentsData({
       db,
-      heldAuthors,
+      authorsUnderLegalHold,
       dropOrganisationIfEmpty,
       countEmptyOrganisations: organisationDirectory.countEmptyNamed,
     }),
     accountsData(db),
   ]
-  const holders = personalData.flatMap(({ dataSources = [] }) => dataSources)
+  const dataSources = personalData.flatMap(({ dataSources = [] }) => dataSources)
   // Exports begin with the subject, so that they list the domains in the opposite order.
   const exporters = personalData.toReversed().flatMap((data) => data.exporters ?? [])
   const personExporters = personalData.toReversed().flatMap((data) => data.personExporters ?? [])
-  const kept = personalData.flatMap(({ retainedRecords = [] }) => retainedRecords)
+  const retainedRecords = personalData.flatMap(({ retainedRecords = [] }) => retainedRecords)
   const expiring = personalData.flatMap((data) => data.expiring ?? [])
 
   // People, agents and tokens
   const settings = settingsModule(db)
   const tokens = tokensModule({
-    ...{ db, gate, agentOf },
+    ...{ db, pipeline, agentOf },
     profileOf: profileOf(db),
     notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
     agents: agentListing(db),
     purgeWindows: () => purgeExpiredWindows(db.pool, new Date()),
   })
   const accounts = accountsModule({
-    ...{ db, mail, gate, isOnRecord },
+    ...{ db, mail, pipeline, isOnRecord },
     publicUrl: origin,
     provider: openIdProvider(env)?.name,
     tries: limiter,
@@ -318,7 +337,10 @@ export function createApp({
     accounts: people,
     graceTokens: env.KP_GRACE_TOKENS,
     isSuppressed: suppressed.among,
-    onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, { recordDeletion, members: cladeMembers })],
+    onRetirement: [
+      insureRetiredAgents,
+      (tx, retirement) => leaveClade(tx, retirement, { recordDeletion, members: cladeMembers }),
+    ],
     onRestriction: [recallOfRestricted],
     networkMark: (address) =>
       Uint8Array.from(createHmac('sha256', networkKey()).update(customerNetworkOf(address)).digest()),
@@ -334,19 +356,19 @@ export function createApp({
   const facts = {
     backupDays: env.KP_BACKUP_DAYS,
     requestsYears: env.KP_REQUESTS_YEARS,
-    lettersInFolder: env.KP_SMTP_URL === undefined,
+    emailsInFolder: env.KP_SMTP_URL === undefined,
   }
-  const erasures = erasureService({ db, ledger, signer, holders, clock, issuer: origin, facts })
+  const erasures = erasureService({ db, ledger, signer, dataSources, clock, issuer: origin, facts })
   /** The common dependencies of the erasure engine and its replay. */
   const erasing = {
-    ...{ db, ledger, signer, holders, facts, issuer: origin, now: clock.now },
+    ...{ db, ledger, signer, dataSources, facts, issuer: origin, now: clock.now },
     audit: log.auditWithin,
     suppressions: suppressed,
     holds: holdsInForce,
     subjects: erasureSubjects(agents.useCases.agents.unsuspend),
     parts: projectParts,
     words: runWords({ sources, namesOf }),
-    lingering: lingeringIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
+    residueIn: residueIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
   }
   const engine = subjectEngine({
     ...erasing,
@@ -401,7 +423,7 @@ export function createApp({
     stored: stores,
     isSuppressed: suppressed.among,
     verifiedAddressOf: people.verifiedAddressOf,
-    copyAskedFor: copyAskedFor(db),
+    copyAskedFor: requestedCopy(db),
     accountWithAddress: async (tx, address) => (await people.byEmail(tx, address))?.accountId,
     contactOf: people.contactOf,
     erasures: engine,
@@ -416,11 +438,11 @@ export function createApp({
     shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
   })
   const exported = exportsModule({
-    ...{ ...prepared, exporters, personExporters, holders, kept, erasedAgents },
+    ...{ ...prepared, exporters, personExporters, dataSources, retainedRecords, erasedAgents },
     registeredOn: lawfulBases(db),
     selfHosted: selfHostedAmong(db),
     participationsOf: (accountId) => participationsOf(db.prisma, accountId),
-    placeOf: (store) => placeNamed(places, store, judged),
+    placeOf: (store) => storeLocationNamed(storeLocations, store, assessedLocations),
     quotaOf: async (id) => {
       const agent = await profileOf(db)(id)
       return agent ? tierLimits[agent.tier] : undefined
@@ -433,7 +455,7 @@ export function createApp({
     },
   })
   const requests = privacyRequestsModule({
-    ...{ db, gate, mail, subjectKey, origin, strict },
+    ...{ db, pipeline, mail, subjectKey, origin, strict },
     people: {
       ...people,
       mayFileFor: async (tx, filer, member) =>
@@ -455,14 +477,14 @@ export function createApp({
       return [...new Set([...(account === null ? [] : [account]), ...held.values()])]
     },
     countTry: (address, now) =>
-      countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: linkTriesPerMinute }], now),
+      countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }], now),
     contactKey: keyFor(sealedPurposes.privacyContacts),
     retained: (now) =>
       retainedOfSubject(now, {
         isOfRequest: true,
         requestsYears: facts.requestsYears,
         held: [],
-        letters: facts.lettersInFolder ? 'last' : 'none',
+        letters: facts.emailsInFolder ? 'last' : 'none',
       }),
     graceTokens: env.KP_GRACE_TOKENS,
     graceSignIn: env.KP_GRACE_SIGN_IN,
@@ -475,7 +497,7 @@ export function createApp({
     erasureChanges.listen(async (tx, change) => {
       if (change.state !== 'done') return
       const run = await engine.run(change.runId, tx)
-      await tellCompleted(tx, {
+      await reportCompletedErasures(tx, {
         of: change.part?.kind ?? 'subject',
         steps: Object.keys(change.erased).length,
         duration: durationOf(change.now.getTime() - (run?.createdAt ?? change.now).getTime()),
@@ -484,10 +506,10 @@ export function createApp({
   const erasure = erasureModule({
     ...{ db, signer, erasures, engine },
     ledgerFolder: ledgerFolder(env),
-    runsAskedBy: requests.useCases.requests.runsAskedBy,
+    runsRequestedBy: requests.useCases.requests.runsRequestedBy,
   })
-  const fulfilled = fulfilledRegions(judged, regions.choosable)
-  const letterJobs = [noticeJob, notifyJob, addressJob, tellAdminJob]
+  const fulfilled = fulfilledRegions(assessedLocations, regions.choosable)
+  const emailJobs = [noticeJob, notifyJob, addressJob, notifyAdminJob]
   const modules = [
     accounts,
     agents,
@@ -523,7 +545,7 @@ export function createApp({
       agents: { ...ownAgents, settingsOf: snapshotSettings },
       parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
       restorers: [documentRestorer({ strict }), entryRestorer({ key: grimoireKey, grimoireDaysOf })],
-      areObjectsOurs: () => isOurs({ objects: stores.objects, installation }),
+      areObjectsOurs: () => isOurUpload({ objects: stores.objects, installation }),
     }),
     grimoireModule({ db, key: grimoireKey, agents: ownAgents, isSealedTo, recordDeletion }),
     cladesModule({
@@ -536,45 +558,45 @@ export function createApp({
     }),
     llmLogModule({ db, key: llmLogKey, recognise, agents: ownAgents, recordDeletion }),
     consoleModule({
-      holders,
+      dataSources,
       accounts: { newestSignIns: (accountId, sessionId) => newestSignIns(db, accountId, sessionId) },
-      agents: { atAGlance: (ids) => agentsAtAGlance(db, ids) },
+      agents: { summary: (ids) => agentSummary(db, ids) },
       tokens: {
-        atAGlance: (ids, span) => tokensAtAGlance(db, ids, span),
+        summary: (ids, span) => tokenSummary(db, ids, span),
         revokedByLimits: (since) => revokedByLimits(db, since),
       },
       requests: requests.useCases.requests,
-      erasures: { underWay: (whose) => runsUnderWay(db, whose), open: engine.open },
+      erasures: { active: (whose) => activeRuns(db, whose), open: engine.open },
       receipts: erasure.receipts,
       exports: {
-        underWay: (accountId, now) => exportsUnderWay(db, accountId, now),
+        active: (accountId, now) => activeExports(db, accountId, now),
         toFetch: (accountId, now) => exportsToFetch(db, accountId, now),
       },
       knowledge: {
-        expiringSoon: async (whose, span) => expiringSoon(db, whose, await retention.periods(), span),
+        expiringSoon: async (owner, span) => expiringSoon(db, owner, await retention.periods(), span),
         quarantined: () => quarantined(db),
       },
-      projects: { closingSoon: (whose, most) => closingSoon(db, whose, most) },
+      projects: { closingSoon: (owner, most) => closingSoon(db, owner, most) },
       holds: { ending: (span) => holdsEnding(db, span) },
-      retention: { underWay: (now) => sweepUnderWay(db, now) },
+      retention: { active: (now) => activeSweep(db, now) },
       mail: {
-        undelivered: () => failedOnce(db, letterJobs),
+        undelivered: () => failedOnce(db, emailJobs),
         files: async () => (env.KP_SMTP_URL === undefined ? mail.folder.count() : null),
       },
     }),
     outboxModule({
       db,
       folder: mail.folder,
-      delivery: places.mail,
-      letterJobs: [...letterJobs, letterJob],
+      delivery: storeLocations.mail,
+      emailJobs: [...emailJobs, closingEmailJob],
       accountMarked: people.accountMarked,
     }),
     piiModule({ recognise }),
     storesModule({
       ...{ db, known, strict, stateOf: platform.stateOf },
       residency: env.KP_RESIDENCY ?? null,
-      sites: judgedSites(platform.sites, judged),
-      lettersInFolder: places.mail === 'folder',
+      sites: assessSites(platform.sites, assessedLocations),
+      emailsInFolder: storeLocations.mail === 'folder',
       projectsOutside: async (most) => ({
         total: await projectsInRegions(query, fulfilled),
         ids: await idsInRegions(query, fulfilled, most),
@@ -586,7 +608,7 @@ export function createApp({
     }),
     residencyModule({
       residency: env.KP_RESIDENCY,
-      places: judged,
+      places: assessedLocations,
       choosable: regions.choosable,
       promised: { projects: projectsInRegions, agents: agentsInRegions },
     }),
@@ -595,7 +617,7 @@ export function createApp({
       telemetry: platform.telemetry,
       to: platform.telemetryTo && {
         host: new URL(platform.telemetryTo.host).host,
-        region: judged.find(({ name }) => name === 'posthog')?.region ?? null,
+        region: assessedLocations.find(({ name }) => name === 'posthog')?.region ?? null,
       },
     }),
     idempotencyModule(db),
@@ -603,15 +625,15 @@ export function createApp({
   ] as const satisfies readonly DomainModule[]
   const operations = operationsOf(modules).map(({ operation }) => operation)
   const compliance = complianceModule({
-    ...{ db, holders, kept, operations, usesOf },
+    ...{ db, holders: dataSources, kept: retainedRecords, operations, usesOf },
     checks: modules.flatMap((module: DomainModule) => module.checks ?? []),
     installation: {
-      places,
+      places: storeLocations,
       telemetry: platform.telemetryTo === undefined ? 'none' : 'posthog',
       folders: [join(env.KP_DATA_DIR, 'mail'), exportsFolder(env), snapshotKeysFolder(env), ledgerFolder(env)],
       secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
       oldestLetter: mail.folder.oldest,
-      lettersKept,
+      outboxRetention,
     },
   })
   const lookup = tokenLookup(db, clock)
@@ -625,7 +647,7 @@ export function createApp({
   ])
   const service = serviceUseCases({
     metrics,
-    checks: storeChecks(judgedSites(platform.sites, judged), platform.stateOf),
+    checks: storeChecks(assessSites(platform.sites, assessedLocations), platform.stateOf),
     operations: [...operations, ...operationsOf([compliance]).map(({ operation }) => operation)],
     version: packageJson.version,
     restored: restored.state,
@@ -634,7 +656,7 @@ export function createApp({
   const all = [...modules, compliance, { useCases: { service } }] as const
   const named = mergeUseCases(all)
   const entryPoints = createEntryPoints({
-    ...{ db, clock, env, gate, limiter, lookup, metrics, origin, overheard, restored },
+    ...{ db, clock, env, pipeline, limiter, lookup, metrics, origin, overheard, restored },
     secret: platform.secret,
     accounts: people,
     settings: settings.useCases.settings,
@@ -655,18 +677,18 @@ export function createApp({
       },
     },
     jobs: modules.flatMap((module: DomainModule) => module.jobs ?? []),
-    holders,
+    dataSources,
     exporters,
     personExporters,
-    kept,
+    retainedRecords,
     expiring,
-    places,
-    judged,
+    storeLocations,
+    assessedLocations,
     regions,
     /** Stores outside our own tables for data derived from people's messages. */
     stored: stores,
     db,
-    gate,
+    pipeline,
     env,
     erasures,
     subjectErasures: engine,

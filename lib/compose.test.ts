@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readEnv } from '#lib/config/env.ts'
-import { judgedPlaces, sitesOf } from '#lib/config/locations.ts'
+import { assessLocations, sitesOf } from '#lib/config/locations.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8')
 const Service = z.object({
@@ -70,7 +70,7 @@ describe('“Connect your stores”', () => {
     ])
     expect(env).toMatchObject(given)
     for (const { provider } of sitesOf(env)) expect(provider).not.toBe('memory')
-    expect(judgedPlaces(env).filter(({ jurisdiction }) => jurisdiction !== 'eea')).toEqual([])
+    expect(assessLocations(env).filter(({ jurisdiction }) => jurisdiction !== 'eea')).toEqual([])
   })
   it.each(['DATABASE_URL', 'KP_CHECKPOINTS_URL', 'KP_GRAPH_URL', 'KP_OBJECTS_URL', 'KP_REDIS_URL'])(
     '%s uses a port that docker compose opens, and the generated password',

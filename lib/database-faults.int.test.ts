@@ -48,9 +48,9 @@ async function answers(id: string) {
     (await requests(id)).map(async ([method, path, body, key]) => {
       const began = performance.now()
       const headers = key === undefined ? {} : { 'Idempotency-Key': key }
-      const told = await test.fetch(method, path, { token: agent.token, body, headers })
-      const retry = told.headers.has('retry-after')
-      found.push({ asked: `${method} ${path}`, status: told.status, retry, took: performance.now() - began })
+      const response = await test.fetch(method, path, { token: agent.token, body, headers })
+      const retry = response.headers.has('retry-after')
+      found.push({ asked: `${method} ${path}`, status: response.status, retry, took: performance.now() - began })
     }),
   )
   return found
@@ -110,8 +110,8 @@ it('a full disk: writes return 503 with and without an Idempotency-Key, and /rea
       await owner.query(`CREATE TRIGGER full_disk BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse_write()`)
   })
   for (const headers of [{}, { 'Idempotency-Key': 'on a full disk' }]) {
-    const told = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace(), headers })
-    expect([told.status, told.headers.get('retry-after'), told.json.detail]).toEqual([
+    const response = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace(), headers })
+    expect([response.status, response.headers.get('retry-after'), response.json.detail]).toEqual([
       503,
       '60',
       expect.stringContaining('disk of the database is full'),

@@ -20,9 +20,9 @@ it('a database outage during writes returns 503 without partial writes, and serv
     const writeUntilRefused = async (writer: number): Promise<number> => {
       for (let n = 0; ; n++) {
         const body = trace({ id: chosenId('trace', `w${writer}-${n}`) })
-        const told = await test.fetch('POST', '/v1/knowledge', { token, body })
-        if (told.status !== 201) return told.status
-        acknowledged.push(told.json.data.id)
+        const response = await test.fetch('POST', '/v1/knowledge', { token, body })
+        if (response.status !== 201) return response.status
+        acknowledged.push(response.json.data.id)
       }
     }
     const writing = Promise.all([0, 1, 2, 3].map(writeUntilRefused))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import {
   type MadeConversation,
@@ -35,7 +35,7 @@ afterAll(() => test?.close())
 const untested = ['linkSnapshot', 'filePrivacyRequest']
 const bytes = { headers: { 'Content-Type': 'text/plain' }, body: Buffer.from('a text') }
 
-const cases: Record<string, () => Promise<[path: string, ask: Ask]> | [path: string, ask: Ask]> = {
+const cases: Record<string, () => Promise<[path: string, ask: TestRequest]> | [path: string, ask: TestRequest]> = {
   createProject: () => ['/api/projects', { cookie: person.cookie, body: { name: 'A project' } }],
   addProjectMember: async () => {
     const other = await signedIn(test, 'person', project.owner.organisationId)

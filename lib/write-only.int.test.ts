@@ -53,8 +53,8 @@ describe('a token with the scope write only', () => {
     await dataOf(test, 'POST', '/v1/knowledge', agent, { body: trace({}, { visibility: 'private' }) })
     const writer = await writerOf(agent)
     for (const format of ['json', 'ndjson', 'zip']) {
-      const told = await test.fetch('GET', `/v1/export/${agent.id}?format=${format}`, writer)
-      expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+      const response = await test.fetch('GET', `/v1/export/${agent.id}?format=${format}`, writer)
+      expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
     }
     const reader = await dataOf(test, 'POST', '/v1/auth/tokens', agent, { body: { scopes: ['read'] } })
     const exported = await test.fetch('GET', `/v1/export/${agent.id}`, { token: reader.api_key })
@@ -70,14 +70,14 @@ describe('a token with the scope write only', () => {
     const { id } = await dataOf(test, 'POST', '/v1/knowledge', agent, { body: trace({}, { visibility: 'private' }) })
     const writer = await writerOf(agent)
     const correct = async (who: { token: string }, body: object) => {
-      const told = await test.fetch('PATCH', `/v1/knowledge/${id}`, { ...who, body })
-      expect(told.status, told.text).toBe(200)
-      return told
+      const response = await test.fetch('PATCH', `/v1/knowledge/${id}`, { ...who, body })
+      expect(response.status, response.text).toBe(200)
+      return response
     }
     for (const body of [{ visibility: 'private' }, { visibility: 'org' }, { unit: { outcome: { confidence: 0.5 } } }]) {
-      const told = await correct(writer, body)
-      expect(told.json.data).not.toHaveProperty('unit')
-      expect(told.text).not.toContain('linker')
+      const response = await correct(writer, body)
+      expect(response.json.data).not.toHaveProperty('unit')
+      expect(response.text).not.toContain('linker')
     }
     const { unit } = (await correct(agent, { visibility: 'private' })).json.data
     expect(unit.outcome).toEqual({ result_summary: 'A faster linker halved the build.', confidence: 0.5 })

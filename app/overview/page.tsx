@@ -1,37 +1,37 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { AgentsAtAGlance } from '#components/console/agents-at-a-glance.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { AgentSummaryCard } from '#components/console/agent-summary.tsx'
 import { ClosingProjects } from '#components/console/closing-projects.tsx'
-import { ExpiringSoon } from '#components/console/expiring-soon.tsx'
+import { ExpiringSoonCard } from '#components/console/expiring-soon.tsx'
 import { LastSignIns } from '#components/console/last-sign-ins.tsx'
 import { NewestReceipts } from '#components/console/newest-receipts.tsx'
-import { OpenRequests } from '#components/console/open-requests.tsx'
+import { OpenRequestsCard } from '#components/console/open-requests.tsx'
 import { WorkList } from '#components/console/work-list.tsx'
-import { Words } from '#components/frame/words.tsx'
-import { StorageUse } from '#components/quotas/storage-use.tsx'
+import { Messages } from '#components/frame/words.tsx'
+import { StorageUseCard } from '#components/quotas/storage-use.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('overview'))('name') })
 
 export default async function OverviewPage() {
-  await opened('overview')
+  await requirePageAccess('overview')
   const [t, words, { data: overview }, { data: storage }, work] = await Promise.all([
     getTranslations('overview'),
     getTranslations('storage'),
-    ask(app.console.overview),
-    ask(app.quotas.own),
-    ask(app.console.work),
+    callUseCase(app.console.overview),
+    callUseCase(app.quotas.own),
+    callUseCase(app.console.work),
   ])
   const { held, agents, requests, expiring } = overview
   const isNew = agents.total === 0 && requests.open === 0 && overview.receipts.length === 0
   return (
-    <Words of={['overview', 'storage']}>
+    <Messages of={['overview', 'storage']}>
       <Page
         width="wide"
         title={
@@ -71,10 +71,10 @@ export default async function OverviewPage() {
         )}
         <div className="grid gap-x-10 gap-y-8 lg:grid-cols-2">
           <Section id="requests" title={t('requests.title')}>
-            <OpenRequests requests={requests} />
+            <OpenRequestsCard requests={requests} />
           </Section>
           <Section id="expiring" title={t('expiring.title')}>
-            <ExpiringSoon expiring={expiring} />
+            <ExpiringSoonCard expiring={expiring} />
           </Section>
           {overview.closing.length > 0 && (
             <Section id="closing" title={t('closing.title')}>
@@ -85,10 +85,10 @@ export default async function OverviewPage() {
             <WorkList initial={work} />
           </Section>
           <Section id="agents" title={t('agents.title')}>
-            <AgentsAtAGlance agents={agents} tokens={overview.tokens} />
+            <AgentSummaryCard agents={agents} tokens={overview.tokens} />
           </Section>
           <Section id="storage" title={words('title')}>
-            <StorageUse storage={storage} />
+            <StorageUseCard storage={storage} />
           </Section>
           <Section id="receipts" title={t('receipts.title')}>
             <NewestReceipts receipts={overview.receipts} />
@@ -98,6 +98,6 @@ export default async function OverviewPage() {
           </Section>
         </div>
       </Page>
-    </Words>
+    </Messages>
   )
 }

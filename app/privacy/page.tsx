@@ -2,14 +2,14 @@ import type { Metadata } from 'next'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { groups, isStore, lineKeyOf, noticeLines } from '#components/privacy/notice-lines.ts'
 import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice-list.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
-import type { Places } from '#lib/config/locations.ts'
+import type { StoreLocations } from '#lib/config/locations.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { heldTerms } from './terms.ts'
+import { inventoryTerms } from './terms.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('privacy'))('title') })
 
@@ -29,8 +29,8 @@ const rights = [
 /** The stored data with its retention periods: one entry per personal data source and retained record, with the periods in force. */
 async function heldEntries(env: Env) {
   const t = await getTranslations('privacy.held')
-  const terms = await heldTerms()
-  const lines = noticeLines(app.holders, app.kept)
+  const terms = await inventoryTerms()
+  const lines = noticeLines(app.dataSources, app.retainedRecords)
   const entryOf = ({ name, what, purpose, kept }: (typeof lines)['proof'][number]): NoticeEntry => {
     const key = lineKeyOf(name)
     // A data source without a translation is shown in its own (English) words.
@@ -64,29 +64,29 @@ async function whereabouts() {
   const t = await getTranslations('privacy.where')
   const countries = new Intl.DisplayNames(await getLocale(), { type: 'region' })
   return (name: string): string => {
-    const place = app.judged.find((one) => one.name === name)
-    if (!place?.country || place.region === null) return ''
-    const country = place.country === 'EU' ? t('union') : (countries.of(place.country) ?? place.country)
-    return place.provider === 'own'
+    const location = app.assessedLocations.find((one) => one.name === name)
+    if (!location?.country || location.region === null) return ''
+    const country = location.country === 'EU' ? t('union') : (countries.of(location.country) ?? location.country)
+    return location.provider === 'own'
       ? t('inOwn', { country })
-      : t('in', { country, region: `${place.region}, ${place.provider}` })
+      : t('in', { country, region: `${location.region}, ${location.provider}` })
   }
 }
 
 /** Each store with its number of data sources, and the external services that receive personal data. */
-async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, isEuAlone: boolean) {
+async function placeFacts(storeLocations: StoreLocations, counts: ReadonlyMap<string, number>, isEuAlone: boolean) {
   const t = await getTranslations('privacy.where')
   const at = await whereabouts()
   const said = {
-    postgresql: t(`stores.postgresql.${places.postgresql}`),
-    files: t(`stores.files.${places.files}`),
-    ledger: t(`stores.ledger.${places.ledger}`),
-    graph: t(`stores.graph.${places.graph}`),
-    snapshot_keys: t(`stores.snapshot_keys.${places.snapshot_keys}`),
+    postgresql: t(`stores.postgresql.${storeLocations.postgresql}`),
+    files: t(`stores.files.${storeLocations.files}`),
+    ledger: t(`stores.ledger.${storeLocations.ledger}`),
+    graph: t(`stores.graph.${storeLocations.graph}`),
+    snapshot_keys: t(`stores.snapshot_keys.${storeLocations.snapshot_keys}`),
     exports: t('stores.exports.folder'),
-    cache: t(`stores.cache.${places.cache}`),
-    objects: t(`stores.objects.${places.objects}`),
-    checkpoints: t(`stores.checkpoints.${places.checkpoints}`),
+    cache: t(`stores.cache.${storeLocations.cache}`),
+    objects: t(`stores.objects.${storeLocations.objects}`),
+    checkpoints: t(`stores.checkpoints.${storeLocations.checkpoints}`),
   }
   const nameOf = (name: string): string => {
     if (isStore(name)) return t(`stores.${name}.name`)
@@ -98,8 +98,8 @@ async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, i
     nameOf(store),
     `${t('kinds', { place: isStore(store) ? said[store] : '', count })} ${at(store)}`,
   ])
-  const used = app.judged.map(({ name }) => name)
-  const unstated = app.judged.filter(({ region }) => region === null).map(({ name }) => nameOf(name))
+  const used = app.assessedLocations.map(({ name }) => name)
+  const unstated = app.assessedLocations.filter(({ region }) => region === null).map(({ name }) => nameOf(name))
   const regions =
     unstated.length === used.length
       ? t('regions.none')
@@ -110,8 +110,8 @@ async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, i
           : t('regions.all')
   return [
     ...stores,
-    [t('mail.name'), `${t(`mail.${places.mail}`)} ${at('mail')}`],
-    [t('limits.name'), `${t(`limits.${places.limits}`)} ${at('limits')}`],
+    [t('mail.name'), `${t(`mail.${storeLocations.mail}`)} ${at('mail')}`],
+    [t('limits.name'), `${t(`limits.${storeLocations.limits}`)} ${at('limits')}`],
     ...(used.includes('backups') ? [[t('backups.name'), `${t('backups.text')} ${at('backups')}`] as const] : []),
     ...processors
       .filter((name) => used.includes(name))
@@ -125,10 +125,13 @@ async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, i
 export default async function PrivacyPage() {
   const t = await getTranslations('privacy')
   const env = readEnv()
-  const named = [...app.holders, ...app.kept]
+  const named = [...app.dataSources, ...app.retainedRecords]
   const counts = new Map<string, number>()
   for (const { store } of named) counts.set(store, (counts.get(store) ?? 0) + 1)
-  const [held, facts] = await Promise.all([heldEntries(env), placeFacts(app.places, counts, env.KP_RESIDENCY === 'eu')])
+  const [held, facts] = await Promise.all([
+    heldEntries(env),
+    placeFacts(app.storeLocations, counts, env.KP_RESIDENCY === 'eu'),
+  ])
   const email = env.KP_PRIVACY_EMAIL
   const grace = { tokens: env.KP_GRACE_TOKENS, signIn: env.KP_GRACE_SIGN_IN }
   return (
@@ -154,9 +157,13 @@ export default async function PrivacyPage() {
         <p>{t('held.browser')}</p>
       </Section>
       <Section id="where" title={t('where.title')}>
-        <Facts facts={facts} />
+        <FactList facts={facts} />
         <p>
-          {t(app.judged.some(({ name }) => name === 'llm' || name === 'posthog') ? 'where.nobodyElse' : 'where.nobody')}
+          {t(
+            app.assessedLocations.some(({ name }) => name === 'llm' || name === 'posthog')
+              ? 'where.nobodyElse'
+              : 'where.nobody',
+          )}
         </p>
         <p>{t.rich('where.telemetry', { link: (text) => <TextLink href="/telemetry">{text}</TextLink> })}</p>
       </Section>
@@ -165,7 +172,7 @@ export default async function PrivacyPage() {
         <p>{t('why.account')}</p>
         <p>{t('why.law')}</p>
         <p>{t('why.office')}</p>
-        {app.judged.some(({ name }) => name === 'posthog') && <p>{t('why.statistics')}</p>}
+        {app.assessedLocations.some(({ name }) => name === 'posthog') && <p>{t('why.statistics')}</p>}
         <p>{t('why.only')}</p>
       </Section>
       <Section id="never" title={t('never.title')}>

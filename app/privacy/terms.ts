@@ -3,7 +3,7 @@ import { app } from '#lib/app-instance.ts'
 import { readEnv } from '#lib/config/env.ts'
 
 /** The retention periods in force, in words: the placeholders of the texts under `privacy.held`. */
-export async function heldTerms() {
+export async function inventoryTerms() {
   const t = await getTranslations('privacy.held')
   // The page must render even when the database is unavailable.
   const policy = await app.retention.policyNow().catch(() => undefined)

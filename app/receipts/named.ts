@@ -1,7 +1,7 @@
+import { callUseCase } from '#app/page-access.ts'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { ask } from '../reader.ts'
 
 /**
  * The receipt, or the status of an unfinished erasure, which is never reported as success. `held`: a legal hold retains all data.
@@ -9,7 +9,7 @@ import { ask } from '../reader.ts'
  */
 export async function receiptNamed(id: string): Promise<Receipt | 'under_way' | 'held' | undefined> {
   try {
-    return await ask(app.receipts.read, { params: { id } })
+    return await callUseCase(app.receipts.read, { params: { id } })
   } catch (error) {
     if (!Problem.is(error)) throw error
     // Verification found residue: the data is erased and searched again.

@@ -1,14 +1,14 @@
 import type { Metadata } from 'next'
 import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
+import { personForFrame } from '#app/page-access.ts'
 import { SignInForm } from '#components/accounts/sign-in-form.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import { openIdProvider, publicUrl } from '#lib/config/env.ts'
 import { returnPath } from '#lib/domains/accounts/rules.ts'
-import { personForFrame } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('signIn'))('title') })
 
@@ -27,7 +27,7 @@ export default async function SignInPage({
   if (person) redirect(next)
   const provider = openIdProvider(app.env)?.name
   return (
-    <Words of={['signIn']}>
+    <Messages of={['signIn']}>
       <Page
         width="narrow"
         title={t('title')}
@@ -41,6 +41,6 @@ export default async function SignInPage({
           <p>{t('invited')}</p>
         </div>
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,14 +1,14 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { Points } from '#components/privacy/notice-list.tsx'
 import { EventList } from '#components/telemetry/event-list.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('telemetry'))('name') })
 
@@ -17,18 +17,18 @@ const linkTo = (href: string) => (text: ReactNode) => <TextLink href={href}>{tex
 
 /** Telemetry: all events that the installation can send, whether it sends them, and to which host. */
 export default async function TelemetryPage() {
-  await opened('telemetry')
-  const [t, { data }] = await Promise.all([getTranslations('telemetry'), ask(app.telemetry.events)])
+  await requirePageAccess('telemetry')
+  const [t, { data }] = await Promise.all([getTranslations('telemetry'), callUseCase(app.telemetry.events)])
   const { to, events, key_days: days } = data
   const count = events.length
   return (
-    <Words>
+    <Messages>
       <Page
         title={to ? t('titleOn', { count, host: to.host }) : t('titleOff')}
         lead={<p>{t(to ? 'lead' : 'leadOff')}</p>}
       >
         <Section id="where" title={t('where.title')}>
-          <Facts
+          <FactList
             facts={[
               [t('where.service'), to ? code(to.host) : t('where.nowhere')],
               ...(to
@@ -69,6 +69,6 @@ export default async function TelemetryPage() {
           />
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

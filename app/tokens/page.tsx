@@ -1,24 +1,24 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
-import { Words } from '#components/frame/words.tsx'
-import { loadFilters, queryOf } from '#components/tokens/filters.ts'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
+import { loadTokenFilters, tokenQueryOf } from '#components/tokens/filters.ts'
 import { TokenList } from '#components/tokens/token-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
 import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
-import { ask, opened } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('tokens'))('name') })
 
 export default async function TokensPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
-  const me = await opened('tokens')
+  const me = await requirePageAccess('tokens')
   const [t, filters, agents] = await Promise.all([
     getTranslations('tokens'),
-    loadFilters(searchParams),
-    ask(app.agents.listOwn, { query: { limit: '100' } }),
+    loadTokenFilters(searchParams),
+    callUseCase(app.agents.listOwn, { query: { limit: '100' } }),
   ])
   const own = agents.data.map(({ agent_id, name, holds, token_limit }) => ({
     id: agent_id,
@@ -26,14 +26,14 @@ export default async function TokensPage({ searchParams }: { searchParams: Promi
     used: holds.tokens,
     most: token_limit,
   }))
-  const tokens = await ask(app.tokens.list, {
-    query: queryOf(
+  const tokens = await callUseCase(app.tokens.list, {
+    query: tokenQueryOf(
       filters,
       own.map(({ id }) => id),
     ),
   })
   return (
-    <Words of={['tokens', 'agents']}>
+    <Messages of={['tokens', 'agents']}>
       <Page
         width="wide"
         title={t('title', {
@@ -55,9 +55,9 @@ export default async function TokensPage({ searchParams }: { searchParams: Promi
             <p>{t('noAgentsText')}</p>
           </Empty>
         ) : (
-          <TokenList initial={tokens} asked={filters} agents={own} isAdmin={me.role === 'admin'} />
+          <TokenList initial={tokens} initialFilters={filters} agents={own} isAdmin={me.role === 'admin'} />
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

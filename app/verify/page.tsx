@@ -1,6 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Verifier } from '#components/verify/verifier.tsx'
@@ -11,7 +11,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 export default async function VerifyPage() {
   const t = await getTranslations('verify')
   return (
-    <Words of={['verify']}>
+    <Messages of={['verify']}>
       <Page title={t('title')} lead={<p>{t('lead')}</p>}>
         <Verifier origin={publicUrl(readEnv())} />
         <Section id="how" title={t('how.title')}>
@@ -22,6 +22,6 @@ export default async function VerifyPage() {
           </div>
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

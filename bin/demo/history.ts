@@ -19,7 +19,7 @@ export interface WorkOptions {
   /** Jobs that remain in the queue. */
   except?: readonly string[]
   /** The application that runs the jobs. By default the story's own. */
-  by?: Pick<App, 'jobs' | 'gate'>
+  by?: Pick<App, 'jobs' | 'pipeline'>
   /** Failing jobs are retried as often as the queue allows. */
   mayFail?: boolean
 }
@@ -44,7 +44,7 @@ function datedLetters(folder: string, known: Set<string>, at: Date): void {
 
 /** Advances time: the application's own jobs do the scheduled and queued work at the time of the story. */
 export function history(app: App, clock: MovableClock) {
-  const letters = join(app.env.KP_DATA_DIR, 'mail')
+  const emails = join(app.env.KP_DATA_DIR, 'mail')
   const known = new Set<string>()
   let nextStep = clock.now().getTime() + step
   let day = ''
@@ -68,7 +68,7 @@ export function history(app: App, clock: MovableClock) {
       jobs.map((job) => [
         job.name,
         async (payload: unknown) => {
-          await job.execute(by.gate, payload).catch((error: unknown) => {
+          await job.execute(by.pipeline, payload).catch((error: unknown) => {
             fault ??= error
             throw error
           })
@@ -86,7 +86,7 @@ export function history(app: App, clock: MovableClock) {
       if (fault !== undefined && !mayFail) throw fault
     }
     await app.mail.folder.prepare()
-    datedLetters(letters, known, clock.now())
+    datedLetters(emails, known, clock.now())
   }
 
   async function tick(options: WorkOptions = {}): Promise<void> {
@@ -96,7 +96,7 @@ export function history(app: App, clock: MovableClock) {
     day = today
     const isDue = (name: string) =>
       atEachStep.includes(name) || (isNewDay && (daily.includes(name) || days % tidyEvery === 0))
-    for (const job of app.jobs) if (job.cron !== undefined && isDue(job.name)) await job.execute(app.gate, {})
+    for (const job of app.jobs) if (job.cron !== undefined && isDue(job.name)) await job.execute(app.pipeline, {})
     await work(options)
   }
   const advanceTo = (time: number): void => clock.advance(Math.max(0, time - clock.now().getTime()))

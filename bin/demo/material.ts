@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { schemaContext, Unit } from '#lib/domains/knowledge/unit.ts'
-import { ownSkills, problems, procedures, tools } from './own-material.ts'
+import { demoProblems, ownSkills, procedures, tools } from './own-material.ts'
 
 type Visibility = 'private' | 'org' | 'network'
 const visibilityOf = (n: number): Visibility => (n % 7 === 3 ? 'private' : n % 4 === 2 ? 'org' : 'network')
@@ -23,8 +23,8 @@ const pick = <T>(list: readonly T[], n: number): T => {
 
 /** An example trace: problem, search, cause and remedy. */
 function trace(n: number, at: Date): unknown {
-  const { domain, objective, suspects, cause, remedy } = pick(problems, n)
-  const place = pick(tools, Math.floor(n / problems.length))
+  const { domain, objective, suspects, cause, remedy } = pick(demoProblems, n)
+  const place = pick(tools, Math.floor(n / demoProblems.length))
   const isSuccess = n % 9 !== 4
   return {
     '@context': schemaContext,
@@ -67,7 +67,7 @@ function trace(n: number, at: Date): unknown {
 function pattern(n: number, at: Date): unknown {
   const place = pick(tools, n)
   const next = pick(tools, n + 3)
-  const { domain, objective } = pick(problems, n * 5 + 1)
+  const { domain, objective } = pick(demoProblems, n * 5 + 1)
   return {
     '@context': schemaContext,
     '@type': 'ToolCallPattern',

@@ -1,5 +1,5 @@
 /** Problems that the example organization's agents work on: enough for searches, votes and disagreement. */
-export const problems = [
+export const demoProblems = [
   {
     domain: 'code',
     objective: 'Find out why the build takes eleven minutes since Tuesday.',

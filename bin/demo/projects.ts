@@ -1,13 +1,13 @@
-import { closeProject } from '#lib/domains/projects/closing-contract.ts'
+import { closeProject } from '#lib/domains/projects/closing/contract.ts'
 import { addProjectMember, createProject } from '#lib/domains/projects/contract.ts'
 import {
   attachFile,
   createConversation,
   createMessage,
   editMessage,
-} from '#lib/domains/projects/conversations-contract.ts'
-import { addDocument } from '#lib/domains/projects/documents-contract.ts'
-import { reportProvenance } from '#lib/domains/projects/provenance-contract.ts'
+} from '#lib/domains/projects/conversations/contract.ts'
+import { addDocument } from '#lib/domains/projects/documents/contract.ts'
+import { reportProvenance } from '#lib/domains/projects/provenance/contract.ts'
 import type { AgentOfDemo, Happening, World } from './world.ts'
 
 type Speaker = 'ben' | 'cleo' | 'dana' | 'agent'
@@ -107,7 +107,7 @@ async function lived(world: World, name: string, owner: 'ben' | 'cleo', talks: r
 }
 
 /** Two projects: an active one and one that is being closed. */
-export function projectsUnderWay(): Happening[] {
+export function ongoingProjects(): Happening[] {
   let done: string | undefined
   return [
     { daysAgo: 34, run: (world) => lived(world, 'Move to the new hall', 'ben', move) },

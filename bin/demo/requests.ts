@@ -1,5 +1,6 @@
 import { createApp } from '#lib/app.ts'
 import { downloadExport, listExports, prepareExport } from '#lib/domains/exports/prepared-contract.ts'
+import { cancelRequest, fileRequest, planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import {
   assignRequest,
   commentRequest,
@@ -10,26 +11,25 @@ import {
   readAnyRequest,
   refuseRequest,
   verifyByAdmin,
-} from '#lib/domains/privacy-requests/admin-contract.ts'
-import { cancelRequest, fileRequest, planErasure } from '#lib/domains/privacy-requests/contract.ts'
-import { copyTries, type Grace, type Kind } from '#lib/domains/privacy-requests/rules.ts'
+} from '#lib/domains/privacy-requests/queue/contract.ts'
+import { copyTries, type Grace, type RequestKind } from '#lib/domains/privacy-requests/rules.ts'
 import type { Happening, World } from './world.ts'
 
 const ada = 'ada@example.org'
 const otto = 'otto@example.org'
-type Wish = { kinds: Kind[]; grace?: Grace; statement?: string; changes?: { name?: string } }
+type Wish = { kinds: RequestKind[]; grace?: Grace; statement?: string; changes?: { name?: string } }
 
 /** Request ids by their names in the story. */
-type Known = Map<string, string>
+type DemoAccounts = Map<string, string>
 
-const known: (requests: Known, name: string) => string = (requests, name) => {
+const known: (requests: DemoAccounts, name: string) => string = (requests, name) => {
   const id = requests.get(name)
   if (id === undefined) throw new Error(`nobody has asked for "${name}" yet`)
   return id
 }
 
 export function requestsInEveryState(): { happenings: Happening[]; last: Happening[] } {
-  const requests: Known = new Map()
+  const requests: DemoAccounts = new Map()
   /** A person files a request in the console, with the password. */
   const asks = (daysAgo: number, name: string, email: string, wish: Wish): Happening => ({
     daysAgo,
@@ -242,7 +242,7 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
 }
 
 /** Everything is erased, but not yet verified. */
-async function verifying(world: World, requests: Known, email: string): Promise<void> {
+async function verifying(world: World, requests: DemoAccounts, email: string): Promise<void> {
   const who = await world.as(email)
   const body = { kinds: ['erasure' as const], grace: 'now' as const, password: world.password }
   requests.set('vera', (await world.ask(who, fileRequest, { body })).data.id)
@@ -260,14 +260,14 @@ async function fails(world: World, email: string): Promise<void> {
   const { app } = world
   const prepare = 'exports.prepare'
   const env = { ...app.env, KP_DATA_DIR: '/dev/null', KP_SECRET: world.secret }
-  const broken = createApp({ env, clock: app.gate.clock })
+  const broken = createApp({ env, clock: app.pipeline.clock })
   try {
     const who = await world.as(email)
     const { data } = await world.ask(who, fileRequest, { body: { kinds: ['access'], password: world.password } })
     for (let round = 0, left = copyTries.most; left > 0; round++) {
       if (round === mostRounds) throw new Error('a copy is tried for ever')
       await world.work({
-        by: { jobs: broken.jobs.filter(({ name }) => name === prepare), gate: broken.gate },
+        by: { jobs: broken.jobs.filter(({ name }) => name === prepare), pipeline: broken.pipeline },
         mayFail: true,
       })
       await world.later(3 * minute, { except: [prepare] })

@@ -9,7 +9,7 @@ import { history } from './history.ts'
 import { knowledgeOf } from './knowledge.ts'
 import type { Material } from './material.ts'
 import { arrivals, members, staff } from './organisation.ts'
-import { projectsUnderWay } from './projects.ts'
+import { ongoingProjects } from './projects.ts'
 import { requestsInEveryState } from './requests.ts'
 import { tokensInEveryState } from './tokens.ts'
 import { world } from './world.ts'
@@ -21,7 +21,7 @@ const days = 60
 /** The database contains more than a first start creates. */
 export class NotEmpty extends Error {}
 
-export interface Told {
+export interface DemoStory {
   password: string
   accounts: { email: string; name: string; role: string; organisation: string }[]
 }
@@ -41,13 +41,13 @@ export interface StoryOptions {
  * Simulates sixty days of an example organization with the application's own operations and jobs, and a movable clock.
  * @throws NotEmpty before anything is changed
  */
-export async function tellStory({
+export async function buildDemo({
   env,
   material,
   until,
   password = oneTimePassword(),
   progress = () => {},
-}: StoryOptions): Promise<Told> {
+}: StoryOptions): Promise<DemoStory> {
   const { KP_SMTP_URL: _, ...settings } = env
   const clock = movableClock(new Date(until.getTime() - days * day))
   const app = createApp({ env: { ...settings, KP_LIMITS: 'memory' }, clock })
@@ -63,7 +63,7 @@ export async function tellStory({
       ...happenings,
       ...tokensInEveryState,
       ...administration(stock),
-      ...projectsUnderWay(),
+      ...ongoingProjects(),
       ...requests.happenings,
     ]
     for (const { daysAgo, run } of all.sort((one, other) => other.daysAgo - one.daysAgo)) {

@@ -1,4 +1,4 @@
-import { validateUnit } from '#lib/domains/knowledge/judgement-contract.ts'
+import { validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
 import { createToken, listTokens, revokeByPrefix, revokeToken, rotateToken } from '#lib/domains/tokens/contract.ts'
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { Refused } from './visits.ts'

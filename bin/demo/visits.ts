@@ -3,10 +3,10 @@ import type { z } from 'zod'
 import { limitKeyOf } from '#lib/access/client-address.ts'
 import { sessionSecret } from '#lib/access/sessions.ts'
 import type { App } from '#lib/app.ts'
-import type { RequestParts } from '#lib/client/request.ts'
+import type { RequestInput } from '#lib/client/request.ts'
 import { publicUrl } from '#lib/config/env.ts'
 import type { Locale } from '#lib/domains/accounts/rules.ts'
-import type { DoorAnswer, DoorRequest } from '#lib/http/door.ts'
+import type { ApiRequest, ApiResponse } from '#lib/http/api-request.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 
 /** Credentials and address of a client. */
@@ -27,7 +27,7 @@ export class Refused extends Error {
   }
 }
 
-async function textOf(body: DoorAnswer['body']): Promise<string> {
+async function textOf(body: ApiResponse['body']): Promise<string> {
   if (body === null || typeof body === 'string') return body ?? ''
   if (body instanceof Uint8Array) return Buffer.from(body).toString('utf8')
   const pieces: Uint8Array[] = []
@@ -50,7 +50,7 @@ export function visits(app: App) {
   return async function ask<const O extends OperationShape>(
     { token, cookie, address }: Visitor,
     operation: O,
-    parts: RequestParts<O> & { upload?: { mediaType: string; bytes: string } } = {},
+    parts: RequestInput<O> & { upload?: { mediaType: string; bytes: string } } = {},
   ): Promise<z.output<O['output']>> {
     const {
       params = {},
@@ -81,7 +81,7 @@ export function visits(app: App) {
         'content-length': String(Buffer.byteLength(text)),
       }),
     })
-    const request: DoorRequest = {
+    const request: ApiRequest = {
       method: operation.method.toUpperCase(),
       url: search === '' ? path : `${path}?${search}`,
       headers,
@@ -95,7 +95,7 @@ export function visits(app: App) {
     return operation.output.parse(told === '' ? undefined : JSON.parse(told)) as z.output<O['output']>
   }
 }
-export type Ask = ReturnType<typeof visits>
+export type VisitCall = ReturnType<typeof visits>
 
 export interface Signing {
   email: string
@@ -104,7 +104,7 @@ export interface Signing {
   locale: Locale
 }
 /** Signs a person in with the password, like the sign-in page. Returns the cookie. The session expires by the story's clock. */
-export async function signIn(
+export async function signInForVisit(
   app: App,
   secret: string,
   { email, password, address, locale }: Signing,

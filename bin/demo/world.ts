@@ -6,7 +6,7 @@ import type { Locale, Role } from '#lib/domains/accounts/rules.ts'
 import { createOrganisation } from '#lib/domains/accounts/service.ts'
 import { useLink } from '#lib/domains/privacy-requests/contract.ts'
 import type { History } from './history.ts'
-import { type Ask, signIn, type Visitor, visits } from './visits.ts'
+import { signInForVisit, type VisitCall, type Visitor, visits } from './visits.ts'
 
 export interface PersonOfDemo {
   email: string
@@ -16,7 +16,7 @@ export interface PersonOfDemo {
   /** The name of a demo organization. */
   organisation: string
 }
-interface Known extends PersonOfDemo {
+interface DemoPerson extends PersonOfDemo {
   accountId: string
   place: number
   signIns: number
@@ -26,7 +26,7 @@ export interface AgentOfDemo extends Visitor {
   id: string
   token: string
 }
-export interface WorldParts {
+export interface DemoWorldDeps {
   app: App
   history: History
   /** The secret of the installation. */
@@ -42,16 +42,16 @@ const leastLeft = hour
 const signInsHere = 4
 
 /** All people and things of the story, by name. */
-export function world({ app, history, secret, password }: WorldParts) {
-  const ask: Ask = visits(app)
-  const people = new Map<string, Known>()
+export function world({ app, history, secret, password }: DemoWorldDeps) {
+  const ask: VisitCall = visits(app)
+  const people = new Map<string, DemoPerson>()
   const agents = new Map<string, AgentOfDemo>()
   const organisations = new Map<string, string>()
-  const now = () => app.gate.clock.now()
-  const addressOf = ({ organisation, place, signIns }: Known): string =>
+  const now = () => app.pipeline.clock.now()
+  const addressOf = ({ organisation, place, signIns }: DemoPerson): string =>
     `${organisation === 'Sample Clinic' ? '198.51.100' : '192.0.2'}.${1 + ((place * 7 + Math.floor(signIns / signInsHere)) % 250)}`
 
-  function person(email: string): Known {
+  function person(email: string): DemoPerson {
     const found = people.get(email)
     if (!found) throw new Error(`nobody has joined as ${email} yet`)
     return found
@@ -64,8 +64,8 @@ export function world({ app, history, secret, password }: WorldParts) {
 
   /** The secret of the newest link in an email to the address. */
   async function linkTo(email: string, purpose: string): Promise<string> {
-    const letters = await app.mail.folder.to({ address: email, mark: person(email).accountId })
-    const secrets = letters.flatMap(({ name }) => {
+    const emails = await app.mail.folder.to({ address: email, mark: person(email).accountId })
+    const secrets = emails.flatMap(({ name }) => {
       const text = readFileSync(join(app.env.KP_DATA_DIR, 'mail', name), 'latin1').replace(/=\r?\n/g, '')
       const found = new RegExp(`/privacy/confirm#${purpose}\\.(\\w+)`).exec(text)
       return found?.[1] === undefined ? [] : [{ name, secret: found[1] }]
@@ -89,13 +89,13 @@ export function world({ app, history, secret, password }: WorldParts) {
     password,
 
     async organisation(name: string): Promise<void> {
-      organisations.set(name, await app.gate.transaction((tx) => createOrganisation(tx, name, now())))
+      organisations.set(name, await app.pipeline.transaction((tx) => createOrganisation(tx, name, now())))
     },
     /** Creates an account, like an operator. */
     async join(given: PersonOfDemo): Promise<void> {
       const organisationId = organisations.get(given.organisation)
       if (organisationId === undefined) throw new Error(`there is no organisation ${given.organisation}`)
-      const accountId = await app.gate.transaction(async (tx) => {
+      const accountId = await app.pipeline.transaction(async (tx) => {
         const { organisation: _, ...account } = given
         const id = await app.accounts.create(tx, {
           ...account,
@@ -104,7 +104,7 @@ export function world({ app, history, secret, password }: WorldParts) {
           mustChangePassword: false,
           now: now(),
         })
-        await app.gate.auditWithin(tx, {
+        await app.pipeline.auditWithin(tx, {
           action: 'create',
           actorId: 'system:demo',
           resourceType: 'account',
@@ -123,7 +123,7 @@ export function world({ app, history, secret, password }: WorldParts) {
       const known = person(email)
       const address = addressOf(known)
       if (!known.session || known.session.expiresAt.getTime() - now().getTime() < leastLeft) {
-        known.session = await signIn(app, secret, { email, password, address, locale: known.locale })
+        known.session = await signInForVisit(app, secret, { email, password, address, locale: known.locale })
         known.signIns++
       }
       return { cookie: known.session.cookie, address }

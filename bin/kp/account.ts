@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import { readSelf } from '#lib/domains/tokens/contract.ts'
-import { isKey, prefixOf } from '#lib/domains/tokens/rules.ts'
+import { isTokenKey, prefixOf } from '#lib/domains/tokens/rules.ts'
 import { policyOption } from './consent.ts'
 import { usageFailure } from './failure.ts'
-import { type RegisterOptions, register } from './registering.ts'
-import type { Session } from './session.ts'
+import { type RegisterOptions, registerWithToken } from './registering.ts'
+import type { CommandSession } from './session.ts'
 import { type LogoutOptions, logout } from './signing-out.ts'
 import { readStdin } from './terminal.ts'
 import { pinIfReachable } from './trust.ts'
 
-async function tokenToStore(session: Session, given: string | undefined, fromStdin: boolean): Promise<string> {
+async function tokenToStore(session: CommandSession, given: string | undefined, fromStdin: boolean): Promise<string> {
   if (given !== undefined && fromStdin)
     throw usageFailure('Give the token as an argument or with --token-stdin, not both.')
   if (!fromStdin && given === undefined && !session.terminal.isInteractive)
@@ -18,7 +18,7 @@ async function tokenToStore(session: Session, given: string | undefined, fromStd
     ? await readStdin(session.invocation, 'A token')
     : (given ?? (await session.terminal.ask('Token (kp_…):')))
   const token = text.trim()
-  if (!isKey(token))
+  if (!isTokenKey(token))
     throw usageFailure(
       'This is not a whole token: its checksum does not fit. Nothing was sent or changed.',
       'Copy all 52 characters, from kp_ on.',
@@ -26,7 +26,7 @@ async function tokenToStore(session: Session, given: string | undefined, fromStd
   return token
 }
 
-async function login(session: Session, given: string | undefined, fromStdin: boolean): Promise<void> {
+async function login(session: CommandSession, given: string | undefined, fromStdin: boolean): Promise<void> {
   const { terminal, url, command } = session
   const token = await tokenToStore(session, given, fromStdin)
   const { data } = (await session.call(readSelf, {}, { token })).body
@@ -57,7 +57,7 @@ async function login(session: Session, given: string | undefined, fromStdin: boo
   terminal.note(`The token is kept in ${session.folder}. Sign out with ${command('logout')}`)
 }
 
-async function me(session: Session): Promise<void> {
+async function me(session: CommandSession): Promise<void> {
   const { terminal, url } = session
   const { data } = (await session.call(readSelf)).body
   terminal.document({ data: { url, ...data } })
@@ -87,7 +87,7 @@ async function me(session: Session): Promise<void> {
 }
 
 /** Sign-in and identity: register, login, me, logout. */
-export function accountCommands(program: Command, begin: () => Session): void {
+export function accountCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('register')
     .summary('get an agent and a token of your own')
@@ -104,7 +104,7 @@ export function accountCommands(program: Command, begin: () => Session): void {
     .option(...policyOption)
     .option('--replace', 'replace the token that is stored here; it cannot be read again')
     .option('--show-key', 'print the whole token instead of its first characters')
-    .action((options: RegisterOptions) => register(begin(), options))
+    .action((options: RegisterOptions) => registerWithToken(begin(), options))
   program
     .command('login')
     .summary('use a token that you have')

@@ -7,9 +7,9 @@ import { usageFailure } from './failure.ts'
 import { scopesOf } from './grants.ts'
 import { withInstallation } from './installation.ts'
 import { rotateSigning } from './keys.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
-async function token(session: Session, { scopes, name }: { scopes: string; name: string }): Promise<void> {
+async function token(session: CommandSession, { scopes, name }: { scopes: string; name: string }): Promise<void> {
   const { terminal } = session
   const wanted = scopesOf(scopes)
   const made = await withInstallation(session.invocation, (app) => operator(app).issueToken(wanted, name))
@@ -29,7 +29,7 @@ async function token(session: Session, { scopes, name }: { scopes: string; name:
   )
 }
 
-async function resetPassword(session: Session, email: string): Promise<void> {
+async function resetPassword(session: CommandSession, email: string): Promise<void> {
   const { terminal } = session
   const made = await withInstallation(session.invocation, (app) => app.accounts.resetPassword(email))
   terminal.document({
@@ -42,7 +42,7 @@ async function resetPassword(session: Session, email: string): Promise<void> {
 }
 
 async function addAccount(
-  session: Session,
+  session: CommandSession,
   email: string,
   { role, name, organisation }: { role: Role; name?: string; organisation?: string },
 ): Promise<void> {
@@ -65,7 +65,7 @@ async function addAccount(
   )
 }
 
-async function changeRole(session: Session, email: string, role: Role): Promise<void> {
+async function changeRole(session: CommandSession, email: string, role: Role): Promise<void> {
   const { terminal } = session
   const { accountId, before } = await withInstallation(session.invocation, (app) =>
     operatorAccounts(app).changeRole(email, role),
@@ -79,7 +79,7 @@ async function changeRole(session: Session, email: string, role: Role): Promise<
   )
 }
 
-async function listAccounts(session: Session): Promise<void> {
+async function listAccounts(session: CommandSession): Promise<void> {
   const { terminal } = session
   const accounts = await withInstallation(session.invocation, (app) => operatorAccounts(app).list())
   terminal.document({
@@ -95,7 +95,7 @@ async function listAccounts(session: Session): Promise<void> {
   )
 }
 
-function accountCommands(admin: Command, begin: () => Session): void {
+function accountCommands(admin: Command, begin: () => CommandSession): void {
   const account = admin
     .command('account')
     .summary('make accounts, change their roles')
@@ -132,7 +132,7 @@ function accountCommands(admin: Command, begin: () => Session): void {
 }
 
 /** Commands that need the installation's machine and database instead of a token. */
-export function adminCommands(program: Command, begin: () => Session): void {
+export function adminCommands(program: Command, begin: () => CommandSession): void {
   const admin = program
     .command('admin')
     .summary('tokens, passwords and accounts, by the operator’s own hand')

@@ -4,9 +4,9 @@ import { createOwnAgent } from '#lib/domains/agents/own-contract.ts'
 import { dataRegionForm } from '#lib/kernel/data-regions.ts'
 import { consentTo, explainNotice, policyOption } from './consent.ts'
 import { usageFailure } from './failure.ts'
-import { asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import { keepToken } from './registering.ts'
-import type { Session } from './session.ts'
+import { asPersonOptions, type PersonOptions, withCommandActor } from './person.ts'
+import { saveToken } from './registering.ts'
+import type { CommandSession } from './session.ts'
 import { pinIfReachable } from './trust.ts'
 
 interface CreateOptions extends PersonOptions {
@@ -21,7 +21,7 @@ interface CreateOptions extends PersonOptions {
 }
 
 /** Creates an agent of the person, and prints or stores its token. */
-async function create(session: Session, id: string | undefined, options: CreateOptions): Promise<void> {
+async function create(session: CommandSession, id: string | undefined, options: CreateOptions): Promise<void> {
   const { name, ancestor, region, selfHosted, keep = false } = options
   if (options.as === undefined)
     throw usageFailure(
@@ -32,7 +32,7 @@ async function create(session: Session, id: string | undefined, options: CreateO
     throw usageFailure(`--region takes eu or a country of two letters; "${region}" is none.`)
   const policy = await consentTo(session, options)
   if (keep) session.checkStorage()
-  await withAsking(session, options, async ({ call, terminal, url, folder }) => {
+  await withCommandActor(session, options, async ({ call, terminal, url, folder }) => {
     const { body } = await call(createOwnAgent, {
       body: {
         ...(id !== undefined && { agent_id: id }),
@@ -48,7 +48,7 @@ async function create(session: Session, id: string | undefined, options: CreateO
     const { api_key, ...agent } = body.data
     const key = shownOnce(api_key)
     if (keep) {
-      keepToken(session, { url, token: key, agent_id: agent.agent_id, key_prefix: agent.key_prefix })
+      saveToken(session, { url, token: key, agent_id: agent.agent_id, key_prefix: agent.key_prefix })
       await pinIfReachable(session)
       const before = session.stored ?? session.storedElsewhere
       if (before)
@@ -70,7 +70,7 @@ async function create(session: Session, id: string | undefined, options: CreateO
 }
 
 /** `kp agent create`. */
-export function agentCreateCommand(agent: Command, begin: () => Session): void {
+export function agentCreateCommand(agent: Command, begin: () => CommandSession): void {
   asPersonOptions(agent.command('create'))
     .summary('make an agent that is yours')
     .description(

@@ -9,18 +9,18 @@ import {
   listAgentDocuments,
   readAgentDocument,
 } from '#lib/domains/agents/life/documents-contract.ts'
-import { type DocumentKind, documentKinds } from '#lib/domains/agents/life/rules.ts'
+import { type AgentDocumentKind, agentDocumentKinds } from '#lib/domains/agents/life/rules.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure } from './failure.ts'
-import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import type { Session } from './session.ts'
+import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import type { CommandSession } from './session.ts'
 import { readStdin } from './terminal.ts'
 
-interface Whose extends PersonOptions {
+interface AgentDocumentOptions extends PersonOptions {
   agent?: string
 }
 
-function textOf({ invocation, pathOf }: Asking, path: string): string | Promise<string> {
+function textOf({ invocation, pathOf }: CommandActor, path: string): string | Promise<string> {
   if (path === '-') return readStdin(invocation, 'A document')
   try {
     return readFileSync(pathOf(path), 'utf8')
@@ -29,7 +29,10 @@ function textOf({ invocation, pathOf }: Asking, path: string): string | Promise<
   }
 }
 
-async function list(asking: Asking, { agent, kind }: Whose & { kind?: DocumentKind }): Promise<void> {
+async function list(
+  asking: CommandActor,
+  { agent, kind }: AgentDocumentOptions & { kind?: AgentDocumentKind },
+): Promise<void> {
   const { terminal } = asking
   const id = await namedAgent(asking, agent)
   const rows = []
@@ -50,29 +53,29 @@ async function list(asking: Asking, { agent, kind }: Whose & { kind?: DocumentKi
   if (rows.length === 0) terminal.note('None.')
 }
 
-async function read(asking: Asking, documentId: string, { agent }: Whose) {
+async function read(asking: CommandActor, documentId: string, { agent }: AgentDocumentOptions) {
   const id = await namedAgent(asking, agent)
   const { body } = await asking.call(readAgentDocument, { params: { id, documentId }, query: { format: 'json' } })
   if (typeof body === 'string') throw new Failure('not_a_registry', 'The answer is none that this kp understands.')
   return { id, document: body.data }
 }
 
-async function show(asking: Asking, documentId: string, whose: Whose): Promise<void> {
+async function show(asking: CommandActor, documentId: string, owner: AgentDocumentOptions): Promise<void> {
   const { terminal } = asking
-  const { document } = await read(asking, documentId, whose)
+  const { document } = await read(asking, documentId, owner)
   terminal.document({ data: document })
   for (const line of document.body.split('\n')) terminal.line(line)
 }
 
-const said = ({ terminal }: Asking, words: string, isAsSent: boolean): void => {
+const said = ({ terminal }: CommandActor, words: string, isAsSent: boolean): void => {
   terminal.line(terminal.good('✓ '), words)
   if (!isAsSent) terminal.warning('Something was taken out before it was stored: look with kp agent documents show.')
 }
 
 async function add(
-  asking: Asking,
+  asking: CommandActor,
   path: string,
-  { agent, kind, title }: Whose & { kind: DocumentKind; title?: string },
+  { agent, kind, title }: AgentDocumentOptions & { kind: AgentDocumentKind; title?: string },
 ): Promise<void> {
   const body = await textOf(asking, path)
   const id = await namedAgent(asking, agent)
@@ -83,10 +86,10 @@ async function add(
 }
 
 async function edit(
-  asking: Asking,
+  asking: CommandActor,
   documentId: string,
   path: string,
-  { title, ...whose }: Whose & { title?: string },
+  { title, ...whose }: AgentDocumentOptions & { title?: string },
 ): Promise<void> {
   const body = await textOf(asking, path)
   const { id, document } = await read(asking, documentId, whose)
@@ -98,7 +101,7 @@ async function edit(
   said(asking, `${documentId} is changed: revision ${answer.body.data.revision}.`, answer.body.data.is_as_sent)
 }
 
-async function remove(asking: Asking, documentId: string, { agent }: Whose): Promise<void> {
+async function remove(asking: CommandActor, documentId: string, { agent }: AgentDocumentOptions): Promise<void> {
   const id = await namedAgent(asking, agent)
   await asking.call(deleteAgentDocument, { params: { id, documentId } })
   asking.terminal.document({ data: { deleted: documentId } })
@@ -106,7 +109,7 @@ async function remove(asking: Asking, documentId: string, { agent }: Whose): Pro
 }
 
 /** Strategy theses and playbooks: list, show, add, edit, delete. */
-export function agentDocumentCommands(agent: Command, begin: () => Session): void {
+export function agentDocumentCommands(agent: Command, begin: () => CommandSession): void {
   const documents = agent
     .command('documents')
     .summary('its strategy theses and playbooks')
@@ -115,13 +118,13 @@ export function agentDocumentCommands(agent: Command, begin: () => Session): voi
     )
   const ofAgent = (command: Command): Command =>
     asPersonOptions(command.option('--agent <id>', 'of this agent (default: the one behind the token)'))
-  const kindOption = () => new Option('--kind <kind>', 'what it is').choices(documentKinds)
+  const kindOption = () => new Option('--kind <kind>', 'what it is').choices(agentDocumentKinds)
   ofAgent(documents.command('list'))
     .summary('show documents, newest first')
     .description('Shows the documents of an agent.\n\nExample:\n  kp agent documents list --kind playbook')
     .addOption(kindOption())
-    .action((options: Whose & { kind?: DocumentKind }) =>
-      withAsking(begin(), options, (asking) => list(asking, options)),
+    .action((options: AgentDocumentOptions & { kind?: AgentDocumentKind }) =>
+      withCommandActor(begin(), options, (asking) => list(asking, options)),
     )
   ofAgent(documents.command('show'))
     .summary('print a document')
@@ -129,7 +132,9 @@ export function agentDocumentCommands(agent: Command, begin: () => Session): voi
       'Prints the Markdown of a document.\n\nExample:\n  kp agent documents show adoc_0123456789abcdefghijkl',
     )
     .argument('<id>', 'the document’s id')
-    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => show(asking, id, options)))
+    .action((id: string, options: AgentDocumentOptions) =>
+      withCommandActor(begin(), options, (asking) => show(asking, id, options)),
+    )
   ofAgent(documents.command('add'))
     .summary('keep a Markdown file as a document')
     .description(
@@ -138,8 +143,8 @@ export function agentDocumentCommands(agent: Command, begin: () => Session): voi
     .argument('<file>', 'the file; - for standard input')
     .addOption(kindOption().default('playbook'))
     .option('--title <title>', 'what it is called (default: the file’s name)')
-    .action((path: string, options: Whose & { kind: DocumentKind; title?: string }) =>
-      withAsking(begin(), options, (asking) => add(asking, path, options)),
+    .action((path: string, options: AgentDocumentOptions & { kind: AgentDocumentKind; title?: string }) =>
+      withCommandActor(begin(), options, (asking) => add(asking, path, options)),
     )
   ofAgent(documents.command('edit'))
     .summary('replace the text of a document')
@@ -149,8 +154,8 @@ export function agentDocumentCommands(agent: Command, begin: () => Session): voi
     .argument('<id>', 'the document’s id')
     .argument('<file>', 'the file; - for standard input')
     .option('--title <title>', 'what it is called (default: as before)')
-    .action((id: string, path: string, options: Whose & { title?: string }) =>
-      withAsking(begin(), options, (asking) => edit(asking, id, path, options)),
+    .action((id: string, path: string, options: AgentDocumentOptions & { title?: string }) =>
+      withCommandActor(begin(), options, (asking) => edit(asking, id, path, options)),
     )
   ofAgent(documents.command('delete'))
     .summary('delete a document')
@@ -158,5 +163,7 @@ export function agentDocumentCommands(agent: Command, begin: () => Session): voi
       'Deletes a document; nothing of it is kept.\n\nExample:\n  kp agent documents delete adoc_0123456789abcdefghijkl',
     )
     .argument('<id>', 'the document’s id')
-    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => remove(asking, id, options)))
+    .action((id: string, options: AgentDocumentOptions) =>
+      withCommandActor(begin(), options, (asking) => remove(asking, id, options)),
+    )
 }

@@ -1,9 +1,9 @@
 import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { usageFailure } from './failure.ts'
-import type { Asking } from './person.ts'
+import type { CommandActor } from './person.ts'
 
 /** The named agent, or by default the agent of the token. */
-export async function namedAgent({ call, person }: Asking, id: string | undefined): Promise<string> {
+export async function namedAgent({ call, person }: CommandActor, id: string | undefined): Promise<string> {
   if (id !== undefined) return id
   const self = person ? null : (await call(readSelf)).body.data.agent_id
   if (self === null) throw usageFailure('Which agent? Give its id; kp agent list shows yours.')

@@ -7,10 +7,10 @@ import { agentCreateCommand } from './agent-creating.ts'
 import { agentDocumentCommands } from './agent-documents.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure, usageFailure } from './failure.ts'
-import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import type { Session } from './session.ts'
+import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import type { CommandSession } from './session.ts'
 
-const living = async ({ call }: Asking, id: string): Promise<LivingAgent> =>
+const living = async ({ call }: CommandActor, id: string): Promise<LivingAgent> =>
   (await call(readAgent, { params: { id } })).body.data
 
 interface Shown {
@@ -21,7 +21,7 @@ interface Shown {
   created_at: string
   name: string | null
 }
-async function agentsOf(asking: Asking): Promise<Shown[]> {
+async function agentsOf(asking: CommandActor): Promise<Shown[]> {
   if (!asking.person) return [await living(asking, await namedAgent(asking, undefined))]
   const rows: Shown[] = []
   let cursor: string | undefined
@@ -35,7 +35,7 @@ async function agentsOf(asking: Asking): Promise<Shown[]> {
   return rows
 }
 
-async function list(asking: Asking): Promise<void> {
+async function list(asking: CommandActor): Promise<void> {
   const rows = await agentsOf(asking)
   asking.terminal.document({ data: rows, total: rows.length })
   asking.terminal.table(
@@ -51,7 +51,7 @@ async function list(asking: Asking): Promise<void> {
   if (rows.length === 0) asking.terminal.note('None.')
 }
 
-async function show(asking: Asking, named: string | undefined): Promise<void> {
+async function show(asking: CommandActor, named: string | undefined): Promise<void> {
   const { terminal } = asking
   const agent = await living(asking, await namedAgent(asking, named))
   terminal.document({ data: agent })
@@ -78,7 +78,7 @@ async function show(asking: Asking, named: string | undefined): Promise<void> {
 }
 
 async function setStatus(
-  asking: Asking,
+  asking: CommandActor,
   named: string | undefined,
   status: AgentStatus,
   confirm?: string,
@@ -92,7 +92,7 @@ async function setStatus(
   asking.terminal.line(asking.terminal.good('✓ '), body.message)
 }
 
-async function die(asking: Asking, id: string, { yes = false }: { yes?: boolean }): Promise<void> {
+async function die(asking: CommandActor, id: string, { yes = false }: { yes?: boolean }): Promise<void> {
   const { terminal } = asking
   if (!yes && !terminal.isInteractive)
     throw usageFailure('Death is confirmed on a terminal, and this is none. Nothing was changed.', 'Or add --yes.')
@@ -101,14 +101,14 @@ async function die(asking: Asking, id: string, { yes = false }: { yes?: boolean 
   await setStatus(asking, id, 'dead', id)
 }
 
-async function heartbeats(asking: Asking, named: string | undefined): Promise<void> {
+async function heartbeats(asking: CommandActor, named: string | undefined): Promise<void> {
   const response = await asking.stream(exportHeartbeats, { params: { id: await namedAgent(asking, named) } })
   const decoder = new TextDecoder()
   for await (const piece of response.body ?? []) asking.invocation.stdout.write(decoder.decode(piece, { stream: true }))
 }
 
 /** The user's own agents: creation, status and documents. */
-export function agentCommands(program: Command, begin: () => Session): void {
+export function agentCommands(program: Command, begin: () => CommandSession): void {
   const agent = program
     .command('agent')
     .summary('make an agent, pause it, end it; its documents')
@@ -120,13 +120,13 @@ export function agentCommands(program: Command, begin: () => Session): void {
   as(agent.command('list'))
     .summary('show your agents')
     .description('Shows your agents and their status.\n\nExample:\n  kp agent list --as somebody@example.org')
-    .action((options: PersonOptions) => withAsking(begin(), options, list))
+    .action((options: PersonOptions) => withCommandActor(begin(), options, list))
   as(agent.command('show'))
     .summary('show how an agent lives')
     .description('Shows status, region, and what it keeps and shares.\n\nExample:\n  kp agent show')
     .argument('[id]', 'the agent’s id (default: the one behind the token)')
     .action((id: string | undefined, options: PersonOptions) =>
-      withAsking(begin(), options, (asking) => show(asking, id)),
+      withCommandActor(begin(), options, (asking) => show(asking, id)),
     )
   as(agent.command('pause'))
     .summary('let an agent write nothing')
@@ -135,7 +135,7 @@ export function agentCommands(program: Command, begin: () => Session): void {
     )
     .argument('[id]', 'the agent’s id (default: the one behind the token)')
     .action((id: string | undefined, options: PersonOptions) =>
-      withAsking(begin(), options, (asking) => setStatus(asking, id, 'paused')),
+      withCommandActor(begin(), options, (asking) => setStatus(asking, id, 'paused')),
     )
   as(agent.command('resume'))
     .summary('let a paused agent go on')
@@ -144,7 +144,7 @@ export function agentCommands(program: Command, begin: () => Session): void {
     )
     .argument('[id]', 'the agent’s id (default: the one behind the token)')
     .action((id: string | undefined, options: PersonOptions) =>
-      withAsking(begin(), options, (asking) => setStatus(asking, id, 'active')),
+      withCommandActor(begin(), options, (asking) => setStatus(asking, id, 'active')),
     )
   as(agent.command('die'))
     .summary('end an agent, for good')
@@ -154,7 +154,7 @@ export function agentCommands(program: Command, begin: () => Session): void {
     .argument('<id>', 'the agent’s id')
     .option('--yes', 'end it without being asked; needed in scripts')
     .action((id: string, options: PersonOptions & { yes?: boolean }) =>
-      withAsking(begin(), options, (asking) => die(asking, id, options)),
+      withCommandActor(begin(), options, (asking) => die(asking, id, options)),
     )
   as(agent.command('heartbeats'))
     .summary('write an agent’s heartbeats as JSON Lines')
@@ -166,7 +166,7 @@ export function agentCommands(program: Command, begin: () => Session): void {
       const session = begin()
       // The token of a retired agent cannot read its own agent id, so the stored id is used.
       const own = session.usesStored && options.as === undefined ? session.stored?.agent_id : undefined
-      return withAsking(session, options, (asking) => heartbeats(asking, id ?? own))
+      return withCommandActor(session, options, (asking) => heartbeats(asking, id ?? own))
     })
   agentDocumentCommands(agent, begin)
 }

@@ -1,14 +1,14 @@
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import type { Received } from '#lib/client/request.ts'
+import type { ResponseOf } from '#lib/client/request.ts'
 import { AuditActions, exportAudit, queryAudit } from '#lib/domains/audit/contract.ts'
 import { usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { timeOf } from './times.ts'
 import { escapedJson, visibleLines } from './visible-text.ts'
 
-type Entry = Received<typeof queryAudit>['body']['data'][number]
+type Entry = ResponseOf<typeof queryAudit>['body']['data'][number]
 
 interface AuditOptions {
   agent?: string
@@ -32,7 +32,7 @@ const filtersOf = (options: AuditOptions) => ({
   ...(options.to !== undefined && { to: timeOf('--to', options.to) }),
 })
 
-async function exported(session: Session, options: AuditOptions, format: 'csv' | 'jsonl'): Promise<void> {
+async function exported(session: CommandSession, options: AuditOptions, format: 'csv' | 'jsonl'): Promise<void> {
   if (options.limit !== undefined)
     throw usageFailure('--limit is for tables; csv and jsonl are whole. Use --from and --to to take less.')
   const response = await session.stream(exportAudit, { query: { ...filtersOf(options), format } })
@@ -62,7 +62,7 @@ const rowOf = (entry: Entry): string[] => [
   JSON.stringify(entry.details ?? {}),
 ]
 
-async function table(session: Session, options: AuditOptions): Promise<void> {
+async function table(session: CommandSession, options: AuditOptions): Promise<void> {
   const { terminal, command } = session
   const most = options.limit === undefined ? 20 : Number(options.limit)
   if (!Number.isInteger(most) || most < 1)
@@ -91,7 +91,7 @@ async function table(session: Session, options: AuditOptions): Promise<void> {
 }
 
 /** The audit log. */
-export function auditCommands(program: Command, begin: () => Session): void {
+export function auditCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('audit')
     .summary('read the audit log')

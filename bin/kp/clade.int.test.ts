@@ -23,7 +23,7 @@ beforeAll(async () => {
   const owner = await signedIn(app)
   sender = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
   sibling = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
-  await app.app.gate.transaction((tx) =>
+  await app.app.pipeline.transaction((tx) =>
     joinClade(
       tx,
       { agentId: sibling.id, ancestorId: sender.id, ownerId: owner.accountId, now: app.clock.now() },

@@ -12,33 +12,33 @@ import {
   recallShare,
   setSharing,
 } from '#lib/domains/clades/contract.ts'
-import { entryIdForm, isShared, mostGenerations, shareIdForm } from '#lib/domains/clades/rules.ts'
-import { strip } from '#lib/domains/clades/strip-rules.ts'
+import { cladeEntryIdForm, isShared, mostGenerations, shareIdForm } from '#lib/domains/clades/rules.ts'
+import { stripEntry } from '#lib/domains/clades/strip-rules.ts'
 import { readEntry } from '#lib/domains/grimoire/contract.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure } from './failure.ts'
-import { openedMaster, sealing } from './keyring-opening.ts'
-import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import type { Session } from './session.ts'
+import { sealing, unsealedMasterKey } from './keyring-opening.ts'
+import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import type { CommandSession } from './session.ts'
 
 const AnyJson = z.json()
 
-interface Whose extends PersonOptions {
+interface CladeOptions extends PersonOptions {
   agent?: string
 }
-interface ShareOptions extends Whose {
+interface ShareOptions extends CladeOptions {
   to?: string[]
   digest?: string
 }
 
 /** Reads entries of the agent and opens private ones on this machine. Asks for the passphrase once, at the first private entry. */
-function opening(asking: Asking, id: string) {
+function opening(asking: CommandActor, id: string) {
   let master: MasterKey | undefined
   return async (entryId: string) => {
     const { data } = (await asking.call(readEntry, { params: { id, entryId } })).body
     const { kind, scope } = data
     if (scope !== 'private') return { kind, scope, parents: data.entry?.parents ?? [], opened: undefined }
-    const key = master ?? (await openedMaster(asking, id)).master
+    const key = master ?? (await unsealedMasterKey(asking, id)).master
     master = key
     const opened = await sealing(() =>
       openEntry(key, { id: data.id, agent: data.agent_id, kind, scope }, data.envelope),
@@ -69,7 +69,7 @@ async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Pr
     for (const one of fresh) {
       seen.add(one)
       if (shareIdForm.test(one)) origins.add(one)
-      if (!entryIdForm.test(one)) continue
+      if (!cladeEntryIdForm.test(one)) continue
       const entry = await read(one).catch((error: unknown) => {
         // A deleted or expired entry: its parents are unknown.
         if (error instanceof RequestRefused && error.problem.code === 'not_found') return undefined
@@ -83,7 +83,7 @@ async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Pr
 }
 
 /** Opens and strips a private entry on this machine. The registry strips its content again. */
-async function asked(asking: Asking, id: string, entryId: string) {
+async function asked(asking: CommandActor, id: string, entryId: string) {
   const read = opening(asking, id)
   const first = await read(entryId)
   const { kind, opened } = first
@@ -96,7 +96,7 @@ async function asked(asking: Asking, id: string, entryId: string) {
       'unsure',
       'This entry does not say how sure it is, and only what does is shared. Nothing was sent.',
     )
-  const { payload, removed } = strip({
+  const { payload, removed } = stripEntry({
     ...opened,
     kind,
     confidence: opened.confidence,
@@ -123,14 +123,14 @@ const told = (removed: Record<string, number>): string =>
     .map(([kind, count]) => `${count} × ${kind}`)
     .join(', ') || 'nothing'
 
-function notLookedFor({ terminal }: Asking, { degraded }: { degraded?: string[] | undefined }): void {
+function notLookedFor({ terminal }: CommandActor, { degraded }: { degraded?: string[] | undefined }): void {
   if (degraded)
     terminal.note(
       'Names and postal addresses were not looked for everywhere: the analyzer that is connected for this did not answer.',
     )
 }
 
-async function status(asking: Asking, named: string | undefined): Promise<void> {
+async function status(asking: CommandActor, named: string | undefined): Promise<void> {
   const { terminal } = asking
   const { data } = (await asking.call(readClade, { params: { id: await namedAgent(asking, named) } })).body
   terminal.document({ data })
@@ -147,7 +147,7 @@ async function status(asking: Asking, named: string | undefined): Promise<void> 
     terminal.note('No siblings: an agent gets them when it is made with this one as its ancestor.')
 }
 
-async function switchTo(asking: Asking, on: boolean, named: string | undefined): Promise<void> {
+async function switchTo(asking: CommandActor, on: boolean, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   const { body } = await asking.call(setSharing, { params: { id }, body: { on } })
   asking.terminal.document(body)
@@ -159,7 +159,7 @@ async function switchTo(asking: Asking, on: boolean, named: string | undefined):
   )
 }
 
-async function preview(asking: Asking, entryId: string, named: string | undefined): Promise<void> {
+async function preview(asking: CommandActor, entryId: string, named: string | undefined): Promise<void> {
   const { terminal } = asking
   const id = await namedAgent(asking, named)
   const { body } = await asking.call(previewShare, { params: { id }, body: await asked(asking, id, entryId) })
@@ -175,7 +175,7 @@ async function preview(asking: Asking, entryId: string, named: string | undefine
   )
 }
 
-async function share(asking: Asking, entryId: string, { agent, to, digest }: ShareOptions): Promise<void> {
+async function share(asking: CommandActor, entryId: string, { agent, to, digest }: ShareOptions): Promise<void> {
   const id = await namedAgent(asking, agent)
   const { body } = await asking.call(addShare, {
     params: { id },
@@ -194,7 +194,7 @@ async function share(asking: Asking, entryId: string, { agent, to, digest }: Sha
   notLookedFor(asking, body.data)
 }
 
-async function recall(asking: Asking, shareId: string, named: string | undefined): Promise<void> {
+async function recall(asking: CommandActor, shareId: string, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   const { body } = await asking.call(recallShare, { params: { id, shareId } })
   asking.terminal.document(body)
@@ -205,7 +205,7 @@ async function recall(asking: Asking, shareId: string, named: string | undefined
   )
 }
 
-async function pending(asking: Asking, named: string | undefined): Promise<void> {
+async function pending(asking: CommandActor, named: string | undefined): Promise<void> {
   const { terminal } = asking
   const id = await namedAgent(asking, named)
   const { body } = await asking.call(readDeltas, { params: { id }, query: { limit: 100 } })
@@ -227,7 +227,7 @@ async function pending(asking: Asking, named: string | undefined): Promise<void>
     )
 }
 
-async function acknowledge(asking: Asking, through: number, named: string | undefined): Promise<void> {
+async function acknowledge(asking: CommandActor, through: number, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   const { body } = await asking.call(acknowledgeDeltas, { params: { id }, body: { through } })
   asking.terminal.document(body)
@@ -242,7 +242,7 @@ const numberOf = (text: string): number => {
 }
 
 /** Sharing between agents of one ancestor. */
-export function cladeCommands(program: Command, begin: () => Session): void {
+export function cladeCommands(program: Command, begin: () => CommandSession): void {
   const clade = program
     .command('clade')
     .summary('share what an agent learned with siblings, and take it back')
@@ -254,7 +254,7 @@ export function cladeCommands(program: Command, begin: () => Session): void {
   ofAgent(clade.command('status'))
     .summary('show siblings, and whether it shares')
     .description('Shows the siblings, whether the agent shares, and what waits.\n\nExample:\n  kp clade status')
-    .action((options: Whose) => withAsking(begin(), options, (asking) => status(asking, options.agent)))
+    .action((options: CladeOptions) => withCommandActor(begin(), options, (asking) => status(asking, options.agent)))
   for (const on of [true, false])
     ofAgent(clade.command(on ? 'on' : 'off'))
       .summary(on ? 'let it share' : 'share nothing more')
@@ -263,15 +263,17 @@ export function cladeCommands(program: Command, begin: () => Session): void {
           ? 'Lets the agent share what you tell it to.\n\nExample:\n  kp clade on'
           : 'Shares nothing more, and withdraws what nobody has fetched.\n\nExample:\n  kp clade off',
       )
-      .action((options: Whose) => withAsking(begin(), options, (asking) => switchTo(asking, on, options.agent)))
+      .action((options: CladeOptions) =>
+        withCommandActor(begin(), options, (asking) => switchTo(asking, on, options.agent)),
+      )
   ofAgent(clade.command('preview'))
     .summary('show exactly what a share would send')
     .description(
       'Shows what would leave and what was taken out; nothing is sent. A private entry is opened and stripped on this machine.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
     )
     .argument('<entry>', 'the entry’s id')
-    .action((id: string, options: Whose) =>
-      withAsking(begin(), options, (asking) => preview(asking, id, options.agent)),
+    .action((id: string, options: CladeOptions) =>
+      withCommandActor(begin(), options, (asking) => preview(asking, id, options.agent)),
     )
   ofAgent(clade.command('share'))
     .summary('share an entry, stripped')
@@ -281,23 +283,27 @@ export function cladeCommands(program: Command, begin: () => Session): void {
     .argument('<entry>', 'the entry’s id')
     .option('--to <sibling...>', 'which siblings (default: all)')
     .option('--digest <digest>', 'of the preview: refused where something else would be sent')
-    .action((id: string, options: ShareOptions) => withAsking(begin(), options, (asking) => share(asking, id, options)))
+    .action((id: string, options: ShareOptions) =>
+      withCommandActor(begin(), options, (asking) => share(asking, id, options)),
+    )
   ofAgent(clade.command('recall'))
     .summary('take a share back from every sibling')
     .description(
       'Takes what was shared out of reach, destroys it unless a legal hold keeps the sealed copy, and tells every sibling that has it to remove it.\n\nExample:\n  kp clade recall shr_0123456789abcdefghijkl',
     )
     .argument('<share>', 'the share’s id')
-    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => recall(asking, id, options.agent)))
+    .action((id: string, options: CladeOptions) =>
+      withCommandActor(begin(), options, (asking) => recall(asking, id, options.agent)),
+    )
   ofAgent(clade.command('pending'))
     .summary('show what siblings sent and recalled')
     .description('Shows what waits to be taken in or removed.\n\nExample:\n  kp clade pending')
-    .action((options: Whose) => withAsking(begin(), options, (asking) => pending(asking, options.agent)))
+    .action((options: CladeOptions) => withCommandActor(begin(), options, (asking) => pending(asking, options.agent)))
   ofAgent(clade.command('ack'))
     .summary('say what was taken in and removed')
     .description('Says that everything up to this number is done.\n\nExample:\n  kp clade ack 12')
     .argument('<number>', 'the last that is done', numberOf)
-    .action((through: number, options: Whose) =>
-      withAsking(begin(), options, (asking) => acknowledge(asking, through, options.agent)),
+    .action((through: number, options: CladeOptions) =>
+      withCommandActor(begin(), options, (asking) => acknowledge(asking, through, options.agent)),
     )
 }

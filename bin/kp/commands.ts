@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 /** Adds commands to the program. `begin` opens the session of a command. */
-type AddCommands = (program: Command, begin: (url?: string) => Session) => void
+type AddCommands = (program: Command, begin: (url?: string) => CommandSession) => void
 
 export interface CommandFile {
   /** The heading in the overview. */

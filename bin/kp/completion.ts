@@ -3,13 +3,13 @@ import { bashCompletion } from './completion-bash.ts'
 import { fishCompletion } from './completion-fish.ts'
 import { completionTree } from './completion-tree.ts'
 import { zshCompletion } from './completion-zsh.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }
 const shellNames = Object.keys(shells) as (keyof typeof shells)[]
 
 /** Shell completion: completion. */
-export function completionCommand(program: Command, begin: () => Session): void {
+export function completionCommand(program: Command, begin: () => CommandSession): void {
   program
     .command('completion')
     .summary('print a completion script for your shell')

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { RequestRefused } from '#lib/client/request.ts'
 import { giveConsent, readNotice, withdrawConsent } from '#lib/domains/agents/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 export const policyOption = [
   '--policy-version <version>',
@@ -11,7 +11,7 @@ export const policyOption = [
 
 /** Shows the address of the privacy notice and asks for consent. In scripts, the option gives consent. */
 export async function consentTo(
-  session: Session,
+  session: CommandSession,
   options: { consent?: boolean; yes?: boolean; policyVersion?: string },
 ): Promise<string> {
   const { terminal } = session
@@ -49,7 +49,7 @@ export function explainNotice(error: unknown, command: (words: string) => string
 }
 
 async function setConsent(
-  session: Session,
+  session: CommandSession,
   options: { withdraw: boolean; agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string },
 ): Promise<void> {
   const { terminal, command } = session
@@ -82,7 +82,7 @@ async function setConsent(
 }
 
 /** Consent to the privacy notice: withdraw, give. */
-export function consentCommands(program: Command, begin: () => Session): void {
+export function consentCommands(program: Command, begin: () => CommandSession): void {
   const consent = program
     .command('consent')
     .summary('withdraw or give consent')

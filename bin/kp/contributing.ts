@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { type Contribution, type ContributionOptions, contribute, exitCodeOf } from './contribution.ts'
-import type { Outcome } from './contribution-outcome.ts'
-import type { Session } from './session.ts'
+import type { ContributionOutcome } from './contribution-outcome.ts'
+import type { CommandSession } from './session.ts'
 
 /** Maximum number of skipped files that are listed. --json lists all. */
 const mostNamed = 10
 
-function tellOutcome({ terminal }: Session, outcome: Outcome): void {
+function tellOutcome({ terminal }: CommandSession, outcome: ContributionOutcome): void {
   if (outcome.state === 'failed') {
     const request = outcome.request_id === undefined ? '' : ` (request ${outcome.request_id})`
     terminal.line(terminal.bad('✗ '), `${outcome.source}: ${outcome.message}${request}`)
@@ -20,7 +20,10 @@ function tellOutcome({ terminal }: Session, outcome: Outcome): void {
   for (const warning of outcome.warnings ?? []) terminal.line(terminal.warn('  ! '), warning)
 }
 
-function tellSum({ terminal }: Session, { stored, updated, known, failed, outcomes, skipped }: Contribution): void {
+function tellSum(
+  { terminal }: CommandSession,
+  { stored, updated, known, failed, outcomes, skipped }: Contribution,
+): void {
   for (const { source, why } of skipped.slice(0, mostNamed)) terminal.note(`Left aside: ${source} ${why}.`)
   if (skipped.length > mostNamed) terminal.note(`Left aside: ${skipped.length - mostNamed} more; --json names them.`)
   if (outcomes.length < 2) return
@@ -35,7 +38,11 @@ function tellSum({ terminal }: Session, { stored, updated, known, failed, outcom
   terminal.note(`${counted(units, 'unit')}, ${counted(outcomes.length - units, 'skill')}: ${parts.join(', ')}.`)
 }
 
-async function contributeAll(session: Session, paths: readonly string[], options: ContributionOptions): Promise<void> {
+async function contributeAll(
+  session: CommandSession,
+  paths: readonly string[],
+  options: ContributionOptions,
+): Promise<void> {
   const { terminal } = session
   const made = await contribute(session, paths.map(session.pathOf), (outcome) => tellOutcome(session, outcome), options)
   const { stored, updated, known, failed, outcomes, skipped, stopped } = made
@@ -47,7 +54,7 @@ async function contributeAll(session: Session, paths: readonly string[], options
 }
 
 /** Contributions: contribute. */
-export function contributingCommands(program: Command, begin: () => Session): void {
+export function contributingCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('contribute')
     .summary('contribute units and skills from files')

@@ -9,7 +9,7 @@ import { parsedJson, readIfThere, writePrivately } from './config.ts'
 const believedFor = 24 * 3_600_000
 
 const Line = z.object({ key: z.string(), id: z.string(), quality_score: z.number() })
-export type Kept = Omit<z.output<typeof Line>, 'key'>
+export type JournalEntry = Omit<z.output<typeof Line>, 'key'>
 
 /** A key of 32 random bytes on this machine. An id outlives its unit, and without the key the id does not reveal the unit's content. */
 function secretOf(folder: string): Buffer {
@@ -22,7 +22,7 @@ function secretOf(folder: string): Buffer {
 }
 
 /** The author and destination of contributions. */
-export interface Whose {
+export interface JournalOwner {
   folder: string
   url: string
   agentId: string
@@ -32,7 +32,7 @@ export interface Whose {
  * Derives contribution ids as a keyed hash of content, author and registry. The same unit gets the same id in every
  * run, so that a repeated run stores nothing twice.
  */
-export function openIdentity({ folder, url, agentId }: Whose) {
+export function openIdentity({ folder, url, agentId }: JournalOwner) {
   const secret = secretOf(folder)
   const keyOf = (value: unknown): string =>
     createHmac('sha256', secret)
@@ -41,18 +41,18 @@ export function openIdentity({ folder, url, agentId }: Whose) {
       .slice(0, 32)
   return { keyOf, idOf: (unit: Unit): string => `${idPrefix(unit['@type'])}${keyOf(unit)}` }
 }
-export type Identity = ReturnType<typeof openIdentity>
+export type JournalIdentity = ReturnType<typeof openIdentity>
 
-export const journalFile = ({ folder, url, agentId }: Whose): string =>
+export const journalFile = ({ folder, url, agentId }: JournalOwner): string =>
   join(folder, 'contributions', `${openIdentity({ folder, url, agentId }).keyOf('journal')}.jsonl`)
 
 /**
  * The results of an interrupted run, with ids and hashes only, so that the next run continues from there. Without the
  * journal, everything would be sent again and found to exist.
  */
-export function openJournal(whose: Whose, now = Date.now()) {
-  const file = journalFile(whose)
-  const kept = new Map<string, Kept>()
+export function openJournal(owner: JournalOwner, now = Date.now()) {
+  const file = journalFile(owner)
+  const kept = new Map<string, JournalEntry>()
   const text = readIfThere(file)
   if (text !== undefined && now - statSync(file).mtimeMs < believedFor)
     for (const line of text.split('\n')) {
@@ -62,7 +62,7 @@ export function openJournal(whose: Whose, now = Date.now()) {
   else rmSync(file, { force: true })
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   return {
-    find: (key: string): Kept | undefined => kept.get(key),
+    find: (key: string): JournalEntry | undefined => kept.get(key),
     keep: (entries: readonly { key: string; id: string; quality_score: number }[]): void =>
       appendFileSync(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), { mode: 0o600 }),
     /** The run is complete. From now on, the ids show what exists. */

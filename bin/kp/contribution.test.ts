@@ -13,8 +13,8 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { forgetJournals, journalFile, openIdentity, openJournal } from './contribution-journal.ts'
-import { judge } from './unit-judgement.ts'
-import { type Found, unitsOf } from './unit-source.ts'
+import { checkUnit } from './unit-judgement.ts'
+import { type SourceItem, unitsOf } from './unit-source.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-units-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -22,8 +22,8 @@ const file = (name: string, text: string) => {
   writeFileSync(join(folder, name), text)
   return join(folder, name)
 }
-async function all(...paths: string[]): Promise<Found[]> {
-  const found: Found[] = []
+async function all(...paths: string[]): Promise<SourceItem[]> {
+  const found: SourceItem[] = []
   for await (const one of unitsOf({ stdin: new PassThrough().end() }, paths)) found.push(one)
   return found
 }
@@ -34,7 +34,7 @@ test.each(['trace.json', 'pattern.json', 'sop.json'])(
   'docs/examples/%s is a valid unit and contains neither id nor author',
   (name) => {
     const value = example(name)
-    expect(judge(value)).toHaveProperty('unit')
+    expect(checkUnit(value)).toHaveProperty('unit')
     expect(value).not.toHaveProperty('id')
     expect(value).not.toHaveProperty('metadata.agent_id')
   },
@@ -42,13 +42,13 @@ test.each(['trace.json', 'pattern.json', 'sop.json'])(
 
 test('judge reports issues with their paths', () => {
   const value = { ...Object(example('trace.json')), steps: [], more: 1 }
-  const judged = judge(value)
+  const judged = checkUnit(value)
   expect('issues' in judged && judged.issues.map(({ path }) => path.join('.')).sort()).toEqual(['more', 'steps'])
 })
 
 const whose = { folder: join(folder, 'config'), url: 'http://localhost:3000', agentId: 'a' }
 const idOf = (value: unknown, of = whose) => {
-  const judged = judge(value)
+  const judged = checkUnit(value)
   return 'unit' in judged ? openIdentity(of).idOf(judged.unit) : undefined
 }
 

@@ -2,13 +2,13 @@ import { RequestRefused } from '#lib/client/request.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { type Journal, openIdentity, openJournal } from './contribution-journal.ts'
-import type { Outcome } from './contribution-outcome.ts'
-import { type ExitCode, exitCodes, Failure, tell } from './failure.ts'
-import type { Session } from './session.ts'
+import type { ContributionOutcome } from './contribution-outcome.ts'
+import { describeError, type ExitCode, exitCodes, Failure } from './failure.ts'
+import type { CommandSession } from './session.ts'
 import { openSkillShelf } from './skill-contribution.ts'
 import { type BatchBounds, hasRoom, type Pending, storeBatch } from './unit-batches.ts'
-import { described, judge } from './unit-judgement.ts'
-import { type Found, unitsOf } from './unit-source.ts'
+import { checkUnit, described } from './unit-judgement.ts'
+import { type SourceItem, unitsOf } from './unit-source.ts'
 
 const endings = new Set<string>(['scope_too_small', 'restricted', 'rate_limited', 'unknown'])
 /** Whether the error would affect every other unit as well. */
@@ -24,7 +24,7 @@ export interface Contribution {
   updated: number
   known: number
   failed: number
-  outcomes: Outcome[]
+  outcomes: ContributionOutcome[]
   /** Skipped files and the reasons. */
   skipped: { source: string; why: string }[]
   /** Why the run ended early. The remaining units were not sent. */
@@ -37,7 +37,7 @@ export interface ContributionOptions {
   update?: boolean
 }
 
-async function total({ invocation }: Session, paths: readonly string[]): Promise<number> {
+async function total({ invocation }: CommandSession, paths: readonly string[]): Promise<number> {
   let count = 0
   for await (const found of unitsOf(invocation, paths)) if (!('skipped' in found)) count++
   return count
@@ -48,9 +48,9 @@ async function total({ invocation }: Session, paths: readonly string[]): Promise
  * rejected item, and ends on an error that would affect every item.
  */
 export async function contribute(
-  session: Session,
+  session: CommandSession,
   paths: readonly string[],
-  report: (outcome: Outcome) => void,
+  report: (outcome: ContributionOutcome) => void,
   { anew = false, update = false }: ContributionOptions = {},
 ): Promise<Contribution> {
   const { terminal, command, url, folder } = session
@@ -58,7 +58,7 @@ export async function contribute(
   const all = terminal.showsProgress && !paths.includes('-') ? await total(session, paths) : undefined
   const pending: Pending[] = []
 
-  const settle = (outcome: Outcome) => {
+  const settle = (outcome: ContributionOutcome) => {
     made[outcome.state]++
     made.outcomes.push(outcome)
     report(outcome)
@@ -68,9 +68,9 @@ export async function contribute(
     const failures = made.failed > 0 ? `, ${made.failed} failed` : ''
     terminal.progress(`Contributing: ${count}${all === undefined ? '' : ` of ${all}`}${failures}`, all && count / all)
   }
-  const refused = (kind: Outcome['kind'], source: string, error: unknown): Outcome => {
+  const refused = (kind: ContributionOutcome['kind'], source: string, error: unknown): ContributionOutcome => {
     if (ends(error)) throw error
-    const { exitCode: _, status: __, advice: ___, ...told } = tell(error, url, command)
+    const { exitCode: _, status: __, advice: ___, ...told } = describeError(error, url, command)
     return { kind, source, state: 'failed', ...told }
   }
 
@@ -95,7 +95,7 @@ export async function contribute(
       progress()
     }
     const addUnit = async (source: string, value: unknown) => {
-      const judged = judge(value)
+      const judged = checkUnit(value)
       if ('issues' in judged) {
         const { issues } = judged
         settle({ kind: 'unit', source, state: 'failed', code: 'invalid', message: described(issues), issues })
@@ -119,7 +119,7 @@ export async function contribute(
       if (!hasRoom(pending, next, bounds)) await flush()
       pending.push(next)
     }
-    const add = async (found: Found) => {
+    const add = async (found: SourceItem) => {
       const { source } = found
       if ('skipped' in found) made.skipped.push({ source, why: found.skipped })
       else if ('fault' in found)
@@ -147,7 +147,7 @@ export async function contribute(
     journal.close()
   } catch (error) {
     if (made.outcomes.length === 0) throw error
-    const told = tell(error, url, command)
+    const told = describeError(error, url, command)
     made.stopped = new Failure(
       told.code,
       `${told.message} ${made.stored + made.updated + made.known} are stored; those not reached were not sent.`,

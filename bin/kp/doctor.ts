@@ -7,17 +7,17 @@ import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { checkHealth, readOpenApi } from '#lib/http/service.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { configFile } from './config.ts'
-import { exitCodes, tell } from './failure.ts'
-import { type Check, fault, judgeMode, judgeSkew, ok, skipped, warning } from './health.ts'
+import { describeError, exitCodes } from './failure.ts'
+import { checkClockSkew, checkMode, fault, type HealthCheck, ok, skipped, warning } from './health.ts'
 import { checkout } from './installation.ts'
 import { compareKeys, readPin } from './pins.ts'
-import type { Session } from './session.ts'
-import { offeredKeys } from './trust.ts'
+import type { CommandSession } from './session.ts'
+import { publishedKeys } from './trust.ts'
 
 const leastNode = 24
 const day = 86_400_000
 
-function nodeCheck(): Check {
+function nodeCheck(): HealthCheck {
   const { node } = process.versions
   return Number.parseInt(node, 10) >= leastNode
     ? ok('Node', node)
@@ -25,7 +25,7 @@ function nodeCheck(): Check {
 }
 
 /** Checks the stamp that bin/setup.mjs writes. */
-function dependenciesCheck(): Check {
+function dependenciesCheck(): HealthCheck {
   const name = 'dependencies'
   const stamp = join(checkout, 'node_modules/.knowledgepulse-installed')
   const lock = join(checkout, 'package-lock.json')
@@ -39,16 +39,16 @@ function dependenciesCheck(): Check {
     : warning(name, 'not those that package-lock.json names', 'Run npm start, which installs them.')
 }
 
-function configChecks({ folder, stored, storedElsewhere }: Session): Check[] {
+function configChecks({ folder, stored, storedElsewhere }: CommandSession): HealthCheck[] {
   const file = configFile(folder)
   if (!stored && !storedElsewhere) return [skipped('configuration', `none in ${folder}`)]
   return [
-    judgeMode('configuration', file, statSync(file).mode),
-    judgeMode('configuration folder', folder, statSync(folder).mode),
+    checkMode('configuration', file, statSync(file).mode),
+    checkMode('configuration folder', folder, statSync(folder).mode),
   ]
 }
 
-async function registryChecks(session: Session): Promise<Check[]> {
+async function registryChecks(session: CommandSession): Promise<HealthCheck[]> {
   const name = 'registry'
   const { url } = session
   const asked = Date.now()
@@ -68,15 +68,15 @@ async function registryChecks(session: Session): Promise<Check[]> {
             'Use the same version on both sides.',
           ),
       // The server's time is between both times, and truncated to the second.
-      ...(Number.isNaN(date) ? [] : [judgeSkew('clock', (asked + answered) / 2 - (date + 500))]),
+      ...(Number.isNaN(date) ? [] : [checkClockSkew('clock', (asked + answered) / 2 - (date + 500))]),
     ]
   } catch (error) {
-    const told = tell(error, url, session.command)
+    const told = describeError(error, url, session.command)
     return [fault(name, told.message, told.advice ?? 'Start it with npm start, or name another with --url.')]
   }
 }
 
-async function tokenCheck(session: Session): Promise<Check> {
+async function tokenCheck(session: CommandSession): Promise<HealthCheck> {
   const name = 'token'
   const { token, url, command, storedElsewhere } = session
   if (token === undefined)
@@ -93,19 +93,19 @@ async function tokenCheck(session: Session): Promise<Check> {
       return warning(name, `${found}, until ${expires}`, command('tokens rotate'))
     return ok(name, found)
   } catch (error) {
-    const told = tell(error, url, command)
+    const told = describeError(error, url, command)
     return fault(name, told.message, told.advice ?? command('login <token>'))
   }
 }
 
-async function pinCheck(session: Session): Promise<Check> {
+async function pinCheck(session: CommandSession): Promise<HealthCheck> {
   const name = 'signing keys'
   const { url, folder, command } = session
   try {
     const pin = readPin(folder, url)
     if (!pin)
       return warning(name, `none pinned for ${url}: its receipts cannot be checked offline`, command('receipts trust'))
-    const { verdict } = compareKeys(pin.keys, await offeredKeys(session))
+    const { verdict } = compareKeys(pin.keys, await publishedKeys(session))
     if (verdict === 'same') return ok(name, `${pin.keys.length} pinned, as the registry offers them`)
     if (verdict === 'extended') return warning(name, 'the registry has new ones', command('receipts trust'))
     return fault(
@@ -116,13 +116,13 @@ async function pinCheck(session: Session): Promise<Check> {
   } catch (error) {
     return fault(
       name,
-      error instanceof RequestRefused ? 'the registry did not offer any' : tell(error, url, command).message,
+      error instanceof RequestRefused ? 'the registry did not offer any' : describeError(error, url, command).message,
       command('receipts trust'),
     )
   }
 }
 
-async function doctor(session: Session): Promise<void> {
+async function doctor(session: CommandSession): Promise<void> {
   const { terminal } = session
   const marks = {
     ok: terminal.good('✓ '),
@@ -130,8 +130,8 @@ async function doctor(session: Session): Promise<void> {
     fault: terminal.bad('✗ '),
     skipped: terminal.dim('- '),
   }
-  const checks: Check[] = []
-  const add = (...found: Check[]) => {
+  const checks: HealthCheck[] = []
+  const add = (...found: HealthCheck[]) => {
     for (const check of found) {
       checks.push(check)
       terminal.line(marks[check.state], `${check.name}: ${check.found}`)
@@ -142,7 +142,7 @@ async function doctor(session: Session): Promise<void> {
   const registry = await registryChecks(session)
   add(...registry)
   if (registry[0]?.state !== 'fault') add(await tokenCheck(session), await pinCheck(session))
-  const { installationChecks } = await import('./installation-checks.ts')
+  const { checkInstallation: installationChecks } = await import('./installation-checks.ts')
   add(...(await installationChecks(session.invocation)))
   const faults = checks.filter(({ state }) => state === 'fault').length
   const warnings = checks.filter(({ state }) => state === 'warning').length
@@ -160,7 +160,7 @@ async function doctor(session: Session): Promise<void> {
 }
 
 /** Checks this machine and the registry. */
-export function doctorCommand(program: Command, begin: () => Session): void {
+export function doctorCommand(program: Command, begin: () => CommandSession): void {
   program
     .command('doctor')
     .summary('check this machine, the registry and the way between')

@@ -32,7 +32,7 @@ function shareOf(text: string): number {
 }
 
 /** Changes to an entry from the options. Other members stay unchanged. @throws Failure from {@link usageFailure} */
-export function changesOf(options: EntryOptions): Partial<EntryContent> {
+export function entryChangesOf(options: EntryOptions): Partial<EntryContent> {
   const { confidence, tag, provenance, parent, from, until } = options
   const cleared = new Set(options.clear)
   return {

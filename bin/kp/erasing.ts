@@ -7,11 +7,11 @@ import { eraseSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { forgetJournals } from './contribution-journal.ts'
 import { Failure, usageFailure } from './failure.ts'
-import { isSkillId, receiptOf } from './knowledge.ts'
+import { isSkillRecordId, receiptOf } from './knowledge.ts'
 import { readPin } from './pins.ts'
 import { asReceipt, checkReceipt } from './receipt-check.ts'
 import { printFindings, printReceipt } from './receipt-print.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { pinOnFirstUse } from './trust.ts'
 
 /** Checks before the erasure that the receipt can be written. */
@@ -24,7 +24,7 @@ function checkOutput(file: string): void {
 export const saveReceipt = (file: string, receipt: Receipt): void =>
   writeFileSync(file, `${JSON.stringify(receipt, null, 2)}\n`, { flag: 'wx' })
 
-async function confirm(session: Session, id: string, yes: boolean): Promise<void> {
+async function confirm(session: CommandSession, id: string, yes: boolean): Promise<void> {
   if (yes) return
   const { terminal, command } = session
   const keep = `To keep a copy, export first: ${command('export me --output me.json')}`
@@ -40,10 +40,10 @@ async function confirm(session: Session, id: string, yes: boolean): Promise<void
 }
 
 /** Erases and returns the receipt, or the earlier receipt of an already erased unit. */
-async function erased(session: Session, id: string): Promise<{ receipt: unknown; isEarlier: boolean }> {
+async function erased(session: CommandSession, id: string): Promise<{ receipt: unknown; isEarlier: boolean }> {
   try {
     const parts = { params: { id }, headers: { prefer: 'return=representation' } }
-    const { body } = isSkillId(id) ? await session.call(eraseSkill, parts) : await session.call(eraseUnit, parts)
+    const { body } = isSkillRecordId(id) ? await session.call(eraseSkill, parts) : await session.call(eraseUnit, parts)
     forgetJournals(session.folder)
     return { receipt: body, isEarlier: false }
   } catch (error) {
@@ -53,7 +53,11 @@ async function erased(session: Session, id: string): Promise<{ receipt: unknown;
   }
 }
 
-async function erase(session: Session, id: string, { output, yes }: { output?: string; yes?: boolean }): Promise<void> {
+async function erase(
+  session: CommandSession,
+  id: string,
+  { output, yes }: { output?: string; yes?: boolean },
+): Promise<void> {
   const { terminal, folder, url, command } = session
   const file = output === undefined ? undefined : session.pathOf(output)
   if (file !== undefined) checkOutput(file)
@@ -87,7 +91,7 @@ async function erase(session: Session, id: string, { output, yes }: { output?: s
 }
 
 /** Erasure: delete. */
-export function erasingCommands(program: Command, begin: () => Session): void {
+export function erasingCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('delete')
     .summary('erase one unit or skill, with a signed receipt')

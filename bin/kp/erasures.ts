@@ -3,7 +3,7 @@ import { operator } from '#lib/operator/operator.ts'
 import type { PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import { exitCodes } from './failure.ts'
 import { enterInstallation, withInstallation } from './installation.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 interface Erasure {
   receipt_id: string
@@ -25,7 +25,7 @@ const whatOf = (scope: LedgerIntent['scope']): string => {
 }
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
 
-async function list(session: Session): Promise<void> {
+async function list(session: CommandSession): Promise<void> {
   const { terminal } = session
   const env = enterInstallation(session.invocation)
   const { createApp } = await import('#lib/app.ts')
@@ -60,7 +60,7 @@ async function list(session: Session): Promise<void> {
   if (rows.length === 0) terminal.note('The ledger is empty: nothing was erased here.')
 }
 
-async function replay(session: Session): Promise<void> {
+async function replay(session: CommandSession): Promise<void> {
   const { terminal } = session
   const report = await withInstallation(session.invocation, (app) => operator(app).replayErasures())
   terminal.document({ data: report })
@@ -106,7 +106,7 @@ async function replay(session: Session): Promise<void> {
 }
 
 /** The erasure ledger, on the installation's machine. */
-export function erasureCommands(program: Command, begin: () => Session): void {
+export function erasureCommands(program: Command, begin: () => CommandSession): void {
   const erasures = program
     .command('erasures')
     .summary('read the erasure ledger; erase again after a restore')

@@ -5,8 +5,8 @@ import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
 import { asPersonOptions, type PersonOptions } from './person.ts'
 import { exportPerson } from './prepared.ts'
-import { type Format, outputOf, putInPlace, receive, sizeOf, unfinishedBeside } from './receiving.ts'
-import type { Session } from './session.ts'
+import { type Format, moveIntoPlace, outputOf, printedSize, receive, unfinishedBeside } from './receiving.ts'
+import type { CommandSession } from './session.ts'
 
 interface ExportOptions extends PersonOptions {
   output: string
@@ -17,7 +17,7 @@ interface ExportOptions extends PersonOptions {
 
 const formatOf = (output: string, given: Format | undefined): Format =>
   given ?? formats.find((format) => output.toLowerCase().endsWith(`.${format}`)) ?? 'json'
-async function exportAgentTo(session: Session, agent: string, options: ExportOptions): Promise<void> {
+async function exportAgentTo(session: CommandSession, agent: string, options: ExportOptions): Promise<void> {
   const { terminal } = session
   const file = outputOf(session, options)
   const format = formatOf(options.output, options.format)
@@ -29,11 +29,16 @@ async function exportAgentTo(session: Session, agent: string, options: ExportOpt
         params: { agent_id: self },
         query: { format, scope: options.scope },
       })
-      const bytes = await receive(response, unfinished, format, (so) => terminal.progress(`Exporting: ${sizeOf(so)}`))
-      putInPlace(unfinished, file, options.force ?? false)
+      const bytes = await receive(response, unfinished, format, (so) =>
+        terminal.progress(`Exporting: ${printedSize(so)}`),
+      )
+      moveIntoPlace(unfinished, file, options.force ?? false)
       terminal.clear()
       terminal.document({ data: { agent_id: self, format, scope: options.scope, file, bytes } })
-      terminal.line(terminal.good('✓ '), `${self}: ${sizeOf(bytes)} in ${options.output} (${format}, ${options.scope})`)
+      terminal.line(
+        terminal.good('✓ '),
+        `${self}: ${printedSize(bytes)} in ${options.output} (${format}, ${options.scope})`,
+      )
       terminal.note('It holds personal data; you alone may read the file.')
     })
   } finally {
@@ -41,7 +46,7 @@ async function exportAgentTo(session: Session, agent: string, options: ExportOpt
   }
 }
 
-function exportAll(session: Session, who: string, options: ExportOptions): Promise<void> {
+function exportAll(session: CommandSession, who: string, options: ExportOptions): Promise<void> {
   if (options.as === undefined) {
     if (options.passwordStdin) throw usageFailure('--password-stdin goes with --as <e-mail>.')
     return exportAgentTo(session, who, options)
@@ -52,7 +57,7 @@ function exportAll(session: Session, who: string, options: ExportOptions): Promi
 }
 
 /** Exports: export. */
-export function exportCommands(program: Command, begin: () => Session): void {
+export function exportCommands(program: Command, begin: () => CommandSession): void {
   asPersonOptions(program.command('export'))
     .summary('write everything held on an agent or you into a file')
     .description(

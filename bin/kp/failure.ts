@@ -32,7 +32,7 @@ export const usageFailure = (message: string, advice?: string): Failure =>
   new Failure('usage', message, { exitCode: exitCodes.usage, ...(advice !== undefined && { advice }) })
 
 /** An error as printed on the terminal and as JSON. */
-export interface Told {
+export interface PrintedError {
   code: string
   message: string
   advice?: string
@@ -88,7 +88,7 @@ function refusalAdvice(
 const placeOf = ([first, ...rest]: Issue['path']): string =>
   (first === 'params' || first === 'query' || first === 'headers' ? rest : [first, ...rest]).join('.') || 'the body'
 
-function tellRefusal(error: RequestRefused, url: string, command: (words: string) => string): Told {
+function tellRefusal(error: RequestRefused, url: string, command: (words: string) => string): PrintedError {
   const { problem } = error
   const exitCode = exitCodeOf(problem)
   if (problem.code === 'unreachable')
@@ -121,7 +121,7 @@ function tellRefusal(error: RequestRefused, url: string, command: (words: string
 }
 
 /** Describes any error without a stack. `url`: the registry. `command`: formats a call of `kp` for this user. */
-export function tell(error: unknown, url: string, command: (words: string) => string): Told {
+export function describeError(error: unknown, url: string, command: (words: string) => string): PrintedError {
   if (error instanceof RequestRefused) return tellRefusal(error, url, command)
   if (error instanceof Failure)
     return {

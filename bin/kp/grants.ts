@@ -1,15 +1,15 @@
-import { type Scope, scopes, type TierName, tiers } from '#lib/domains/tokens/rules.ts'
+import { type TierName, type TokenScope, tiers, tokenScopes } from '#lib/domains/tokens/rules.ts'
 import { usageFailure } from './failure.ts'
 
-const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text)
+const isScope = (text: string): text is TokenScope => tokenScopes.some((scope) => scope === text)
 const isTier = (text: string): text is TierName => tiers.some((tier) => tier === text)
 
 /** Parses `read,write` into scopes. */
-export function scopesOf(text: string): Scope[] {
+export function scopesOf(text: string): TokenScope[] {
   const named = text.split(',').map((one) => one.trim())
   const known = named.filter(isScope)
   if (known.length !== named.length || known.length === 0)
-    throw usageFailure(`--scopes takes ${scopes.join(', ')}, with commas between; "${text}" names something else.`)
+    throw usageFailure(`--scopes takes ${tokenScopes.join(', ')}, with commas between; "${text}" names something else.`)
   return known
 }
 export function tierOf(text: string): TierName {

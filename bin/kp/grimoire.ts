@@ -13,24 +13,24 @@ import {
 } from '#lib/domains/grimoire/contract.ts'
 import { type EntryKind, entryKinds } from '#lib/domains/grimoire/rules.ts'
 import { namedAgent } from './agents-named.ts'
-import { changesOf, cladeBody, clearingOption, describingOptions, type EntryOptions } from './entry-options.ts'
+import { cladeBody, clearingOption, describingOptions, type EntryOptions, entryChangesOf } from './entry-options.ts'
 import { Failure, usageFailure } from './failure.ts'
-import { askedSecrets, openedMaster, sealing, storedKeyring } from './keyring-opening.ts'
-import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import type { Session } from './session.ts'
+import { promptedSecrets, sealing, storedKeyring, unsealedMasterKey } from './keyring-opening.ts'
+import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import type { CommandSession } from './session.ts'
 import { readStdin } from './terminal.ts'
 
-interface Whose extends PersonOptions {
+interface GrimoireOptions extends PersonOptions {
   agent?: string
 }
-interface AddOptions extends Whose, EntryOptions {
+interface AddOptions extends GrimoireOptions, EntryOptions {
   kind: EntryKind
   clade?: boolean
 }
-type EditOptions = Whose & EntryOptions
+type EditOptions = GrimoireOptions & EntryOptions
 const unsaid = { confidence: null, tags: [], provenance: null, parents: [], valid_from: null, valid_until: null }
 
-async function textAt({ invocation, pathOf }: Asking, path: string): Promise<string> {
+async function textAt({ invocation, pathOf }: CommandActor, path: string): Promise<string> {
   if (path === '-') return readStdin(invocation, 'An entry')
   try {
     return readFileSync(pathOf(path), 'utf8')
@@ -39,7 +39,7 @@ async function textAt({ invocation, pathOf }: Asking, path: string): Promise<str
   }
 }
 
-function printCode({ terminal }: Asking, code: string): void {
+function printCode({ terminal }: CommandActor, code: string): void {
   terminal.line('Recovery code, shown this once:')
   terminal.line(terminal.bold(code))
   terminal.note(
@@ -47,9 +47,9 @@ function printCode({ terminal }: Asking, code: string): void {
   )
 }
 
-async function init(asking: Asking, named: string | undefined): Promise<void> {
+async function init(asking: CommandActor, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
-  const passphrase = await askedSecrets(asking)('A new passphrase, 12 signs at least', true)
+  const passphrase = await promptedSecrets(asking)('A new passphrase, 12 signs at least', true)
   asking.terminal.progress('Making the keyring')
   const { keyring, recoveryCode } = await sealing(() => newKeyring(passphrase))
   const { body } = await asking.call(storeKeyring, { params: { id }, body: { keyring } })
@@ -60,10 +60,14 @@ async function init(asking: Asking, named: string | undefined): Promise<void> {
 }
 
 /** Sets a new passphrase after opening the keyring with the current secret. */
-async function change(asking: Asking, named: string | undefined, by: 'passphrase' | 'recovery code'): Promise<void> {
+async function change(
+  asking: CommandActor,
+  named: string | undefined,
+  by: 'passphrase' | 'recovery code',
+): Promise<void> {
   const id = await namedAgent(asking, named)
   const { keyring, revision } = await storedKeyring(asking, id)
-  const ask = askedSecrets(asking)
+  const ask = promptedSecrets(asking)
   const present = await ask(`The ${by} of ${id}`)
   const master = await sealing(() => (by === 'passphrase' ? openKeyring : recoverKeyring)(keyring, present))
   const next = await ask('The new passphrase, 12 signs at least', true)
@@ -78,10 +82,10 @@ async function change(asking: Asking, named: string | undefined, by: 'passphrase
   )
 }
 
-async function add(asking: Asking, path: string, options: AddOptions): Promise<void> {
+async function add(asking: CommandActor, path: string, options: AddOptions): Promise<void> {
   const id = await namedAgent(asking, options.agent)
   const content = await textAt(asking, path)
-  const entry: EntryContent = { content, ...unsaid, ...changesOf(options) }
+  const entry: EntryContent = { content, ...unsaid, ...entryChangesOf(options) }
   const { kind } = options
   if (options.clade) {
     const said = cladeBody(entry)
@@ -94,7 +98,7 @@ async function add(asking: Asking, path: string, options: AddOptions): Promise<v
     asking.terminal.line(asking.terminal.good('✓ '), `${body.data.id}: ${kind}, for the clade`)
     return
   }
-  const { master } = await openedMaster(asking, id)
+  const { master } = await unsealedMasterKey(asking, id)
   const head = { id: newSealingId('ent'), agent: id, kind, scope: 'private' as const }
   const envelope = await sealing(() => sealEntry(master, head, entry))
   const { body } = await asking.call(addEntry, {
@@ -113,8 +117,13 @@ async function add(asking: Asking, path: string, options: AddOptions): Promise<v
 const endOf = ({ valid_until }: EntryContent) => valid_until !== null && { valid_until }
 
 /** Changes the named members of an entry. A private entry is opened and sealed again on this machine. */
-async function edit(asking: Asking, entryId: string, path: string | undefined, options: EditOptions): Promise<void> {
-  const changes = changesOf(options)
+async function edit(
+  asking: CommandActor,
+  entryId: string,
+  path: string | undefined,
+  options: EditOptions,
+): Promise<void> {
+  const changes = entryChangesOf(options)
   if (path === undefined && Object.keys(changes).length === 0)
     throw usageFailure('Nothing was changed: name a file with what it says from now on, or an option.')
   const id = await namedAgent(asking, options.agent)
@@ -124,7 +133,7 @@ async function edit(asking: Asking, entryId: string, path: string | undefined, o
   const isPrivate = data.scope === 'private'
   const { revision } = data
   if (isPrivate) {
-    const { master } = await openedMaster(asking, id)
+    const { master } = await unsealedMasterKey(asking, id)
     const head = { id: data.id, agent: data.agent_id, kind: data.kind, scope: 'private' as const }
     const before = await sealing(() => openEntry(master, head, data.envelope))
     const entry = { ...before, valid_until: data.valid_until, ...said }
@@ -142,7 +151,7 @@ async function edit(asking: Asking, entryId: string, path: string | undefined, o
   )
 }
 
-async function list(asking: Asking, named: string | undefined): Promise<void> {
+async function list(asking: CommandActor, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   const rows: Pick<EntryView, 'id' | 'kind' | 'scope' | 'created_at' | 'valid_until'>[] = []
   let cursor: string | undefined
@@ -163,12 +172,12 @@ async function list(asking: Asking, named: string | undefined): Promise<void> {
   if (rows.length === 0) asking.terminal.note('None.')
 }
 
-async function show(asking: Asking, entryId: string, named: string | undefined): Promise<void> {
+async function show(asking: CommandActor, entryId: string, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   const { data } = (await asking.call(readEntry, { params: { id, entryId } })).body
   let entry: unknown = data.entry
   if (data.scope === 'private') {
-    const { master } = await openedMaster(asking, id)
+    const { master } = await unsealedMasterKey(asking, id)
     const head = { id: data.id, agent: data.agent_id, kind: data.kind, scope: data.scope }
     entry = await sealing(() => openEntry(master, head, data.envelope))
   }
@@ -180,7 +189,7 @@ async function show(asking: Asking, entryId: string, named: string | undefined):
   for (const line of text.replace(/\n$/, '').split('\n')) asking.terminal.line(line)
 }
 
-async function remove(asking: Asking, entryId: string, named: string | undefined): Promise<void> {
+async function remove(asking: CommandActor, entryId: string, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   await asking.call(deleteEntry, { params: { id, entryId } })
   asking.terminal.document({ data: { id: entryId, deleted: true } })
@@ -188,7 +197,7 @@ async function remove(asking: Asking, entryId: string, named: string | undefined
 }
 
 /** An agent's grimoire, sealed and opened on this machine. */
-export function grimoireCommands(program: Command, begin: () => Session): void {
+export function grimoireCommands(program: Command, begin: () => CommandSession): void {
   const grimoire = program
     .command('grimoire')
     .summary('what an agent learned: write, list, read, change, delete')
@@ -202,7 +211,7 @@ export function grimoireCommands(program: Command, begin: () => Session): void {
     .description(
       'Makes the keys of private entries and snapshots, and shows the recovery code once.\n\nExample:\n  kp grimoire init',
     )
-    .action((options: Whose) => withAsking(begin(), options, (asking) => init(asking, options.agent)))
+    .action((options: GrimoireOptions) => withCommandActor(begin(), options, (asking) => init(asking, options.agent)))
   describingOptions(ofAgent(grimoire.command('add')))
     .summary('write an entry')
     .description(
@@ -211,16 +220,20 @@ export function grimoireCommands(program: Command, begin: () => Session): void {
     .argument('<file>', 'the file; - for standard input')
     .addOption(new Option('--kind <kind>', 'what it is').choices([...entryKinds]).default('insight'))
     .option('--clade', 'readable by the installation, so that it may be shared with siblings')
-    .action((path: string, options: AddOptions) => withAsking(begin(), options, (asking) => add(asking, path, options)))
+    .action((path: string, options: AddOptions) =>
+      withCommandActor(begin(), options, (asking) => add(asking, path, options)),
+    )
   ofAgent(grimoire.command('list'))
     .summary('list the entries')
     .description('Lists the entries, newest first; it needs no passphrase.\n\nExample:\n  kp grimoire list')
-    .action((options: Whose) => withAsking(begin(), options, (asking) => list(asking, options.agent)))
+    .action((options: GrimoireOptions) => withCommandActor(begin(), options, (asking) => list(asking, options.agent)))
   ofAgent(grimoire.command('show'))
     .summary('read an entry')
     .description('Opens an entry on this machine.\n\nExample:\n  kp grimoire show ent_0123456789abcdefghijkl')
     .argument('<id>', 'the entry’s id')
-    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => show(asking, id, options.agent)))
+    .action((id: string, options: GrimoireOptions) =>
+      withCommandActor(begin(), options, (asking) => show(asking, id, options.agent)),
+    )
   describingOptions(ofAgent(grimoire.command('edit')))
     .summary('put other content into an entry')
     .description(
@@ -230,7 +243,7 @@ export function grimoireCommands(program: Command, begin: () => Session): void {
     .argument('[file]', 'the file; - for standard input')
     .addOption(clearingOption())
     .action((id: string, path: string | undefined, options: EditOptions) =>
-      withAsking(begin(), options, (asking) => edit(asking, id, path, options)),
+      withCommandActor(begin(), options, (asking) => edit(asking, id, path, options)),
     )
   ofAgent(grimoire.command('delete'))
     .summary('delete an entry')
@@ -238,17 +251,21 @@ export function grimoireCommands(program: Command, begin: () => Session): void {
       'Deletes an entry; nothing of it is kept.\n\nExample:\n  kp grimoire delete ent_0123456789abcdefghijkl',
     )
     .argument('<id>', 'the entry’s id')
-    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => remove(asking, id, options.agent)))
+    .action((id: string, options: GrimoireOptions) =>
+      withCommandActor(begin(), options, (asking) => remove(asking, id, options.agent)),
+    )
   ofAgent(grimoire.command('passphrase'))
     .summary('change the passphrase')
     .description('Wraps the keys anew; no entry is touched.\n\nExample:\n  kp grimoire passphrase')
-    .action((options: Whose) => withAsking(begin(), options, (asking) => change(asking, options.agent, 'passphrase')))
+    .action((options: GrimoireOptions) =>
+      withCommandActor(begin(), options, (asking) => change(asking, options.agent, 'passphrase')),
+    )
   ofAgent(grimoire.command('recover'))
     .summary('set a new passphrase by the recovery code')
     .description(
       'Opens the keyring by the recovery code, and wraps it under a new passphrase.\n\nExample:\n  kp grimoire recover',
     )
-    .action((options: Whose) =>
-      withAsking(begin(), options, (asking) => change(asking, options.agent, 'recovery code')),
+    .action((options: GrimoireOptions) =>
+      withCommandActor(begin(), options, (asking) => change(asking, options.agent, 'recovery code')),
     )
 }

@@ -1,20 +1,25 @@
 /** The result of one check. `todo`: what to do. skipped: the check does not apply. */
-export interface Check {
+export interface HealthCheck {
   name: string
   state: 'ok' | 'warning' | 'fault' | 'skipped'
   found: string
   todo?: string
 }
 
-export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found })
-export const warning = (name: string, found: string, todo: string): Check => ({ name, state: 'warning', found, todo })
-export const fault = (name: string, found: string, todo: string): Check => ({ name, state: 'fault', found, todo })
-export const skipped = (name: string, found: string): Check => ({ name, state: 'skipped', found })
+export const ok = (name: string, found: string): HealthCheck => ({ name, state: 'ok', found })
+export const warning = (name: string, found: string, todo: string): HealthCheck => ({
+  name,
+  state: 'warning',
+  found,
+  todo,
+})
+export const fault = (name: string, found: string, todo: string): HealthCheck => ({ name, state: 'fault', found, todo })
+export const skipped = (name: string, found: string): HealthCheck => ({ name, state: 'skipped', found })
 
 const mebibyte = 1024 * 1024
 
 /** Judges free space in bytes. */
-export function judgeSpace(name: string, free: number, folder: string): Check {
+export function checkFreeSpace(name: string, free: number, folder: string): HealthCheck {
   const text =
     free >= 10 * 1024 * mebibyte
       ? `${Math.floor(free / 1024 / mebibyte)} GiB free`
@@ -26,7 +31,7 @@ export function judgeSpace(name: string, free: number, folder: string): Check {
 }
 
 /** Judges how far this clock is ahead of the server's, in milliseconds. The server's Date has whole seconds. */
-export function judgeSkew(name: string, ahead: number): Check {
+export function checkClockSkew(name: string, ahead: number): HealthCheck {
   const seconds = Math.round(Math.abs(ahead) / 1000)
   if (seconds <= 5) return ok(name, 'as the registry’s')
   const found = `${seconds} s ${ahead > 0 ? 'ahead of' : 'behind'} the registry’s`
@@ -36,7 +41,7 @@ export function judgeSkew(name: string, ahead: number): Check {
 }
 
 /** Judges a file that only its owner may read. `mode` as returned by stat. */
-export function judgeMode(name: string, file: string, mode: number): Check {
+export function checkMode(name: string, file: string, mode: number): HealthCheck {
   const rights = mode & 0o777
   return (rights & 0o077) === 0
     ? ok(name, `${file} is readable by its owner alone`)

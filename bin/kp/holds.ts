@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { createHold, listHolds, releaseHold } from '#lib/domains/holds/contract.ts'
 import { holdKinds } from '#lib/domains/holds/rules.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
-async function list(session: Session, { all }: { all?: boolean }): Promise<void> {
+async function list(session: CommandSession, { all }: { all?: boolean }): Promise<void> {
   const { terminal } = session
   const { body } = await session.call(listHolds, { query: { limit: 100, ...(!all && { active: 'true' as const }) } })
   terminal.document(body)
@@ -29,7 +29,7 @@ interface AddOptions {
   reason: string
   until?: string
 }
-async function add(session: Session, target: string, { kind, reason, until }: AddOptions): Promise<void> {
+async function add(session: CommandSession, target: string, { kind, reason, until }: AddOptions): Promise<void> {
   const { terminal } = session
   const expires =
     until === undefined ? {} : { expires_at: /^\d{4}-\d{2}-\d{2}$/.test(until) ? `${until}T00:00:00Z` : until }
@@ -41,7 +41,7 @@ async function add(session: Session, target: string, { kind, reason, until }: Ad
   )
 }
 
-async function release(session: Session, id: string): Promise<void> {
+async function release(session: CommandSession, id: string): Promise<void> {
   const { terminal } = session
   const { body } = await session.call(releaseHold, { params: { id } })
   terminal.document(body)
@@ -49,7 +49,7 @@ async function release(session: Session, id: string): Promise<void> {
 }
 
 /** Legal holds. */
-export function holdCommands(program: Command, begin: () => Session): void {
+export function holdCommands(program: Command, begin: () => CommandSession): void {
   const holds = program
     .command('holds')
     .summary('legal holds: list, add, release')

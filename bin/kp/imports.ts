@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { type ImportReport, importDocument } from '#lib/domains/exports/contract.ts'
 import { exitCodes, usageFailure } from './failure.ts'
-import { sizeOf } from './receiving.ts'
-import type { Session } from './session.ts'
+import { printedSize } from './receiving.ts'
+import type { CommandSession } from './session.ts'
 
 const mediaTypes = { json: 'application/json', ndjson: 'application/x-ndjson' } as const
 type Format = keyof typeof mediaTypes
@@ -39,7 +39,7 @@ function headOf(file: string): string {
 }
 
 /** Streams the source, and reports the bytes sent. */
-function counted(source: Readable, tell: (bytes: number) => void): ReadableStream<Uint8Array> {
+function counted(source: Readable, report: (bytes: number) => void): ReadableStream<Uint8Array> {
   const pieces = source[Symbol.asyncIterator]()
   let bytes = 0
   return new ReadableStream({
@@ -51,7 +51,7 @@ function counted(source: Readable, tell: (bytes: number) => void): ReadableStrea
       }
       const chunk: Uint8Array = typeof value === 'string' ? Buffer.from(value) : value
       bytes += chunk.byteLength
-      tell(bytes)
+      report(bytes)
       controller.enqueue(chunk)
     },
     cancel() {
@@ -60,7 +60,10 @@ function counted(source: Readable, tell: (bytes: number) => void): ReadableStrea
   })
 }
 
-function tellReport({ terminal }: Session, { received, stored, known, failed, ignored, results }: ImportReport): void {
+function tellReport(
+  { terminal }: CommandSession,
+  { received, stored, known, failed, ignored, results }: ImportReport,
+): void {
   const bad = results.filter(({ status }) => status === 'failed')
   for (const { id, code, detail } of bad.slice(0, mostTold))
     terminal.line(terminal.bad('✗ '), `${id ?? 'an item without an id'}: ${detail ?? code ?? 'it was refused'}`)
@@ -73,7 +76,7 @@ function tellReport({ terminal }: Session, { received, stored, known, failed, ig
   )
 }
 
-async function importAll(session: Session, path: string, given: Format | undefined): Promise<void> {
+async function importAll(session: CommandSession, path: string, given: Format | undefined): Promise<void> {
   const { invocation, terminal } = session
   const file = session.pathOf(path)
   const isStdin = path === '-'
@@ -92,12 +95,15 @@ async function importAll(session: Session, path: string, given: Format | undefin
   const body = () => {
     if (isStdin && isSent) throw usageFailure('Standard input cannot be read twice. Run it again in a minute.')
     isSent = true
-    const tell = (bytes: number) =>
+    const report = (bytes: number) =>
       terminal.progress(
-        bytes === size ? 'Sent; the registry is storing it' : `Importing: ${sizeOf(bytes)}`,
+        bytes === size ? 'Sent; the registry is storing it' : `Importing: ${printedSize(bytes)}`,
         size && bytes < size ? bytes / size : undefined,
       )
-    return { mediaType: mediaTypes[format], bytes: counted(isStdin ? invocation.stdin : createReadStream(file), tell) }
+    return {
+      mediaType: mediaTypes[format],
+      bytes: counted(isStdin ? invocation.stdin : createReadStream(file), report),
+    }
   }
   const { body: answer } = await session.upload(importDocument, body).finally(terminal.clear)
   terminal.document(answer)
@@ -106,7 +112,7 @@ async function importAll(session: Session, path: string, given: Format | undefin
 }
 
 /** Imports: import. */
-export function importCommands(program: Command, begin: () => Session): void {
+export function importCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('import')
     .summary('bring in the export of another registry')

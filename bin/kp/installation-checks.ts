@@ -4,20 +4,20 @@ import { dirname, relative, resolve } from 'node:path'
 import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/config/env.ts'
 import { snapshotKeysFolder } from '#lib/config/locations.ts'
-import { replayCommand } from '#lib/domains/erasure/restored-database.ts'
+import { replayCommand } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { overdueExchanges } from '#lib/domains/llm-log/lateness.ts'
 import { joinInstallation } from '#lib/platform/installation.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
-import { objectsPlace } from '#lib/stores/objects/address.ts'
+import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import { type Check, fault, judgeMode, judgeSpace, ok, skipped, warning } from './health.ts'
+import { checkFreeSpace, checkMode, fault, type HealthCheck, ok, skipped, warning } from './health.ts'
 import { enterInstallation } from './installation.ts'
 import type { Invocation } from './invocation.ts'
-import { storeChecks } from './store-checks.ts'
+import { checkStores } from './store-checks.ts'
 
-async function roleCheck(client: Client): Promise<Check> {
+async function roleCheck(client: Client): Promise<HealthCheck> {
   const name = 'audit log'
   const { rows } = await client.query<{ role: string; may: boolean }>(
     `SELECT current_user AS role, bool_or(has_table_privilege(t, 'UPDATE') OR has_table_privilege(t, 'DELETE') OR has_table_privilege(t, 'TRUNCATE')) AS may
@@ -33,7 +33,7 @@ async function roleCheck(client: Client): Promise<Check> {
       )
 }
 
-async function workerCheck(client: Client): Promise<Check> {
+async function workerCheck(client: Client): Promise<HealthCheck> {
   const name = 'worker'
   // Each worker listens for jobs on its own connection. The application's role sees connections of the same role.
   const { rows } = await client.query<{ workers: number; overdue: number }>(
@@ -57,7 +57,7 @@ async function workerCheck(client: Client): Promise<Check> {
 }
 
 /** Checks for exchanges beyond their retention of one day, except those under a legal hold. */
-async function modelLogCheck(client: Client): Promise<Check> {
+async function modelLogCheck(client: Client): Promise<HealthCheck> {
   const name = 'model log'
   const { n, late } = await overdueExchanges(
     async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
@@ -75,7 +75,7 @@ async function modelLogCheck(client: Client): Promise<Check> {
 }
 
 /** A restored backup contains erased data until the ledger is replayed. */
-async function replayCheck(env: Env): Promise<Check> {
+async function replayCheck(env: Env): Promise<HealthCheck> {
   const name = 'restored backup'
   const { createApp } = await import('#lib/app.ts')
   const app = createApp({ env })
@@ -93,12 +93,12 @@ async function replayCheck(env: Env): Promise<Check> {
   }
 }
 
-async function databaseChecks(env: Env): Promise<Check[]> {
+async function databaseChecks(env: Env): Promise<HealthCheck[]> {
   const name = 'database'
   if (!env.DATABASE_URL && !env.DATABASE_MIGRATION_URL && (await findEmbedded(env.KP_DATA_DIR)).ownerPid === undefined)
     return [
       warning(name, 'the embedded PostgreSQL is not running', 'npm start'),
-      ...(await storeChecks(env, undefined)),
+      ...(await checkStores(env, undefined)),
     ]
   try {
     const { appUrl, leave } = await joinInstallation(env)
@@ -111,7 +111,7 @@ async function databaseChecks(env: Env): Promise<Check[]> {
         await modelLogCheck(client),
       ])
       checks.push(await replayCheck({ ...env, DATABASE_URL: appUrl }))
-      return [...checks, ...(await storeChecks({ ...env, DATABASE_URL: appUrl }, appUrl))]
+      return [...checks, ...(await checkStores({ ...env, DATABASE_URL: appUrl }, appUrl))]
     } finally {
       await leave()
     }
@@ -123,7 +123,7 @@ async function databaseChecks(env: Env): Promise<Check[]> {
         error.message,
         'Put right what the line says, then run this again.',
       ),
-      ...(await storeChecks(env, undefined)),
+      ...(await checkStores(env, undefined)),
     ]
   }
 }
@@ -134,7 +134,7 @@ function existing(path: string): string {
     if (existsSync(folder) || folder === dirname(folder)) return folder
 }
 
-function ledgerCheck(env: Env): Check {
+function ledgerCheck(env: Env): HealthCheck {
   const name = 'erasure ledger'
   const folder = ledgerFolder(env)
   const inside = relative(resolve(env.KP_DATA_DIR, 'pgdata'), folder)
@@ -162,11 +162,11 @@ function ledgerCheck(env: Env): Check {
 }
 
 /** A copy of the keys could open snapshots that were erased. */
-function snapshotKeysCheck(env: Env): Check {
+function snapshotKeysCheck(env: Env): HealthCheck {
   const name = 'snapshot keys'
   const folder = snapshotKeysFolder(env)
   const isIn = (other: string) => !relative(resolve(other), folder).startsWith('..')
-  const objects = objectsPlace(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
+  const objects = objectsAddress(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
   if (isIn(resolve(env.KP_DATA_DIR, 'pgdata')) || (objects.provider === 'files' && isIn(objects.folder)))
     return fault(
       name,
@@ -190,7 +190,7 @@ function snapshotKeysCheck(env: Env): Check {
   )
 }
 
-function mailCheck(env: Env): Promise<Check> {
+function mailCheck(env: Env): Promise<HealthCheck> {
   const name = 'mail'
   if (!env.KP_SMTP_URL)
     return Promise.resolve(
@@ -204,7 +204,7 @@ function mailCheck(env: Env): Promise<Check> {
   const at = Number(port) || (protocol === 'smtps:' ? 465 : 587)
   return new Promise((tell) => {
     const socket = connect(at, hostname)
-    const end = (check: Check) => {
+    const end = (check: HealthCheck) => {
       socket.destroy()
       tell(check)
     }
@@ -223,11 +223,11 @@ function mailCheck(env: Env): Promise<Check> {
   })
 }
 
-function secretCheck(env: Env): Check {
+function secretCheck(env: Env): HealthCheck {
   const file = `${env.KP_DATA_DIR}/secret`
   if (env.KP_SECRET) return ok('secret', 'given in KP_SECRET')
   return existsSync(file)
-    ? judgeMode('secret', file, statSync(file).mode)
+    ? checkMode('secret', file, statSync(file).mode)
     : warning(
         'secret',
         `${file} does not exist`,
@@ -235,13 +235,13 @@ function secretCheck(env: Env): Check {
       )
 }
 
-function spaceCheck(folder: string): Check {
+function spaceCheck(folder: string): HealthCheck {
   const { bavail, bsize } = statfsSync(existing(folder))
-  return judgeSpace('disk', bavail * bsize, resolve(folder))
+  return checkFreeSpace('disk', bavail * bsize, resolve(folder))
 }
 
 /** Checks that are only possible on the installation's machine. One line when there is no installation here. */
-export async function installationChecks(invocation: Invocation): Promise<Check[]> {
+export async function checkInstallation(invocation: Invocation): Promise<HealthCheck[]> {
   let env: Env
   try {
     env = enterInstallation(invocation)

@@ -1,7 +1,7 @@
 import { setRestriction } from '#lib/domains/agents/privacy-contract.ts'
 import { readInventory } from '#lib/domains/exports/inventory-contract.ts'
 import { planErasure } from '#lib/domains/privacy-requests/contract.ts'
-import type { Asking } from './person.ts'
+import type { CommandActor } from './person.ts'
 
 export interface AgentOption {
   agent?: string
@@ -10,7 +10,7 @@ const ofAgent = ({ agent }: AgentOption) => (agent === undefined ? {} : { agent_
 const day = (time: string | null): string => time?.slice(0, 10) ?? ''
 
 export async function showInventory(
-  { call, terminal }: Asking,
+  { call, terminal }: CommandActor,
   options: AgentOption & { all?: boolean },
 ): Promise<void> {
   const { body } = await call(readInventory, { query: ofAgent(options) })
@@ -36,7 +36,7 @@ export async function showInventory(
   if (!options.all) terminal.note('Places that hold nothing of you are left out; --all shows them too.')
 }
 
-export async function showPlan({ call, terminal }: Asking, options: AgentOption): Promise<void> {
+export async function showPlan({ call, terminal }: CommandActor, options: AgentOption): Promise<void> {
   const { body } = await call(planErasure, { query: ofAgent(options) })
   terminal.document(body)
   const { holdings, total, retained } = body.data
@@ -57,7 +57,7 @@ export async function showPlan({ call, terminal }: Asking, options: AgentOption)
 }
 
 export async function restrict(
-  { call, terminal }: Asking,
+  { call, terminal }: CommandActor,
   { lift, ...options }: AgentOption & { lift?: boolean },
 ): Promise<void> {
   const { body } = await call(setRestriction, { body: { restricted: !lift, ...ofAgent(options) } })

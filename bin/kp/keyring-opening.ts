@@ -4,7 +4,7 @@ import { SealingRefusal } from '#lib/client/sealing/sealing-refusal.ts'
 import { readClientEnv } from '#lib/config/env.ts'
 import { readKeyring } from '#lib/domains/grimoire/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
-import type { Asking } from './person.ts'
+import type { CommandActor } from './person.ts'
 
 function linesOf(file: string): string[] {
   try {
@@ -15,7 +15,11 @@ function linesOf(file: string): string[] {
 }
 
 /** Asks for secrets in sequence: reads lines of the file in KP_PASSPHRASE_FILE, or asks without echo. A secret is never an argument. */
-export function askedSecrets({ invocation, terminal, pathOf }: Pick<Asking, 'invocation' | 'terminal' | 'pathOf'>) {
+export function promptedSecrets({
+  invocation,
+  terminal,
+  pathOf,
+}: Pick<CommandActor, 'invocation' | 'terminal' | 'pathOf'>) {
   const file = readClientEnv(invocation.env).KP_PASSPHRASE_FILE
   const lines = file === undefined ? undefined : linesOf(pathOf(file))
   let taken = 0
@@ -53,14 +57,14 @@ export async function sealing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The agent's keyring as the registry stores it. */
-export const storedKeyring = async (asking: Asking, agent: string) =>
+export const storedKeyring = async (asking: CommandActor, agent: string) =>
   (await asking.call(readKeyring, { params: { id: agent } })).body.data
 
 /** Opens the agent's keyring on this machine with the passphrase. @throws Failure */
-export async function openedMaster(
-  asking: Asking,
+export async function unsealedMasterKey(
+  asking: CommandActor,
   agent: string,
-  ask = askedSecrets(asking),
+  ask = promptedSecrets(asking),
 ): Promise<{ master: MasterKey; keyring: unknown }> {
   const { keyring } = await storedKeyring(asking, agent)
   const passphrase = await ask(`Passphrase of ${agent}`)

@@ -5,9 +5,9 @@ import { newSecret } from '#lib/config/secret.ts'
 import { operatorKeys } from '#lib/operator/keys.ts'
 import { Failure } from './failure.ts'
 import { enterInstallation, withInstallation } from './installation.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
-async function list(session: Session): Promise<void> {
+async function list(session: CommandSession): Promise<void> {
   const { terminal } = session
   const keys = await withInstallation(session.invocation, (app) => operatorKeys(app).list())
   const { KP_SECRET, KP_DATA_DIR } = enterInstallation(session.invocation)
@@ -34,7 +34,7 @@ async function list(session: Session): Promise<void> {
   terminal.note(`They are sealed with the installation’s secret, which is in ${secret}.`)
 }
 
-export async function rotateSigning(session: Session): Promise<void> {
+export async function rotateSigning(session: CommandSession): Promise<void> {
   const { terminal, command } = session
   const kid = await withInstallation(session.invocation, (app) => operatorKeys(app).rotateSigning())
   terminal.document({ data: { kid } })
@@ -47,7 +47,7 @@ export async function rotateSigning(session: Session): Promise<void> {
   )
 }
 
-async function rotateSuppression(session: Session): Promise<void> {
+async function rotateSuppression(session: CommandSession): Promise<void> {
   const { terminal } = session
   const id = await withInstallation(session.invocation, (app) => operatorKeys(app).rotateSuppression())
   terminal.document({ data: { id } })
@@ -59,7 +59,7 @@ async function rotateSuppression(session: Session): Promise<void> {
 }
 
 /** With the secret in the environment, kp cannot change it and suggests a new one to the operator. */
-function adviseGiven(session: Session): void {
+function adviseGiven(session: CommandSession): void {
   const { terminal } = session
   const secret = newSecret()
   terminal.document({
@@ -71,7 +71,7 @@ function adviseGiven(session: Session): void {
   )
 }
 
-async function rotateInstallation(session: Session): Promise<void> {
+async function rotateInstallation(session: CommandSession): Promise<void> {
   const { terminal } = session
   const env = enterInstallation(session.invocation)
   if (env.KP_SECRET !== undefined) return adviseGiven(session)
@@ -98,7 +98,7 @@ async function rotateInstallation(session: Session): Promise<void> {
 }
 
 /** The installation's keys, on its own machine. */
-export function keyCommands(program: Command, begin: () => Session): void {
+export function keyCommands(program: Command, begin: () => CommandSession): void {
   const keys = program
     .command('keys')
     .summary('show and rotate the installation’s keys')

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { RequestRefused } from '#lib/client/request.ts'
 import { readUnit } from '#lib/domains/knowledge/contract.ts'
-import { validateUnit } from '#lib/domains/knowledge/judgement-contract.ts'
+import { validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
 import { readSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { jsonText } from './visible-text.ts'
 
-export const isSkillId = (id: string): boolean => id.startsWith('kp:skill:')
+export const isSkillRecordId = (id: string): boolean => id.startsWith('kp:skill:')
 
 /** The receipt id in a 410 response, which only the former owner gets. */
 export function receiptOf(error: unknown): string | undefined {
@@ -18,7 +18,7 @@ export function receiptOf(error: unknown): string | undefined {
 }
 
 /** Runs a read. For erased items, explains how to get the receipt. */
-async function unlessErased<T>({ command }: Session, id: string, reading: Promise<T>): Promise<T> {
+async function unlessErased<T>({ command }: CommandSession, id: string, reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {
     const receipt = receiptOf(error)
     throw receipt === undefined
@@ -36,7 +36,7 @@ interface Facts {
 const factsOf = ({ visibility, quality_score, created_at, updated_at }: Facts): string =>
   `${visibility}, quality ${quality_score.toFixed(2)}, stored ${created_at}${updated_at === created_at ? '' : `, changed ${updated_at}`}`
 
-async function getUnit(session: Session, id: string): Promise<void> {
+async function getUnit(session: CommandSession, id: string): Promise<void> {
   const { terminal } = session
   const { body } = await unlessErased(session, id, session.call(readUnit, { params: { id } }))
   terminal.document(body)
@@ -45,7 +45,7 @@ async function getUnit(session: Session, id: string): Promise<void> {
   for (const line of jsonText(body.data.unit).split('\n')) terminal.line(line)
 }
 
-async function getSkill(session: Session, id: string): Promise<void> {
+async function getSkill(session: CommandSession, id: string): Promise<void> {
   const { terminal, command } = session
   const { body } = await unlessErased(session, id, session.call(readSkill, { params: { id } }))
   terminal.document(body)
@@ -70,7 +70,7 @@ interface VoteOptions {
   invalid?: boolean
   feedback?: string
 }
-async function vote(session: Session, id: string, { valid, invalid, feedback }: VoteOptions): Promise<void> {
+async function vote(session: CommandSession, id: string, { valid, invalid, feedback }: VoteOptions): Promise<void> {
   const { terminal } = session
   if (valid === invalid) throw usageFailure('Say --valid or --invalid. Nothing was sent.')
   const { body } = await session.call(validateUnit, {
@@ -87,13 +87,13 @@ async function vote(session: Session, id: string, { valid, invalid, feedback }: 
 }
 
 /** One unit or skill: get, vote. */
-export function knowledgeCommands(program: Command, begin: () => Session): void {
+export function knowledgeCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('get')
     .summary('read one unit or skill')
     .description('Reads one unit or skill that you may see.\n\nExample:\n  kp get kp:trace:6d961dbbe7e99e7f7c2cc1f2')
     .argument('<id>', 'such as kp:trace:…, kp:pattern:…, kp:sop:… or kp:skill:…')
-    .action((id: string) => (isSkillId(id) ? getSkill(begin(), id) : getUnit(begin(), id)))
+    .action((id: string) => (isSkillRecordId(id) ? getSkill(begin(), id) : getUnit(begin(), id)))
   program
     .command('vote')
     .summary('say whether a unit of somebody else held')

@@ -1,18 +1,18 @@
 import { CommanderError } from 'commander'
 import { filesFor } from './commands.ts'
-import { exitCodes, type Failure, tell, usageFailure } from './failure.ts'
+import { describeError, exitCodes, type Failure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { buildProgram } from './program.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { openTerminal } from './terminal.ts'
 
 /** Prints the error according to the options, even without a session. */
-function report(error: unknown, session: Session | undefined, invocation: Invocation): void {
+function report(error: unknown, session: CommandSession | undefined, invocation: Invocation): void {
   const { args } = invocation
   const json = args.includes('--json')
   const terminal =
     session?.terminal ?? openTerminal(invocation, { json, quiet: false, color: !args.includes('--no-color') })
-  const told = tell(error, session?.url ?? '', session?.command ?? ((words) => `kp ${words}`))
+  const told = describeError(error, session?.url ?? '', session?.command ?? ((words) => `kp ${words}`))
   terminal.fail(told)
   invocation.setExitCode(told.exitCode)
 }
@@ -37,7 +37,7 @@ function failureOf({ code, exitCode, message }: CommanderError, { setExitCode }:
 /** Runs one command. Sets the exit code and does not throw. Leaves no listener and no timer behind. */
 export async function main(invocation: Invocation): Promise<void> {
   const { args } = invocation
-  let session: Session | undefined
+  let session: CommandSession | undefined
   try {
     const program = await buildProgram(
       invocation,

@@ -1,22 +1,28 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { deleteExchange, listExchanges, logExchange, Message, readExchange } from '#lib/domains/llm-log/contract.ts'
+import {
+  deleteExchange,
+  ExchangeMessage,
+  listExchanges,
+  logExchange,
+  readExchange,
+} from '#lib/domains/llm-log/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
-import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import type { Session } from './session.ts'
+import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import type { CommandSession } from './session.ts'
 import { readStdin } from './terminal.ts'
 
 /** A complete exchange, or only its messages. */
 const Exchange = z.union([
-  z.strictObject({ model: z.string().optional(), messages: z.array(Message).min(1) }),
+  z.strictObject({ model: z.string().optional(), messages: z.array(ExchangeMessage).min(1) }),
   z
-    .array(Message)
+    .array(ExchangeMessage)
     .min(1)
     .transform((messages) => ({ model: undefined, messages })),
 ])
 
-async function exchangeIn({ invocation, pathOf }: Asking, path: string): Promise<z.output<typeof Exchange>> {
+async function exchangeIn({ invocation, pathOf }: CommandActor, path: string): Promise<z.output<typeof Exchange>> {
   let text: string
   if (path === '-') text = await readStdin(invocation, 'An exchange')
   else
@@ -38,7 +44,7 @@ const redactedWords = (redacted: Record<string, number | undefined>): string =>
     .map(([kind, count]) => `${count} ${kind}`)
     .join(', ') || 'nothing'
 
-async function add(asking: Asking, path: string, model: string | undefined): Promise<void> {
+async function add(asking: CommandActor, path: string, model: string | undefined): Promise<void> {
   const { model: written, messages } = await exchangeIn(asking, path)
   const named = model ?? written
   const { body } = await asking.call(logExchange, { body: { messages, ...(named !== undefined && { model: named }) } })
@@ -48,7 +54,7 @@ async function add(asking: Asking, path: string, model: string | undefined): Pro
     asking.terminal.note(`Taken out before it was stored: ${redactedWords(body.data.redacted)}.`)
 }
 
-async function list(asking: Asking, agent: string | undefined): Promise<void> {
+async function list(asking: CommandActor, agent: string | undefined): Promise<void> {
   const rows = []
   let cursor: string | undefined
   do {
@@ -69,7 +75,7 @@ async function list(asking: Asking, agent: string | undefined): Promise<void> {
   if (rows.length === 0) asking.terminal.note('None.')
 }
 
-async function show(asking: Asking, id: string): Promise<void> {
+async function show(asking: CommandActor, id: string): Promise<void> {
   const { body } = await asking.call(readExchange, { params: { id } })
   asking.terminal.document(body)
   for (const { role, content } of body.data.messages) {
@@ -78,14 +84,14 @@ async function show(asking: Asking, id: string): Promise<void> {
   }
 }
 
-async function remove(asking: Asking, id: string): Promise<void> {
+async function remove(asking: CommandActor, id: string): Promise<void> {
   await asking.call(deleteExchange, { params: { id } })
   asking.terminal.document({ data: { deleted: id } })
   asking.terminal.line(asking.terminal.good('✓ '), `${id} is deleted.`)
 }
 
 /** Exchanges with language models: add, list, show, delete. */
-export function modelLogCommands(program: Command, begin: () => Session): void {
+export function modelLogCommands(program: Command, begin: () => CommandSession): void {
   const log = program
     .command('model-log')
     .summary('what agents said to language models, for 24 hours')
@@ -96,13 +102,13 @@ export function modelLogCommands(program: Command, begin: () => Session): void {
     .summary('list exchanges, newest first')
     .description('Lists exchanges without their messages.\n\nExample:\n  kp model-log list')
     .action((options: PersonOptions & { agent?: string }) =>
-      withAsking(begin(), options, (asking) => list(asking, options.agent)),
+      withCommandActor(begin(), options, (asking) => list(asking, options.agent)),
     )
   asPersonOptions(log.command('show'))
     .summary('read an exchange')
     .description('Shows the messages as they were stored.\n\nExample:\n  kp model-log show llm_0123456789abcdefghijkl')
     .argument('<id>', 'the exchange’s id')
-    .action((id: string, options: PersonOptions) => withAsking(begin(), options, (asking) => show(asking, id)))
+    .action((id: string, options: PersonOptions) => withCommandActor(begin(), options, (asking) => show(asking, id)))
   asPersonOptions(log.command('add'))
     .summary('log an exchange, as the agent')
     .description(
@@ -111,11 +117,11 @@ export function modelLogCommands(program: Command, begin: () => Session): void {
     .argument('<file>', 'the file; - for standard input')
     .option('--model <name>', 'the model, where the file does not name it')
     .action((path: string, options: PersonOptions & { model?: string }) =>
-      withAsking(begin(), options, (asking) => add(asking, path, options.model)),
+      withCommandActor(begin(), options, (asking) => add(asking, path, options.model)),
     )
   asPersonOptions(log.command('delete'))
     .summary('delete an exchange before its time')
     .description('Nothing of it is kept.\n\nExample:\n  kp model-log delete llm_0123456789abcdefghijkl')
     .argument('<id>', 'the exchange’s id')
-    .action((id: string, options: PersonOptions) => withAsking(begin(), options, (asking) => remove(asking, id)))
+    .action((id: string, options: PersonOptions) => withCommandActor(begin(), options, (asking) => remove(asking, id)))
 }

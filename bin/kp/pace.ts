@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { parsedJson, readIfThere, writePrivately } from './config.ts'
 
 /** The rate-limit window of a response. `resetIn` in milliseconds. */
-export interface Window {
+export interface ServerLimitWindow {
   remaining: number
   resetIn: number
 }
@@ -16,7 +16,7 @@ const wholeNumber = (text: string | null | undefined): number | undefined =>
  * The window from draft-ietf-httpapi-ratelimit-headers (`r` remaining, `t` seconds), which does not depend on clocks.
  * Otherwise from the X-RateLimit headers, whose Unix time is compared with the server's Date.
  */
-export function windowOf(headers: Headers, now: number): Window | undefined {
+export function windowOf(headers: Headers, now: number): ServerLimitWindow | undefined {
   const parameters = headers.get('ratelimit')?.split(',')[0]?.split(';').slice(1) ?? []
   const named = new Map(
     parameters.map((text) => [text.slice(0, text.indexOf('=')).trim(), text.slice(text.indexOf('=') + 1).trim()]),
@@ -71,4 +71,4 @@ export function openPace(configFolder: string, url: string, token: string | unde
       mark(requestClass, retryAfter * 1000, now),
   }
 }
-export type Pace = ReturnType<typeof openPace>
+export type RequestPace = ReturnType<typeof openPace>

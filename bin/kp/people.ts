@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { changePassword } from '#lib/domains/accounts/contract.ts'
 import { claimAgent } from '#lib/domains/agents/contract.ts'
-import { isKey } from '#lib/domains/tokens/rules.ts'
+import { isTokenKey } from '#lib/domains/tokens/rules.ts'
 import { Failure, usageFailure } from './failure.ts'
-import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import type { Session } from './session.ts'
+import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import type { CommandSession } from './session.ts'
 
 /** These commands need a person. */
 function needed(options: PersonOptions): PersonOptions {
@@ -12,7 +12,7 @@ function needed(options: PersonOptions): PersonOptions {
   return options
 }
 
-async function show({ terminal, person }: Asking): Promise<void> {
+async function show({ terminal, person }: CommandActor): Promise<void> {
   if (!person) return
   const { account } = person
   terminal.document({ data: account })
@@ -26,7 +26,7 @@ async function show({ terminal, person }: Asking): Promise<void> {
   if (account.must_change_password) terminal.note('The password is a one-time password: choose your own.')
 }
 
-async function newPassword({ terminal, person }: Asking): Promise<string> {
+async function newPassword({ terminal, person }: CommandActor): Promise<string> {
   const [given] = person?.moreSecrets ?? []
   if (given !== undefined && given !== '') return given
   if (!terminal.isInteractive)
@@ -38,7 +38,7 @@ async function newPassword({ terminal, person }: Asking): Promise<string> {
   return next
 }
 
-async function choosePassword(asking: Asking): Promise<void> {
+async function choosePassword(asking: CommandActor): Promise<void> {
   const { terminal, person, call } = asking
   const body = { current_password: person?.password ?? '', new_password: await newPassword(asking) }
   const { data } = (await call(changePassword, { body })).body
@@ -46,15 +46,15 @@ async function choosePassword(asking: Asking): Promise<void> {
   terminal.line(terminal.good('✓ '), `The password is changed; ${data.sessions_ended} other session(s) were ended.`)
 }
 
-async function claim(session: Session, given: string | undefined, options: PersonOptions): Promise<void> {
+async function claim(session: CommandSession, given: string | undefined, options: PersonOptions): Promise<void> {
   const token = given ?? session.token
   if (token === undefined)
     throw usageFailure(
       'No agent is signed in here; give its token as an argument.',
       `Or sign in with it first: ${session.command('login <token>')}`,
     )
-  if (!isKey(token)) throw usageFailure('This is not a whole token: its checksum does not fit. Nothing was sent.')
-  await withAsking(session, needed(options), async ({ terminal, call }) => {
+  if (!isTokenKey(token)) throw usageFailure('This is not a whole token: its checksum does not fit. Nothing was sent.')
+  await withCommandActor(session, needed(options), async ({ terminal, call }) => {
     const { data } = (await call(claimAgent, { body: { token } })).body
     terminal.document({ data })
     terminal.line(terminal.good('✓ '), `${data.agent_id} is yours, with what it contributed.`)
@@ -62,7 +62,7 @@ async function claim(session: Session, given: string | undefined, options: Perso
 }
 
 /** People's accounts: show, password, claim. */
-export function peopleCommands(program: Command, begin: () => Session): void {
+export function peopleCommands(program: Command, begin: () => CommandSession): void {
   const account = program
     .command('account')
     .summary('a person’s account: show, password, claim')
@@ -72,13 +72,15 @@ export function peopleCommands(program: Command, begin: () => Session): void {
   asPersonOptions(account.command('show'))
     .summary('show an account')
     .description('Shows the account that you sign in to.\n\nExample:\n  kp account show --as somebody@example.org')
-    .action((options: PersonOptions) => withAsking(begin(), needed(options), show, { anyPassword: true }))
+    .action((options: PersonOptions) => withCommandActor(begin(), needed(options), show, { anyPassword: true }))
   asPersonOptions(account.command('password'))
     .summary('choose a new password')
     .description(
       'Changes the password, a one-time password too. In scripts the present one and the new one are two lines of standard input.\n\nExample:\n  kp account password --as somebody@example.org',
     )
-    .action((options: PersonOptions) => withAsking(begin(), needed(options), choosePassword, { anyPassword: true }))
+    .action((options: PersonOptions) =>
+      withCommandActor(begin(), needed(options), choosePassword, { anyPassword: true }),
+    )
   asPersonOptions(account.command('claim'))
     .summary('make the agent that is signed in here yours')
     .description(

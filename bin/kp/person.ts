@@ -1,12 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { cookieFetch } from '#lib/client/cookies.ts'
-import { open, type Received, type RequestParts, RequestRefused, send, type UploadedBody } from '#lib/client/request.ts'
-import { SignInRefused, signIn, signOut } from '#lib/client/sign-in.ts'
+import {
+  open,
+  type RequestInput,
+  RequestRefused,
+  type ResponseOf,
+  send,
+  type UploadedBody,
+} from '#lib/client/request.ts'
+import { SignInRefused, signInWithPassword, signOut } from '#lib/client/sign-in.ts'
 import { type AccountView, readAccount } from '#lib/domains/accounts/contract.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { readStdin } from './terminal.ts'
 
 export interface PersonOptions {
@@ -14,18 +21,19 @@ export interface PersonOptions {
   passwordStdin?: boolean
 }
 /** The actor: the agent of the token, or a person with a session. */
-export interface Asking extends Pick<Session, 'invocation' | 'terminal' | 'url' | 'folder' | 'command' | 'pathOf'> {
+export interface CommandActor
+  extends Pick<CommandSession, 'invocation' | 'terminal' | 'url' | 'folder' | 'command' | 'pathOf'> {
   call<O extends OperationShape>(
     operation: O,
-    parts?: RequestParts<O>,
+    parts?: RequestInput<O>,
     more?: { idempotencyKey?: string },
-  ): Promise<Received<O>>
+  ): Promise<ResponseOf<O>>
   upload<O extends OperationShape>(
     operation: O,
     body: () => UploadedBody,
-    parts?: RequestParts<O>,
-  ): Promise<Received<O>>
-  stream<O extends OperationShape>(operation: O, parts?: RequestParts<O>): Promise<Response>
+    parts?: RequestInput<O>,
+  ): Promise<ResponseOf<O>>
+  stream<O extends OperationShape>(operation: O, parts?: RequestInput<O>): Promise<Response>
   /** The person with the password, which some requests require again. Undefined for an agent. */
   person?: { account: AccountView; password: string; moreSecrets: readonly string[] }
 }
@@ -42,7 +50,11 @@ export const asPersonOptions = (command: Command): Command =>
     .option('--password-stdin', 'read the password from standard input')
 
 /** Reads the password, and further secrets on the following lines. */
-async function secretsOf({ invocation, terminal }: Session, email: string, fromStdin: boolean): Promise<string[]> {
+async function secretsOf(
+  { invocation, terminal }: CommandSession,
+  email: string,
+  fromStdin: boolean,
+): Promise<string[]> {
   if (fromStdin) return (await readStdin(invocation, 'A password')).split(/\r?\n/)
   if (!terminal.isInteractive)
     throw usageFailure(
@@ -77,12 +89,12 @@ function failureOf(error: SignInRefused, url: string): Failure {
 }
 
 /** Opens a session for this run. Writes nothing to disk. */
-async function opened(session: Session, credentials: { email: string; password: string }) {
+async function opened(session: CommandSession, credentials: { email: string; password: string }) {
   const { url, terminal } = session
   const place = { baseUrl: url, fetch: cookieFetch() }
   for (let waits = 0; ; waits++)
     try {
-      await signIn(credentials, place)
+      await signInWithPassword(credentials, place)
       return place
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error
@@ -94,7 +106,7 @@ async function opened(session: Session, credentials: { email: string; password: 
 }
 
 /** Retries once after a rate limit. */
-async function patiently<T>({ terminal }: Session, ask: () => Promise<T>): Promise<T> {
+async function patiently<T>({ terminal }: CommandSession, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
@@ -110,10 +122,10 @@ async function patiently<T>({ terminal }: Session, ask: () => Promise<T>): Promi
  * Does the work as the person of `--as`, otherwise as the agent of the token. Opens a session and ends it afterwards.
  * `anyPassword`: also accepts a one-time password.
  */
-export async function withAsking<T>(
-  session: Session,
+export async function withCommandActor<T>(
+  session: CommandSession,
   { as, passwordStdin = false }: PersonOptions,
-  work: (asking: Asking) => Promise<T>,
+  work: (asking: CommandActor) => Promise<T>,
   { anyPassword = false } = {},
 ): Promise<T> {
   if (as === undefined) {
@@ -128,9 +140,9 @@ export async function withAsking<T>(
   try {
     const call = async <O extends OperationShape>(
       operation: O,
-      parts: RequestParts<O> = {},
+      parts: RequestInput<O> = {},
       more: { idempotencyKey?: string } = {},
-    ): Promise<Received<O>> =>
+    ): Promise<ResponseOf<O>> =>
       checkedAnswer(
         await patiently(session, () =>
           send(operation, parts, { ...place, ...more, signal: AbortSignal.timeout(patience) }),
@@ -139,10 +151,10 @@ export async function withAsking<T>(
     const upload = async <O extends OperationShape>(
       operation: O,
       body: () => UploadedBody,
-      parts: RequestParts<O> = {},
-    ): Promise<Received<O>> =>
+      parts: RequestInput<O> = {},
+    ): Promise<ResponseOf<O>> =>
       checkedAnswer(await patiently(session, () => send(operation, parts, { ...place, upload: body() })))
-    const stream = async <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
+    const stream = async <O extends OperationShape>(operation: O, parts: RequestInput<O> = {}): Promise<Response> =>
       checkedAnswer(await patiently(session, () => open(operation, parts, place)))
     const account = (await call(readAccount)).body.data
     if (account.must_change_password && !anyPassword)

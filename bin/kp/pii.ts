@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import type { Command } from 'commander'
-import type { Finding } from '#lib/domains/pii/findings.ts'
+import type { SensitiveFinding } from '#lib/domains/pii/findings.ts'
 import { TextScanner } from '#lib/domains/pii/streaming.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { exitCodes, Failure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 interface ScanOptions {
   redact?: boolean
@@ -16,7 +16,7 @@ interface ScanOptions {
 const codeFile =
   /\.(?:[cm]?[jt]sx?|vue|svelte|py|rb|go|rs|java|kt|scala|cs|[ch](?:pp|xx)?|cc|hh|swift|php|pl|lua|r|sql|sh|ps1|json5?|ya?ml|toml|ini|cfg|conf|env|properties|xml|html?|css|scss|tf|hcl|log|lock)$/i
 
-interface Place {
+interface FindingLocation {
   line: number
   column: number
 }
@@ -26,8 +26,8 @@ function ruler() {
   let [line, lineStart, passed] = [1, 0, 0]
   return {
     /** The places of the starts in this part, in order. Then advances past the part. */
-    places(text: string, starts: readonly number[]): Place[] {
-      const places: Place[] = []
+    places(text: string, starts: readonly number[]): FindingLocation[] {
+      const locations: FindingLocation[] = []
       let at = 0
       const upTo = (end: number) => {
         for (let next = text.indexOf('\n', at); next >= 0 && next < end; next = text.indexOf('\n', next + 1)) {
@@ -39,11 +39,11 @@ function ruler() {
       }
       for (const start of starts) {
         upTo(start - passed)
-        places.push({ line, column: start - lineStart + 1 })
+        locations.push({ line, column: start - lineStart + 1 })
       }
       upTo(text.length)
       passed += text.length
-      return places
+      return locations
     },
   }
 }
@@ -65,7 +65,7 @@ async function* textOf({ stdin }: Invocation, path: string): AsyncGenerator<stri
 }
 
 async function scanFile(
-  session: Session,
+  session: CommandSession,
   path: string,
   { redact = false, strategy = false }: ScanOptions,
 ): Promise<void> {
@@ -73,15 +73,15 @@ async function scanFile(
   const { stdout } = invocation
   const scanner = new TextScanner({ strategy, isCode: codeFile.test(path) })
   const rule = ruler()
-  const all: (Finding & Place)[] = []
+  const all: (SensitiveFinding & FindingLocation)[] = []
   const told = { block: 0, redact: 0 }
   const take = async ({ text, redacted, findings }: ReturnType<TextScanner['push']>) => {
-    const places = rule.places(
+    const locations = rule.places(
       text,
       findings.map(({ start }) => start),
     )
     for (const [index, finding] of findings.entries()) {
-      const { line = 0, column = 0 } = places[index] ?? {}
+      const { line = 0, column = 0 } = locations[index] ?? {}
       told[finding.action] += 1
       if (terminal.json) all.push({ ...finding, line, column })
       else if (!redact)
@@ -105,7 +105,7 @@ async function scanFile(
 }
 
 /** Secrets and personal data in files: pii scan. */
-export function piiCommands(program: Command, begin: () => Session): void {
+export function piiCommands(program: Command, begin: () => CommandSession): void {
   const pii = program
     .command('pii')
     .summary('find secrets and personal data in texts')

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { PublicKey } from '#lib/domains/erasure/signing.ts'
-import { compareKeys, extended, readPin, registryName, writePin } from './pins.ts'
+import type { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
+import { compareKeys, extendedPins, readPin, registryName, writePin } from './pins.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-pins-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -31,7 +31,7 @@ describe('compareKeys', () => {
 
   test('extended keeps every pinned key', () => {
     const { added } = compareKeys([one, two], [three, two])
-    expect(extended([one, two], added)).toEqual([three, one, two])
+    expect(extendedPins([one, two], added)).toEqual([three, one, two])
   })
 })
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { PublicKey } from '#lib/domains/erasure/signing.ts'
+import { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
 import { parsedJson, readIfThere, writePrivately } from './config.ts'
 import { Failure } from './failure.ts'
 
@@ -62,7 +62,7 @@ export function compareKeys(pinned: readonly PublicKey[], offered: readonly Publ
 }
 
 /** Adds new keys and keeps every pinned one, because old receipts need them. */
-export const extended = (pinned: readonly PublicKey[], added: readonly PublicKey[]): PublicKey[] => [
+export const extendedPins = (pinned: readonly PublicKey[], added: readonly PublicKey[]): PublicKey[] => [
   ...added,
   ...pinned,
 ]

@@ -5,9 +5,9 @@ import { RequestRefused } from '#lib/client/request.ts'
 import type { bases } from '#lib/domains/exports/contract.ts'
 import { downloadExport, type ExportView, prepareExport, readExport } from '#lib/domains/exports/prepared-contract.ts'
 import { Failure } from './failure.ts'
-import { type Asking, type PersonOptions, withAsking } from './person.ts'
-import { outputOf, putInPlace, receive, sizeOf, unfinishedBeside } from './receiving.ts'
-import type { Session } from './session.ts'
+import { type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import { moveIntoPlace, outputOf, printedSize, receive, unfinishedBeside } from './receiving.ts'
+import type { CommandSession } from './session.ts'
 
 export interface PreparedOptions extends PersonOptions {
   output: string
@@ -19,7 +19,7 @@ export interface PreparedOptions extends PersonOptions {
 const every = 1_000
 
 /** Waits until the registry has prepared the file. @throws when the registry gives up */
-async function prepared({ call, terminal }: Asking, begun: ExportView): Promise<ExportView> {
+async function prepared({ call, terminal }: CommandActor, begun: ExportView): Promise<ExportView> {
   let view = begun
   while (view.state === 'queued' || view.state === 'running') {
     const { parts_done: done, parts_total: total, records } = view
@@ -42,8 +42,8 @@ async function sha256Of(file: string): Promise<string> {
 }
 
 /** Lets the registry prepare an export of a person's data, and downloads the verified file completely or not at all. */
-export const exportPerson = (session: Session, options: PreparedOptions): Promise<void> =>
-  withAsking(session, options, async (asking) => {
+export const exportPerson = (session: CommandSession, options: PreparedOptions): Promise<void> =>
+  withCommandActor(session, options, async (asking) => {
     const { terminal, call, stream } = asking
     const file = outputOf(asking, options)
     const begun = (await call(prepareExport, { body: { scope: options.scope } })).body.data
@@ -53,7 +53,7 @@ export const exportPerson = (session: Session, options: PreparedOptions): Promis
         const response = await stream(downloadExport, { params: { id } })
         const share = (so: number) => (size === null || size === 0 ? undefined : so / size)
         const bytes = await receive(response, unfinished, 'zip', (so) =>
-          terminal.progress(`Fetching: ${sizeOf(so)}`, share(so)),
+          terminal.progress(`Fetching: ${printedSize(so)}`, share(so)),
         )
         if (sha256 !== null && (await sha256Of(unfinished)) !== sha256)
           throw new Failure(
@@ -63,12 +63,12 @@ export const exportPerson = (session: Session, options: PreparedOptions): Promis
               advice: 'Run it again.',
             },
           )
-        putInPlace(unfinished, file, options.force ?? false)
+        moveIntoPlace(unfinished, file, options.force ?? false)
         terminal.clear()
         terminal.document({ data: { export_id: id, scope: options.scope, file, bytes, records, sha256 } })
         terminal.line(
           terminal.good('✓ '),
-          `${records.toLocaleString('en')} records, ${sizeOf(bytes)}, in ${options.output} (zip, ${options.scope})`,
+          `${records.toLocaleString('en')} records, ${printedSize(bytes)}, in ${options.output} (zip, ${options.scope})`,
         )
         terminal.note('It holds personal data; you alone may read the file.')
       })

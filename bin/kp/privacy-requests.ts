@@ -11,10 +11,10 @@ import {
   useLink,
   verifyRequest,
 } from '#lib/domains/privacy-requests/contract.ts'
-import { closedStates, type Grace, type Kind } from '#lib/domains/privacy-requests/rules.ts'
+import { closedStates, type Grace, type RequestKind } from '#lib/domains/privacy-requests/rules.ts'
 import { Failure, usageFailure } from './failure.ts'
-import type { Asking } from './person.ts'
-import type { Session } from './session.ts'
+import type { CommandActor } from './person.ts'
+import type { CommandSession } from './session.ts'
 
 export interface RequestOptions {
   grace?: Grace
@@ -38,7 +38,7 @@ const isSettled = (state: RequestView['state']): boolean =>
   isClosed(state) || state === 'partly_completed' || state === 'failed' || state === 'received'
 
 async function confirmErasure(
-  { terminal, command, person }: Asking,
+  { terminal, command, person }: CommandActor,
   { yes, grace, agent }: RequestOptions,
 ): Promise<void> {
   if (yes) return
@@ -55,7 +55,7 @@ async function confirmErasure(
   if (answer !== 'erase') throw new Failure('not_confirmed', 'Nothing was asked for.')
 }
 
-function printRequest({ terminal }: Pick<Asking, 'terminal'>, request: RequestView): void {
+function printRequest({ terminal }: Pick<CommandActor, 'terminal'>, request: RequestView): void {
   const row = (name: string, value: string | null) =>
     value !== null && terminal.line(terminal.dim(name.padEnd(14)), value)
   row('request', request.id)
@@ -71,7 +71,7 @@ function printRequest({ terminal }: Pick<Asking, 'terminal'>, request: RequestVi
 }
 
 /** Watches a request until it needs an action or is closed. Undefined when the actor's own erasure has removed the session or token. */
-async function watch({ call, terminal }: Asking, id: string): Promise<RequestView | undefined> {
+async function watch({ call, terminal }: CommandActor, id: string): Promise<RequestView | undefined> {
   for (;;) {
     try {
       const { data } = (await call(readRequest, { params: { id } })).body
@@ -100,7 +100,11 @@ function changesOf({ name, email, locale }: RequestOptions) {
   return Object.keys(changes).length > 0 ? { changes } : {}
 }
 
-export async function file(asking: Asking, kinds: Kind[], options: RequestOptions): Promise<void> {
+export async function fileOwnRequest(
+  asking: CommandActor,
+  kinds: RequestKind[],
+  options: RequestOptions,
+): Promise<void> {
   const { call, terminal, command, person } = asking
   const { grace, agent, statement, wait } = options
   const isErasure = kinds.includes('erasure')
@@ -141,7 +145,7 @@ export async function file(asking: Asking, kinds: Kind[], options: RequestOption
   } else terminal.note(`How far it is: ${asked}`)
 }
 
-export async function list({ call, terminal }: Asking): Promise<void> {
+export async function list({ call, terminal }: CommandActor): Promise<void> {
   const { body } = await call(listRequests, { query: { limit: 100 } })
   terminal.document(body)
   terminal.table(
@@ -158,7 +162,7 @@ export async function list({ call, terminal }: Asking): Promise<void> {
   if (body.data.length === 0) terminal.note('None.')
 }
 
-export async function show(asking: Asking, id: string, { wait }: { wait?: boolean }): Promise<void> {
+export async function showOwnRequest(asking: CommandActor, id: string, { wait }: { wait?: boolean }): Promise<void> {
   const { call, terminal } = asking
   if (wait) await watch(asking, id)
   const { body } = await call(readRequest, { params: { id } })
@@ -187,27 +191,27 @@ export async function show(asking: Asking, id: string, { wait }: { wait?: boolea
 }
 
 /** Prints the message of the response and the status of the request. */
-function told(asking: Asking, body: { data: RequestView; message: string }): void {
+function told(asking: CommandActor, body: { data: RequestView; message: string }): void {
   asking.terminal.document(body)
   asking.terminal.line(asking.terminal.good('✓ '), body.message)
   printRequest(asking, body.data)
 }
-const passwordOf = ({ person }: Asking): string => {
+const passwordOf = ({ person }: CommandActor): string => {
   if (person) return person.password
   throw usageFailure('This is shown with a person’s password: --as <e-mail>.')
 }
 
-export const verify = async (asking: Asking, id: string): Promise<void> =>
+export const verifyOwnRequest = async (asking: CommandActor, id: string): Promise<void> =>
   told(asking, (await asking.call(verifyRequest, { params: { id }, body: { password: passwordOf(asking) } })).body)
-export const sendLink = async (asking: Asking, id: string): Promise<void> =>
+export const sendLink = async (asking: CommandActor, id: string): Promise<void> =>
   told(asking, (await asking.call(sendRequestLink, { params: { id } })).body)
-export const expedite = async (asking: Asking, id: string): Promise<void> =>
+export const expediteOwnRequest = async (asking: CommandActor, id: string): Promise<void> =>
   told(asking, (await asking.call(expediteRequest, { params: { id }, body: { password: passwordOf(asking) } })).body)
-export const cancel = async (asking: Asking, id: string): Promise<void> =>
+export const cancelOwnRequest = async (asking: CommandActor, id: string): Promise<void> =>
   told(asking, (await asking.call(cancelRequest, { params: { id } })).body)
 
 /** Cancels with the link token that the agent received, because its API tokens no longer work. */
-export async function cancelByToken({ call, terminal }: Session, token: string): Promise<void> {
+export async function cancelByToken({ call, terminal }: CommandSession, token: string): Promise<void> {
   const { body } = await call(useLink, { body: { token, purpose: 'cancel' } }, { token: undefined })
   terminal.document(body)
   terminal.line(terminal.good('✓ '), 'Cancelled. Nothing was erased, and the agent’s tokens work again.')

@@ -266,10 +266,10 @@ describe('requests', () => {
     await drain(app)
     expect(await app.db.prisma.account.count({ where: { id: somebody.accountId } })).toBe(0)
     expect(await app.db.prisma.agent.count({ where: { id: agent.id } })).toBe(0)
-    const letters = readdirSync(join(app.dataDir, 'mail')).map((name) =>
+    const emails = readdirSync(join(app.dataDir, 'mail')).map((name) =>
       readFileSync(join(app.dataDir, 'mail', name), 'utf8'),
     )
-    expect(letters.join('\n').replaceAll(/=\r?\n/g, '')).toContain(receipt)
+    expect(emails.join('\n').replaceAll(/=\r?\n/g, '')).toContain(receipt)
     const file = join(line.workplace, 'receipt.json')
     expect(await line.run(['receipts', 'get', receipt, '--output', file])).toMatchObject({ status: 0 })
     const verified = await line.run(['receipts', 'verify', file, '--keys', keys])

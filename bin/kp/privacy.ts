@@ -1,26 +1,26 @@
 import { Argument, type Command, Option } from 'commander'
 import { bases } from '#lib/domains/exports/contract.ts'
-import { graces, type Kind, kinds } from '#lib/domains/privacy-requests/rules.ts'
+import { graces, type RequestKind, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { usageFailure } from './failure.ts'
 import { type AgentOption, restrict, showInventory, showPlan } from './inventory.ts'
-import { asPersonOptions, type PersonOptions, withAsking } from './person.ts'
+import { asPersonOptions, type PersonOptions, withCommandActor } from './person.ts'
 import { exportPerson, type PreparedOptions } from './prepared.ts'
 import {
-  cancel,
   cancelByToken,
-  expedite,
-  file,
+  cancelOwnRequest,
+  expediteOwnRequest,
+  fileOwnRequest,
   list,
   type RequestOptions,
   sendLink,
-  show,
-  verify,
+  showOwnRequest,
+  verifyOwnRequest,
 } from './privacy-requests.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 const agentOption = ['--agent <id>', 'one of your agents alone (a person has several)'] as const
 
-function looking(privacy: Command, begin: () => Session): void {
+function looking(privacy: Command, begin: () => CommandSession): void {
   asPersonOptions(privacy.command('inventory'))
     .summary('show what is held on you, and why')
     .description(
@@ -29,7 +29,7 @@ function looking(privacy: Command, begin: () => Session): void {
     .option(...agentOption)
     .option('--all', 'places that hold nothing of you, too')
     .action((options: PersonOptions & AgentOption & { all?: boolean }) =>
-      withAsking(begin(), options, (asking) => showInventory(asking, options)),
+      withCommandActor(begin(), options, (asking) => showInventory(asking, options)),
     )
   asPersonOptions(privacy.command('plan'))
     .summary('show what an erasure would delete; deletes nothing')
@@ -38,7 +38,7 @@ function looking(privacy: Command, begin: () => Session): void {
     )
     .option(...agentOption)
     .action((options: PersonOptions & AgentOption) =>
-      withAsking(begin(), options, (asking) => showPlan(asking, options)),
+      withCommandActor(begin(), options, (asking) => showPlan(asking, options)),
     )
   asPersonOptions(privacy.command('export'))
     .summary('write everything held on you into a file')
@@ -59,13 +59,13 @@ function looking(privacy: Command, begin: () => Session): void {
     })
 }
 
-function asking(privacy: Command, begin: () => Session): void {
+function asking(privacy: Command, begin: () => CommandSession): void {
   asPersonOptions(privacy.command('request'))
     .summary('ask for access, correction, restriction, erasure …')
     .description(
       'Files a privacy request: one kind or several. With --as for a person, verified by the password; with a token for the agent alone. An erasure is asked about first and waits as long as you choose (--grace), in which you can cancel it. The id of its receipt is there from the start.\n\nExample:\n  kp privacy request access portability --as somebody@example.org\n  kp privacy request erasure --grace 7d --as somebody@example.org',
     )
-    .addArgument(new Argument('<kind...>', 'what you ask for').choices(kinds))
+    .addArgument(new Argument('<kind...>', 'what you ask for').choices(requestKinds))
     .addOption(new Option('--grace <time>', 'how long an erasure waits (default: 24h)').choices(graces))
     .option(...agentOption)
     .option('--statement <text>', 'what is wrong, or why you object; in your own words')
@@ -74,8 +74,8 @@ function asking(privacy: Command, begin: () => Session): void {
     .addOption(new Option('--locale <locale>', 'of a rectification: the right language').choices(['en', 'zh']))
     .option('--wait', 'until nothing more happens by itself')
     .option('--yes', 'do not ask whether to erase; needed in scripts')
-    .action((wanted: Kind[], options: PersonOptions & RequestOptions) =>
-      withAsking(begin(), options, (one) => file(one, wanted, options)),
+    .action((wanted: RequestKind[], options: PersonOptions & RequestOptions) =>
+      withCommandActor(begin(), options, (one) => fileOwnRequest(one, wanted, options)),
     )
   asPersonOptions(privacy.command('verify'))
     .summary('show with your password that you asked for it')
@@ -85,7 +85,7 @@ function asking(privacy: Command, begin: () => Session): void {
     .argument('<request>', 'the request’s id')
     .option('--link', 'send the letter with the link again, instead')
     .action((id: string, options: PersonOptions & { link?: boolean }) =>
-      withAsking(begin(), options, (one) => (options.link ? sendLink(one, id) : verify(one, id))),
+      withCommandActor(begin(), options, (one) => (options.link ? sendLink(one, id) : verifyOwnRequest(one, id))),
     )
   asPersonOptions(privacy.command('cancel'))
     .summary('take a request back before its work begins')
@@ -98,7 +98,7 @@ function asking(privacy: Command, begin: () => Session): void {
       if ((id === undefined) === (options.cancelToken === undefined))
         throw usageFailure('Name the request, or give --cancel-token.')
       if (options.cancelToken !== undefined) return cancelByToken(begin(), options.cancelToken)
-      return withAsking(begin(), options, (one) => cancel(one, id ?? ''))
+      return withCommandActor(begin(), options, (one) => cancelOwnRequest(one, id ?? ''))
     })
   asPersonOptions(privacy.command('expedite'))
     .summary('end the grace of your erasure now')
@@ -106,11 +106,13 @@ function asking(privacy: Command, begin: () => Session): void {
       'Ends the waiting time: the erasure begins at once and cannot be taken back.\n\nExample:\n  kp privacy expedite preq_… --as somebody@example.org',
     )
     .argument('<request>', 'the request’s id')
-    .action((id: string, options: PersonOptions) => withAsking(begin(), options, (one) => expedite(one, id)))
+    .action((id: string, options: PersonOptions) =>
+      withCommandActor(begin(), options, (one) => expediteOwnRequest(one, id)),
+    )
 }
 
 /** A subject's rights: privacy. */
-export function privacyCommands(program: Command, begin: () => Session): void {
+export function privacyCommands(program: Command, begin: () => CommandSession): void {
   const privacy = program
     .command('privacy')
     .summary('your rights: see, correct, restrict, erase')
@@ -122,7 +124,7 @@ export function privacyCommands(program: Command, begin: () => Session): void {
   asPersonOptions(privacy.command('requests'))
     .summary('list your privacy requests')
     .description('Lists your requests, newest first.\n\nExample:\n  kp privacy requests --as somebody@example.org')
-    .action((options: PersonOptions) => withAsking(begin(), options, list))
+    .action((options: PersonOptions) => withCommandActor(begin(), options, list))
   asPersonOptions(privacy.command('show'))
     .summary('show a request with its timeline')
     .description(
@@ -131,7 +133,7 @@ export function privacyCommands(program: Command, begin: () => Session): void {
     .argument('<request>', 'the request’s id')
     .option('--wait', 'until nothing more happens by itself')
     .action((id: string, options: PersonOptions & { wait?: boolean }) =>
-      withAsking(begin(), options, (one) => show(one, id, options)),
+      withCommandActor(begin(), options, (one) => showOwnRequest(one, id, options)),
     )
   asPersonOptions(privacy.command('restrict'))
     .summary('pause what is done with your data, or go on')
@@ -141,6 +143,6 @@ export function privacyCommands(program: Command, begin: () => Session): void {
     .option(...agentOption)
     .option('--lift', 'end it')
     .action((options: PersonOptions & AgentOption & { lift?: boolean }) =>
-      withAsking(begin(), options, (one) => restrict(one, options)),
+      withCommandActor(begin(), options, (one) => restrict(one, options)),
     )
 }

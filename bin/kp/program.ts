@@ -2,7 +2,7 @@ import { Command, Help } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type CommandFile, commandFiles } from './commands.ts'
 import type { Invocation, OutputStream } from './invocation.ts'
-import { type GlobalOptions, openSession, type Session } from './session.ts'
+import { type CommandSession, type GlobalOptions, openCommandSession } from './session.ts'
 
 const epilogue = `
 Options of every command:
@@ -35,7 +35,7 @@ const widthOf = ({ isTTY, columns }: OutputStream): number => (isTTY ? (columns 
 /** `kp` with the commands of these files. Calls `opened` with each session that a command opens. */
 export async function buildProgram(
   invocation: Invocation,
-  opened: (session: Session) => void,
+  opened: (session: CommandSession) => void,
   files: readonly CommandFile[] = commandFiles,
 ): Promise<Command> {
   const program = new Command('kp')
@@ -65,9 +65,9 @@ export async function buildProgram(
       visibleOptions: (command) => (command.parent ? Help.prototype.visibleOptions.call(new Help(), command) : []),
       styleTitle: (title) => `\u001b[1m${title}\u001b[22m`, // Commander removes it where colours are off
     })
-  const begin = (url?: string): Session => {
+  const begin = (url?: string): CommandSession => {
     const options = program.opts<GlobalOptions>()
-    const session = openSession(invocation, { ...options, ...(url !== undefined && { url }) })
+    const session = openCommandSession(invocation, { ...options, ...(url !== undefined && { url }) })
     opened(session)
     return session
   }

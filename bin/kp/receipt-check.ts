@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { isPdf, pdfAttachments } from '#lib/domains/erasure/pdf-attachments.ts'
-import { leftIn } from '#lib/domains/erasure/receipt-rules.ts'
-import { heldIn } from '#lib/domains/erasure/rules.ts'
-import { type PublicKey, verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { isPdf, pdfAttachments } from '#lib/domains/erasure/receipts/pdf-attachments.ts'
+import { remainingIn } from '#lib/domains/erasure/receipts/receipt-rules.ts'
+import { type PublicKey, verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
+import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { parsedJson } from './config.ts'
 import { registryName } from './pins.ts'
 
-export interface Finding {
+export interface ReceiptFinding {
   ok: boolean
   text: string
 }
 export interface ReceiptCheck {
   ok: boolean
-  findings: Finding[]
+  findings: ReceiptFinding[]
   /** Present when the input is a receipt. Trust it only if `ok`. */
   receipt?: Receipt
   kid?: string
@@ -27,7 +27,7 @@ export interface TrustedKeys {
 
 const count = (holders: number): string => (holders === 1 ? 'the one holder was' : `all ${holders} holders were`)
 
-const judged = (findings: Finding[], more: Pick<ReceiptCheck, 'receipt' | 'kid'>): ReceiptCheck => ({
+const judged = (findings: ReceiptFinding[], more: Pick<ReceiptCheck, 'receipt' | 'kid'>): ReceiptCheck => ({
   ok: findings.every(({ ok }) => ok),
   findings,
   ...more,
@@ -71,7 +71,7 @@ export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean 
  * residue. Keys that came with the receipt are ignored.
  */
 export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Promise<ReceiptCheck> {
-  const findings: Finding[] = []
+  const findings: ReceiptFinding[] = []
   const verified = await verifyReceipt(receipt, trusted.keys)
   const kid = 'kid' in verified ? verified.kid : undefined
   findings.push(
@@ -90,13 +90,13 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
       ok: false,
       text: `It names ${receipt.issuer} as its registry, and the keys are trusted for ${trusted.url}.`,
     })
-  const left = leftIn(receipt)
+  const left = remainingIn(receipt)
   if (receipt.stores.length === 0)
     findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
   for (const { holder, residue } of left)
     findings.push({ ok: false, text: `${holder} still held ${residue} when it was searched again.` })
   // The receipt's content only counts after its signature was verified.
-  const held = heldIn(receipt)
+  const held = legalHoldCountsIn(receipt)
   if (findings.every(({ ok }) => ok))
     findings.push({
       ok: true,

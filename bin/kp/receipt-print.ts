@@ -1,5 +1,5 @@
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import type { Finding } from './receipt-check.ts'
+import type { ReceiptFinding } from './receipt-check.ts'
 import type { Terminal } from './terminal.ts'
 
 const day = (at: string): string => at.slice(0, 10)
@@ -24,6 +24,6 @@ export function printReceipt(terminal: Terminal, receipt: Receipt): void {
     terminal.line(terminal.dim(`  Lingers${until === null ? '' : ` until ${day(until)}`}: ${what}`))
 }
 
-export function printFindings(terminal: Terminal, findings: readonly Finding[]): void {
+export function printFindings(terminal: Terminal, findings: readonly ReceiptFinding[]): void {
   for (const { ok, text } of findings) terminal.line(ok ? terminal.good('✓ ') : terminal.bad('✗ '), text)
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { receiptPdf } from '#lib/domains/erasure/receipt-pdf.ts'
+import { receiptPdf } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'

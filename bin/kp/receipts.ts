@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { readReceipt } from '#lib/domains/erasure/contract.ts'
-import { receiptPdf } from '#lib/domains/erasure/receipt-pdf.ts'
-import { PublicKey } from '#lib/domains/erasure/signing.ts'
+import { receiptPdf } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
+import { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { parsedJson } from './config.ts'
 import { saveReceipt } from './erasing.ts'
@@ -11,13 +11,13 @@ import { exitCodes, Failure, usageFailure } from './failure.ts'
 import { readPin } from './pins.ts'
 import { asReceipt, checkReceipt, receiptIn, type TrustedKeys } from './receipt-check.ts'
 import { printFindings, printReceipt } from './receipt-print.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { readStdin } from './terminal.ts'
 import { trust } from './trust.ts'
 
 const KeySet = z.object({ keys: z.array(PublicKey).min(1) })
 
-async function get(session: Session, id: string, output: string | undefined): Promise<void> {
+async function get(session: CommandSession, id: string, output: string | undefined): Promise<void> {
   const { terminal, command } = session
   const { body } = await session.call(readReceipt, { params: { id } })
   const read = asReceipt(body)
@@ -29,7 +29,7 @@ async function get(session: Session, id: string, output: string | undefined): Pr
 }
 
 /** Keys from before the receipt: the given file, otherwise the pinned keys of the receipt's registry. */
-function keysFor(session: Session, receipt: Receipt, keysFile: string | undefined): TrustedKeys {
+function keysFor(session: CommandSession, receipt: Receipt, keysFile: string | undefined): TrustedKeys {
   const { command } = session
   if (keysFile !== undefined) {
     const set = parsedJson(readFileSync(session.pathOf(keysFile), 'utf8'), KeySet)
@@ -49,7 +49,7 @@ function keysFor(session: Session, receipt: Receipt, keysFile: string | undefine
   )
 }
 
-async function verify(session: Session, file: string, keysFile: string | undefined): Promise<void> {
+async function verify(session: CommandSession, file: string, keysFile: string | undefined): Promise<void> {
   const { invocation, terminal } = session
   const content =
     file === '-'
@@ -89,7 +89,7 @@ async function verify(session: Session, file: string, keysFile: string | undefin
   invocation.setExitCode(ok ? exitCodes.done : exitCodes.failed)
 }
 
-async function trustKeys(session: Session, replace: boolean): Promise<void> {
+async function trustKeys(session: CommandSession, replace: boolean): Promise<void> {
   const { terminal, url } = session
   const { verdict, keys, added } = await trust(session, replace)
   terminal.document({ data: { url, verdict, kids: keys.map(({ kid }) => kid), added: added.map(({ kid }) => kid) } })
@@ -108,7 +108,7 @@ async function trustKeys(session: Session, replace: boolean): Promise<void> {
 }
 
 /** Deletion receipts: get, verify, trust. */
-export function receiptCommands(program: Command, begin: (url?: string) => Session): void {
+export function receiptCommands(program: Command, begin: (url?: string) => CommandSession): void {
   const receipts = program
     .command('receipts')
     .summary('fetch and check deletion receipts')

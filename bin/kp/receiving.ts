@@ -5,7 +5,7 @@ import type { formats } from '#lib/domains/exports/contract.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 export type Format = (typeof formats)[number]
 
@@ -25,7 +25,7 @@ const isEnd: Record<Format, (tail: Buffer) => boolean> = {
 async function receivePieces(
   response: Response,
   file: string,
-  tell: (bytes: number) => void,
+  report: (bytes: number) => void,
   look: (piece: Uint8Array) => void = () => {},
 ): Promise<number> {
   const handle = await open(file, 'wx', 0o600)
@@ -35,7 +35,7 @@ async function receivePieces(
       await handle.write(piece)
       bytes += piece.byteLength
       look(piece)
-      tell(bytes)
+      report(bytes)
     }
     await handle.sync()
   } catch (error) {
@@ -52,10 +52,10 @@ export async function receive(
   response: Response,
   file: string,
   format: Format,
-  tell: (bytes: number) => void,
+  report: (bytes: number) => void,
 ): Promise<number> {
   let tail = Buffer.alloc(0)
-  const bytes = await receivePieces(response, file, tell, (piece) => {
+  const bytes = await receivePieces(response, file, report, (piece) => {
     tail = Buffer.concat([tail, piece.subarray(-64)]).subarray(-64)
   })
   if (!isEnd[format](tail)) throw brokenOff(file)
@@ -63,15 +63,15 @@ export async function receive(
 }
 
 /** Like {@link receive}, for a response with a Content-Length. */
-export async function receiveWhole(response: Response, file: string, tell: (bytes: number) => void): Promise<number> {
+export async function receiveWhole(response: Response, file: string, report: (bytes: number) => void): Promise<number> {
   const announced = Number(response.headers.get('content-length') ?? Number.NaN)
-  const bytes = await receivePieces(response, file, tell)
+  const bytes = await receivePieces(response, file, report)
   if (Number.isFinite(announced) && announced !== bytes) throw brokenOff(file)
   return bytes
 }
 
 /** Moves the finished file into place. Without `force`, it never replaces an existing file. */
-export function putInPlace(unfinished: string, file: string, force: boolean): void {
+export function moveIntoPlace(unfinished: string, file: string, force: boolean): void {
   if (force) {
     renameSync(unfinished, file)
     return
@@ -86,7 +86,7 @@ export function putInPlace(unfinished: string, file: string, force: boolean): vo
   rmSync(unfinished)
 }
 
-export const sizeOf = (bytes: number): string =>
+export const printedSize = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 
 /** Runs the work with the name of an unfinished file beside the target, and removes that file at the end, even if a signal ends kp. */
@@ -108,7 +108,7 @@ export async function unfinishedBeside<T>(
 
 /** The target file. @throws Failure when it exists and `force` is not set */
 export function outputOf(
-  session: Pick<Session, 'pathOf'>,
+  session: Pick<CommandSession, 'pathOf'>,
   { output, force }: { output: string; force?: boolean },
 ): string {
   const file = session.pathOf(output)

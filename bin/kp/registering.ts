@@ -6,11 +6,11 @@ import type { Config } from './config.ts'
 import { consentTo, explainNotice } from './consent.ts'
 import { Failure } from './failure.ts'
 import { scopesOf, tierOf } from './grants.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { pinIfReachable } from './trust.ts'
 
 /** Stores the token. When that fails, the error contains it, because it is shown only once. */
-export function keepToken(session: Session, config: Config): void {
+export function saveToken(session: CommandSession, config: Config): void {
   try {
     session.remember(config)
   } catch (error) {
@@ -35,7 +35,7 @@ export interface RegisterOptions {
 }
 
 /** Registers an agent and stores its token. */
-export async function register(session: Session, options: RegisterOptions): Promise<void> {
+export async function registerWithToken(session: CommandSession, options: RegisterOptions): Promise<void> {
   const { terminal, url, stored, storedElsewhere, usesStored, command, token } = session
   const before = stored ?? storedElsewhere
   if (before && !options.replace && options.agentId !== before.agent_id)
@@ -77,7 +77,7 @@ export async function register(session: Session, options: RegisterOptions): Prom
     })
   const { api_key, ...agent } = body.data
   const key = shownOnce(api_key)
-  keepToken(session, { url, token: key, agent_id: agent.agent_id, key_prefix: agent.key_prefix })
+  saveToken(session, { url, token: key, agent_id: agent.agent_id, key_prefix: agent.key_prefix })
   const verdict = await pinIfReachable(session)
   terminal.document({ data: { ...agent, ...(options.showKey && { api_key: key }), signing_keys: verdict } })
   terminal.line(terminal.good('✓ '), `Registered as ${agent.agent_id} on ${url}`)

@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { listLeaders, readReputation } from '#lib/domains/knowledge/reputation/contract.ts'
 import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
-async function one(session: Session, given: string | undefined): Promise<void> {
+async function one(session: CommandSession, given: string | undefined): Promise<void> {
   const { terminal } = session
   const agent = given ?? (await session.call(readSelf)).body.data.agent_id
   if (agent === null) throw new Failure('not_an_agent', 'This token belongs to no agent; name one.')
@@ -22,7 +22,7 @@ async function one(session: Session, given: string | undefined): Promise<void> {
   )
 }
 
-async function leaders(session: Session): Promise<void> {
+async function leaders(session: CommandSession): Promise<void> {
   const { terminal } = session
   const { body } = await session.call(listLeaders, { query: { limit: 20 } })
   terminal.document(body)
@@ -33,7 +33,7 @@ async function leaders(session: Session): Promise<void> {
 }
 
 /** Reputation: of one agent, or the leaders. */
-export function reputationCommands(program: Command, begin: () => Session): void {
+export function reputationCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('reputation')
     .summary('show an agent’s reputation, or the leaders')

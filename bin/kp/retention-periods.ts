@@ -1,22 +1,22 @@
-import type { Received, RequestParts } from '#lib/client/request.ts'
+import type { RequestInput, ResponseOf } from '#lib/client/request.ts'
 import { dryRunRetention, editRetention, readRetention, resetRetention } from '#lib/domains/retention/contract.ts'
 import type { presetNames } from '#lib/domains/retention/rules.ts'
 import { Failure, usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
-type Policy = Received<typeof readRetention>['body']['data']['policy']
-type Change = NonNullable<RequestParts<typeof dryRunRetention>['body']>
-type DryRun = Received<typeof dryRunRetention>['body']['data']
-export const visibilities = ['network', 'org', 'private'] as const
+type Policy = ResponseOf<typeof readRetention>['body']['data']['policy']
+type Change = NonNullable<RequestInput<typeof dryRunRetention>['body']>
+type DryRun = ResponseOf<typeof dryRunRetention>['body']['data']
+export const periodVisibilities = ['network', 'org', 'private'] as const
 
-export const count = (number: number): string => number.toLocaleString('en')
+export const parseDays = (number: number): string => number.toLocaleString('en')
 export const period = (days: number | null): string =>
-  days === null ? 'for ever' : days === 1 ? '1 day' : `${count(days)} days`
+  days === null ? 'for ever' : days === 1 ? '1 day' : `${parseDays(days)} days`
 
-function printPolicy({ terminal }: Session, policy: Policy): void {
+function printPolicy({ terminal }: CommandSession, policy: Policy): void {
   terminal.table(
     ['VISIBILITY', 'KEPT', 'SET BY'],
-    visibilities.map((visibility) => {
+    periodVisibilities.map((visibility) => {
       const { days, source, set_by, set_at } = policy[visibility]
       const by =
         source === 'environment'
@@ -27,27 +27,27 @@ function printPolicy({ terminal }: Session, policy: Policy): void {
   )
 }
 
-export async function show(session: Session): Promise<void> {
+export async function showRetention(session: CommandSession): Promise<void> {
   const { body } = await session.call(readRetention)
   session.terminal.document(body)
   printPolicy(session, body.data.policy)
 }
 
-export function printDryRun({ terminal }: Session, { policy, would_delete, upcoming }: DryRun): void {
+export function printDryRun({ terminal }: CommandSession, { policy, would_delete, upcoming }: DryRun): void {
   const later = upcoming.filter(({ within_days }) => within_days > 0)
   terminal.table(
     ['VISIBILITY', 'KEPT', 'WOULD GO NOW', ...later.map(({ within_days }) => `WITHIN ${within_days} DAYS`)],
     [
-      ...visibilities.map((visibility) => [
+      ...periodVisibilities.map((visibility) => [
         visibility,
         period(policy[visibility]),
-        count(would_delete[visibility]),
-        ...later.map((due) => count(due[visibility])),
+        parseDays(would_delete[visibility]),
+        ...later.map((due) => parseDays(due[visibility])),
       ]),
-      ['all', '', count(would_delete.total), ...later.map((due) => count(due.total))],
+      ['all', '', parseDays(would_delete.total), ...later.map((due) => parseDays(due.total))],
     ],
   )
-  if (would_delete.held > 0) terminal.note(`${count(would_delete.held)} more expired and stay, under a legal hold.`)
+  if (would_delete.held > 0) terminal.note(`${parseDays(would_delete.held)} more expired and stay, under a legal hold.`)
 }
 
 export interface SetOptions {
@@ -74,14 +74,14 @@ function changeOf({ preset, networkDays, orgDays, privateDays }: SetOptions): Ch
   return change
 }
 
-export async function setPeriods(session: Session, options: SetOptions): Promise<void> {
+export async function setPeriods(session: CommandSession, options: SetOptions): Promise<void> {
   const { terminal } = session
   const change = changeOf(options)
   const { data } = (await session.call(dryRunRetention, { body: change })).body
   if (!options.yes) {
     if (!terminal.isInteractive)
       throw usageFailure(
-        `Periods are confirmed on a terminal, and this is none. ${count(data.would_delete.total)} would go with the next sweep. Nothing was changed.`,
+        `Periods are confirmed on a terminal, and this is none. ${parseDays(data.would_delete.total)} would go with the next sweep. Nothing was changed.`,
         'Add --yes to set them without being asked.',
       )
     printDryRun(session, data)
@@ -91,10 +91,10 @@ export async function setPeriods(session: Session, options: SetOptions): Promise
   const { body } = await session.call(editRetention, { body: change })
   terminal.document({ ...body, would_delete: data.would_delete })
   printPolicy(session, body.data.policy)
-  terminal.note(`${count(data.would_delete.total)} units and skills go with the next sweep, within the hour.`)
+  terminal.note(`${parseDays(data.would_delete.total)} units and skills go with the next sweep, within the hour.`)
 }
 
-export async function reset(session: Session): Promise<void> {
+export async function reset(session: CommandSession): Promise<void> {
   const { body } = await session.call(resetRetention)
   session.terminal.document(body)
   printPolicy(session, body.data.policy)

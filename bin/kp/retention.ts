@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { presetNames } from '#lib/domains/retention/rules.ts'
-import { reset, type SetOptions, setPeriods, show } from './retention-periods.ts'
-import type { Session } from './session.ts'
-import { history, sweep } from './sweeping.ts'
+import { reset, type SetOptions, setPeriods, showRetention } from './retention-periods.ts'
+import type { CommandSession } from './session.ts'
+import { runSweep, showSweeps } from './sweeping.ts'
 
 /** Retention of units. */
-export function retentionCommands(program: Command, begin: () => Session): void {
+export function retentionCommands(program: Command, begin: () => CommandSession): void {
   const retention = program
     .command('retention')
     .summary('how long units are kept, and sweeps')
@@ -15,7 +15,7 @@ export function retentionCommands(program: Command, begin: () => Session): void 
     .command('show')
     .summary('show the periods and who set them')
     .description('Shows how long each visibility is kept, and who set it.\n\nExample:\n  kp retention show')
-    .action(() => show(begin()))
+    .action(() => showRetention(begin()))
   retention
     .command('set')
     .summary('set periods in place of the environment’s')
@@ -40,10 +40,10 @@ export function retentionCommands(program: Command, begin: () => Session): void 
       'Removes all that expired, but for what a legal hold covers, and waits until it is done. An hourly job does the same.\n\nExample:\n  kp retention sweep --dry-run',
     )
     .option('--dry-run', 'say what would go, and remove nothing')
-    .action((options: { dryRun?: boolean }) => sweep(begin(), options))
+    .action((options: { dryRun?: boolean }) => runSweep(begin(), options))
   retention
     .command('history')
     .summary('show the last sweeps')
     .description('Shows the last sweeps, with what each removed.\n\nExample:\n  kp retention history')
-    .action(() => history(begin()))
+    .action(() => showSweeps(begin()))
 }

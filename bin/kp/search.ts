@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import type { Received } from '#lib/client/request.ts'
+import type { ResponseOf } from '#lib/client/request.ts'
 import { listUnits } from '#lib/domains/knowledge/search/contract.ts'
 import { visibilities } from '#lib/domains/knowledge/unit.ts'
 import { usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { remindOfErased } from './tombstones.ts'
 
-type Hit = Received<typeof listUnits>['body']['data'][number]
+type Hit = ResponseOf<typeof listUnits>['body']['data'][number]
 
 /** Short names of unit types. */
 const types = { trace: 'ReasoningTrace', pattern: 'ToolCallPattern', sop: 'ExpertSOP' } as const
@@ -46,7 +46,7 @@ function queryOf(words: readonly string[], options: SearchOptions) {
 /** The title of a unit in a list without search terms. */
 const titleOf = ({ unit }: Hit): string => (unit['@type'] === 'ReasoningTrace' ? unit.task.objective : unit.name)
 
-function printHit({ terminal }: Session, hit: Hit): void {
+function printHit({ terminal }: CommandSession, hit: Hit): void {
   const { id, unit, quality_score, visibility, agent_id, snippet } = hit
   terminal.line(
     terminal.bold(id),
@@ -57,7 +57,7 @@ function printHit({ terminal }: Session, hit: Hit): void {
   else terminal.line(`  ${[...titleOf(hit).replace(/\s+/g, ' ')].slice(0, 160).join('')}`)
 }
 
-async function search(session: Session, words: readonly string[], options: SearchOptions): Promise<void> {
+async function search(session: CommandSession, words: readonly string[], options: SearchOptions): Promise<void> {
   const { terminal, command } = session
   await remindOfErased(session)
   const query = queryOf(words, options)
@@ -76,7 +76,7 @@ async function search(session: Session, words: readonly string[], options: Searc
 }
 
 /** Search: search. */
-export function searchCommands(program: Command, begin: () => Session): void {
+export function searchCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('search')
     .summary('search units, or list the newest')

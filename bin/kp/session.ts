@@ -1,11 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { open, type Received, type RequestParts, RequestRefused, send, type UploadedBody } from '#lib/client/request.ts'
+import {
+  open,
+  type RequestInput,
+  RequestRefused,
+  type ResponseOf,
+  send,
+  type UploadedBody,
+} from '#lib/client/request.ts'
 import { readClientEnv } from '#lib/config/env.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { type Config, checkWritable, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
 import { type Invocation, resolvePath } from './invocation.ts'
-import { openPace, type Pace } from './pace.ts'
+import { openPace, type RequestPace } from './pace.ts'
 import { isLoopback, registryName } from './pins.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -34,7 +41,7 @@ function checkedUrl(text: string): string {
 }
 
 /** Everything that a command works with: registry, token, terminal, files. */
-export function openSession(invocation: Invocation, options: GlobalOptions) {
+export function openCommandSession(invocation: Invocation, options: GlobalOptions) {
   const env = readClientEnv(invocation.env)
   const terminal = openTerminal(invocation, {
     json: options.json ?? false,
@@ -53,7 +60,7 @@ export function openSession(invocation: Invocation, options: GlobalOptions) {
   let refusals = 0
   let isWarned = false
 
-  async function awaitWindow(pace: Pace, requestClass: 'read' | 'write'): Promise<void> {
+  async function awaitWindow(pace: RequestPace, requestClass: 'read' | 'write'): Promise<void> {
     const until = performance.now() + pace.pause(requestClass)
     if (performance.now() >= until) return
     const left = () => Math.ceil((until - performance.now()) / 1000)
@@ -136,9 +143,9 @@ export function openSession(invocation: Invocation, options: GlobalOptions) {
     /** Like lib/client's `send`, to this registry and within its rate limits. */
     call: <O extends OperationShape>(
       operation: O,
-      parts: RequestParts<O> = {},
+      parts: RequestInput<O> = {},
       more: { idempotencyKey?: string; token?: string | undefined } = {},
-    ): Promise<Received<O>> =>
+    ): Promise<ResponseOf<O>> =>
       paced(operation, more, (sent) =>
         send(operation, parts, { ...more, baseUrl: url, token: sent, signal: AbortSignal.timeout(patience) }),
       ),
@@ -146,12 +153,12 @@ export function openSession(invocation: Invocation, options: GlobalOptions) {
     upload: <O extends OperationShape>(
       operation: O,
       body: () => UploadedBody,
-      parts: RequestParts<O> = {},
-    ): Promise<Received<O>> =>
+      parts: RequestInput<O> = {},
+    ): Promise<ResponseOf<O>> =>
       paced(operation, {}, (sent) => send(operation, parts, { upload: body(), baseUrl: url, token: sent })),
     /** Like lib/client's `open`. */
-    stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
+    stream: <O extends OperationShape>(operation: O, parts: RequestInput<O> = {}): Promise<Response> =>
       paced(operation, {}, (sent) => open(operation, parts, { baseUrl: url, token: sent })),
   }
 }
-export type Session = ReturnType<typeof openSession>
+export type CommandSession = ReturnType<typeof openCommandSession>

@@ -1,6 +1,6 @@
 import { readSelf, revokeToken } from '#lib/domains/tokens/contract.ts'
 import { Failure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
 export interface LogoutOptions {
   revoke?: boolean
@@ -8,7 +8,7 @@ export interface LogoutOptions {
 }
 
 /** Without its last token, nobody can control an unclaimed agent or its contributions. */
-async function warnOfLastToken(session: Session, token: string, yes: boolean): Promise<void> {
+async function warnOfLastToken(session: CommandSession, token: string, yes: boolean): Promise<void> {
   const { terminal, command } = session
   const self = await session.call(readSelf, {}, { token }).catch(() => undefined)
   if (!self || self.body.data.owner_claimed) return // claimed, or the token no longer works
@@ -26,7 +26,7 @@ async function warnOfLastToken(session: Session, token: string, yes: boolean): P
 }
 
 /** Deletes the stored token, and revokes it with `revoke`. */
-export async function logout(session: Session, { revoke = false, yes = false }: LogoutOptions): Promise<void> {
+export async function logout(session: CommandSession, { revoke = false, yes = false }: LogoutOptions): Promise<void> {
   const { terminal, stored, storedElsewhere, command } = session
   const before = stored ?? storedElsewhere
   if (!before) throw new Failure('not_signed_in', 'Nobody is signed in here.')

@@ -8,9 +8,9 @@ import {
   type Skill,
 } from '#lib/domains/knowledge/skills/contract.ts'
 import type { PreparedSkill } from '#lib/domains/knowledge/skills/preparation.ts'
-import type { Identity } from './contribution-journal.ts'
-import type { Outcome } from './contribution-outcome.ts'
-import type { Session } from './session.ts'
+import type { JournalIdentity } from './contribution-journal.ts'
+import type { ContributionOutcome } from './contribution-outcome.ts'
+import type { CommandSession } from './session.ts'
 import { examined } from './skill-judgement.ts'
 import type { SkillSource } from './skill-source.ts'
 import { patiently } from './unit-batches.ts'
@@ -28,15 +28,15 @@ function isSame(
   return stored.skill_md === document && listed(stored.files) === listed(files)
 }
 
-interface ShelfParts {
+interface ShelfOptions {
   agentId: string
-  identity: Identity
+  identity: JournalIdentity
   anew: boolean
   update: boolean
 }
 
 /** Contributes skills. A name is unique per author, so a taken name is looked up: it is the same skill, or another version of it. */
-export function openSkillShelf(session: Session, { agentId, identity, anew, update }: ShelfParts) {
+export function openSkillShelf(session: CommandSession, { agentId, identity, anew, update }: ShelfOptions) {
   let ownIds: Promise<Map<string, string>> | undefined
 
   /** Ids of the user's own skills by name. */
@@ -53,7 +53,11 @@ export function openSkillShelf(session: Session, { agentId, identity, anew, upda
   }
 
   /** The outcome for a skill with a taken name. Undefined when the name is not the user's own. */
-  async function beside(source: string, skill: SkillSource, prepared: PreparedSkill): Promise<Outcome | undefined> {
+  async function beside(
+    source: string,
+    skill: SkillSource,
+    prepared: PreparedSkill,
+  ): Promise<ContributionOutcome | undefined> {
     ownIds ??= own()
     const id = (await ownIds).get(prepared.frontMatter.name)
     if (id === undefined) return undefined
@@ -78,7 +82,7 @@ export function openSkillShelf(session: Session, { agentId, identity, anew, upda
   }
 
   return {
-    async put(source: string, skill: SkillSource): Promise<Outcome> {
+    async put(source: string, skill: SkillSource): Promise<ContributionOutcome> {
       const { prepared, faults } = examined(skill)
       if (!prepared) return { kind: 'skill', source, state: 'failed', code: 'invalid', message: faults.join('; ') }
       const key = anew ? randomUUID() : `kp-skill-${identity.keyOf(skill)}`
@@ -98,7 +102,7 @@ export function openSkillShelf(session: Session, { agentId, identity, anew, upda
   }
 }
 
-type Answered = Outcome & { state: 'stored' | 'known' | 'updated' }
+type Answered = ContributionOutcome & { state: 'stored' | 'known' | 'updated' }
 const answered = (source: string, { data, warnings }: { data: Skill; warnings?: string[] | undefined }): Answered => ({
   kind: 'skill',
   source,

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { isFolderName, removeFiles, textsOf, writeSkill } from './skill-folder.ts'
+import { isFolderName, removeFiles, skillFolderTextsOf, writeSkill } from './skill-folder.ts'
 
 const base = mkdtempSync(join(tmpdir(), 'kp-folder-'))
 afterAll(() => rmSync(base, { recursive: true, force: true }))
@@ -27,7 +27,7 @@ const file = (path: string, content = 'x') => ({
   size: Buffer.byteLength(content),
   sha256: createHash('sha256').update(content).digest('hex'),
 })
-const texts = (...paths: string[]) => textsOf({ skill_md: 'skill', files: paths.map((path) => file(path)) })
+const texts = (...paths: string[]) => skillFolderTextsOf({ skill_md: 'skill', files: paths.map((path) => file(path)) })
 
 describe('textsOf', () => {
   test.each([
@@ -53,7 +53,9 @@ describe('textsOf', () => {
   ])('rejects %s', (_, paths) => expect(() => texts(...paths)).toThrow(/may not be written/))
 
   test('rejects content with another hash', () => {
-    expect(() => textsOf({ skill_md: 's', files: [{ ...file('a.md'), content: 'other' }] })).toThrow(/did not arrive/)
+    expect(() => skillFolderTextsOf({ skill_md: 's', files: [{ ...file('a.md'), content: 'other' }] })).toThrow(
+      /did not arrive/,
+    )
   })
   test('isFolderName accepts only a plain folder name', () => {
     expect(['a-skill', '..', 'a/b', '', 'Con', 'con', 'a b'].map(isFolderName)).toEqual([true, ...Array(6).fill(false)])

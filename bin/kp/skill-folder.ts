@@ -16,7 +16,7 @@ export interface SkillText {
 export const isFolderName = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name) && pathFault(name) === undefined
 
 /** SKILL.md and its files from the registry. @throws Failure when they differ from their hashes */
-export function textsOf({ skill_md, files }: Pick<Skill, 'skill_md' | 'files'>): SkillText[] {
+export function skillFolderTextsOf({ skill_md, files }: Pick<Skill, 'skill_md' | 'files'>): SkillText[] {
   for (const { path, content, sha256 } of files)
     if (createHash('sha256').update(content).digest('hex') !== sha256)
       throw new Failure('not_whole', `"${path}" did not arrive as the registry keeps it. Nothing was written.`)

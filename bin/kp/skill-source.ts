@@ -24,7 +24,10 @@ function textOf(file: string): string | undefined {
  * Reads the skill of a folder. A subfolder with its own SKILL.md is another skill. Links, hidden files and binary
  * files are skipped and listed.
  */
-export function readSkill(folder: string): { skill: SkillSource; skipped: { source: string; skipped: string }[] } {
+export function readSkillFolder(folder: string): {
+  skill: SkillSource
+  skipped: { source: string; skipped: string }[]
+} {
   const files: SkillSource['files'] = []
   const skipped: { source: string; skipped: string }[] = []
   const visit = (below: string) => {

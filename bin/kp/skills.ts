@@ -1,21 +1,21 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { Received } from '#lib/client/request.ts'
+import type { ResponseOf } from '#lib/client/request.ts'
 import { listSkills, readSkill, type Skill } from '#lib/domains/knowledge/skills/contract.ts'
 import { readCopies, rememberCopy } from './copies.ts'
 import { Failure, usageFailure } from './failure.ts'
-import { isSkillId } from './knowledge.ts'
-import type { Session } from './session.ts'
-import { isFolderName, textsOf, writeSkill } from './skill-folder.ts'
+import { isSkillRecordId } from './knowledge.ts'
+import type { CommandSession } from './session.ts'
+import { isFolderName, skillFolderTextsOf, writeSkill } from './skill-folder.ts'
 import { examined } from './skill-judgement.ts'
 import { remindOfErased } from './tombstones.ts'
 
 /** Maximum pages of a search for a name. */
 const mostPages = 5
 
-type Summary = Received<typeof listSkills>['body']['data'][number]
+type Summary = ResponseOf<typeof listSkills>['body']['data'][number]
 
-async function skillsNamed(session: Session, name: string): Promise<Summary[]> {
+async function skillsNamed(session: CommandSession, name: string): Promise<Summary[]> {
   const named: Summary[] = []
   let cursor: string | undefined
   for (let page = 0; page < mostPages; page++) {
@@ -29,8 +29,8 @@ async function skillsNamed(session: Session, name: string): Promise<Summary[]> {
   return named
 }
 
-async function idOf(session: Session, given: string): Promise<string> {
-  if (isSkillId(given)) return given
+async function idOf(session: CommandSession, given: string): Promise<string> {
+  if (isSkillRecordId(given)) return given
   const { command } = session
   const named = await skillsNamed(session, given)
   const [only, ...others] = named
@@ -50,7 +50,7 @@ async function idOf(session: Session, given: string): Promise<string> {
  * Shows capabilities that a skill uses without declaring, and asks before it is installed. Checked locally,
  * independent of the registry.
  */
-async function acceptUndeclared({ terminal }: Session, skill: Skill, accept: boolean): Promise<void> {
+async function acceptUndeclared({ terminal }: CommandSession, skill: Skill, accept: boolean): Promise<void> {
   const { prepared, faults } = examined({ skill_md: skill.skill_md, files: skill.files })
   if (!prepared)
     throw new Failure(
@@ -77,7 +77,7 @@ interface InstallOptions {
   force?: boolean
   accept?: boolean
 }
-async function install(session: Session, given: string, options: InstallOptions): Promise<void> {
+async function install(session: CommandSession, given: string, options: InstallOptions): Promise<void> {
   const { terminal, folder: configuration, url, command } = session
   await remindOfErased(session)
   const id = await idOf(session, given)
@@ -85,7 +85,7 @@ async function install(session: Session, given: string, options: InstallOptions)
   if (!isFolderName(data.name))
     throw new Failure('unsafe_path', 'The skill’s name is no name for a folder. Nothing was written.')
   const folder = resolve(session.pathOf(options.into), data.name)
-  const texts = textsOf(data)
+  const texts = skillFolderTextsOf(data)
   await acceptUndeclared(session, data, options.accept ?? false)
   const before = readCopies(configuration).copies.find((copy) => copy.folder === folder)
   writeSkill(folder, texts, { force: options.force ?? false, former: before?.files ?? [] })
@@ -108,7 +108,11 @@ interface ListOptions {
   agent?: string
   limit?: string
 }
-async function list(session: Session, words: readonly string[], { tags, agent, limit }: ListOptions): Promise<void> {
+async function list(
+  session: CommandSession,
+  words: readonly string[],
+  { tags, agent, limit }: ListOptions,
+): Promise<void> {
   const { terminal, command } = session
   const most = Number(limit ?? 20)
   if (!Number.isInteger(most) || most < 1 || most > 100)
@@ -139,7 +143,7 @@ async function list(session: Session, words: readonly string[], { tags, agent, l
 }
 
 /** Skills: skills, install. */
-export function skillCommands(program: Command, begin: () => Session): void {
+export function skillCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('skills')
     .summary('search skills, or list the newest')

@@ -1,26 +1,26 @@
 import { createReadStream } from 'node:fs'
 import { openSealed } from '#lib/client/sealing/hpke.ts'
 import { keyPairOf } from '#lib/client/sealing/keyring.ts'
-import { readSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { readSealedSnapshot } from '#lib/client/sealing/snapshot.ts'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import { downloadSnapshot, linkSnapshot, readSnapshotKey } from '#lib/domains/snapshots/contract.ts'
 import { Failure } from './failure.ts'
-import { askedSecrets, openedMaster, sealing } from './keyring-opening.ts'
-import type { Asking } from './person.ts'
-import { receiveWhole, sizeOf } from './receiving.ts'
+import { promptedSecrets, sealing, unsealedMasterKey } from './keyring-opening.ts'
+import type { CommandActor } from './person.ts'
+import { printedSize, receiveWhole } from './receiving.ts'
 
 /** Downloads the sealed file of a snapshot. Returns its size in bytes. */
-export async function fetchSealed(asking: Asking, id: string, snapshotId: string, file: string): Promise<number> {
+export async function fetchSealed(asking: CommandActor, id: string, snapshotId: string, file: string): Promise<number> {
   const { data } = (await asking.call(linkSnapshot, { params: { id, snapshotId } })).body
   const token = new URL(shownOnce(data.url)).pathname.split('/').at(-1) ?? ''
   const response = await asking.stream(downloadSnapshot, { params: { token } })
-  return receiveWhole(response, file, (bytes) => asking.terminal.progress(`Fetching: ${sizeOf(bytes)}`))
+  return receiveWhole(response, file, (bytes) => asking.terminal.progress(`Fetching: ${printedSize(bytes)}`))
 }
 
 /** The key of a snapshot, opened on this machine with the passphrase. */
-export async function openedKey(asking: Asking, id: string, snapshotId: string, ask = askedSecrets(asking)) {
+export async function unsealedKey(asking: CommandActor, id: string, snapshotId: string, ask = promptedSecrets(asking)) {
   const { sealed_key } = (await asking.call(readSnapshotKey, { params: { id, snapshotId } })).body.data
-  const { master, keyring } = await openedMaster(asking, id, ask)
+  const { master, keyring } = await unsealedMasterKey(asking, id, ask)
   const key = await sealing(async () =>
     openSealed(await keyPairOf(master, keyring), sealed_key, { agent: id, snapshot: snapshotId }),
   )
@@ -28,12 +28,12 @@ export async function openedKey(asking: Asking, id: string, snapshotId: string, 
 }
 
 /** Streams the content of a sealed file. @throws Failure when it is damaged, incomplete, or of another snapshot */
-export async function* contentOf(
+export async function* snapshotContentOf(
   file: string,
-  key: Awaited<ReturnType<typeof openedKey>>['key'],
+  key: Awaited<ReturnType<typeof unsealedKey>>['key'],
   { id, snapshotId }: { id: string; snapshotId: string },
 ): AsyncGenerator<Uint8Array> {
-  const sealed = await sealing(() => readSnapshot(createReadStream(file)))
+  const sealed = await sealing(() => readSealedSnapshot(createReadStream(file)))
   if (sealed.head.id !== snapshotId || sealed.head.agent !== id)
     throw new Failure('other_snapshot', 'The file that came is of another snapshot. Nothing was kept.')
   const pieces = sealed.open(key)
@@ -49,7 +49,7 @@ export async function* contentOf(
 }
 
 /** Splits UTF-8 chunks of any size into lines. */
-export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+export async function* snapshotLinesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let rest = ''
   for await (const piece of pieces) {

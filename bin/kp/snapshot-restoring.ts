@@ -9,9 +9,9 @@ import { restoreAgent } from '#lib/domains/snapshots/contract.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure } from './failure.ts'
-import { askedSecrets, openedMaster, sealing } from './keyring-opening.ts'
-import type { Asking, PersonOptions } from './person.ts'
-import { contentOf, fetchSealed, linesOf, openedKey } from './snapshot-file.ts'
+import { promptedSecrets, sealing, unsealedMasterKey } from './keyring-opening.ts'
+import type { CommandActor, PersonOptions } from './person.ts'
+import { fetchSealed, snapshotContentOf, snapshotLinesOf, unsealedKey } from './snapshot-file.ts'
 
 const Line = z.object({ part: z.string(), record: z.unknown().optional() })
 
@@ -40,7 +40,7 @@ const streamOf = (pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
 
 /** Restores records of a snapshot that the agent does not have: opened here, verified completely, and sent in one request. */
 export async function restore(
-  asking: Asking,
+  asking: CommandActor,
   snapshotId: string,
   { agent, into }: PersonOptions & { agent?: string; into?: string },
 ): Promise<void> {
@@ -48,9 +48,9 @@ export async function restore(
   const from = await namedAgent(asking, agent)
   const goal: Goal = { from, into: into ?? from }
   const isSame = goal.from === goal.into
-  const ask = askedSecrets(asking)
-  const { key, master } = await openedKey(asking, from, snapshotId, ask)
-  const target = isSame ? master : (await openedMaster(asking, goal.into, ask)).master
+  const ask = promptedSecrets(asking)
+  const { key, master } = await unsealedKey(asking, from, snapshotId, ask)
+  const target = isSame ? master : (await unsealedMasterKey(asking, goal.into, ask)).master
 
   /** Seals a private entry for the keyring of the target agent. */
   async function resealed(record: unknown): Promise<unknown> {
@@ -69,7 +69,7 @@ export async function restore(
     // Stored sealed on disk, and opened for each reading.
     const file = join(folder, randomBytes(4).toString('hex'))
     await fetchSealed(asking, from, snapshotId, file)
-    const lines = () => linesOf(contentOf(file, key, { id: from, snapshotId }))
+    const lines = () => snapshotLinesOf(snapshotContentOf(file, key, { id: from, snapshotId }))
     terminal.progress('Seeing that it is whole')
     let last: string | undefined
     for await (const line of lines()) last = Line.parse(JSON.parse(line)).part

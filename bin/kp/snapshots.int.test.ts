@@ -58,7 +58,7 @@ async function whileMaking<T>(work: Promise<T>): Promise<T> {
   const make = app.app.jobs.find(({ name }) => name === 'snapshots.make')
   while (!isDone) {
     for (const { id } of await app.db.prisma.snapshot.findMany({ where: { state: 'preparing' } }))
-      await make?.execute(app.app.gate, { id })
+      await make?.execute(app.app.pipeline, { id })
     await new Promise((soon) => setTimeout(soon, 100))
   }
   return done

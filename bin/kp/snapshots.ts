@@ -10,16 +10,16 @@ import {
 } from '#lib/domains/snapshots/contract.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure } from './failure.ts'
-import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
-import { outputOf, putInPlace, sizeOf, unfinishedBeside } from './receiving.ts'
-import type { Session } from './session.ts'
-import { contentOf, fetchSealed, openedKey } from './snapshot-file.ts'
+import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import { moveIntoPlace, outputOf, printedSize, unfinishedBeside } from './receiving.ts'
+import type { CommandSession } from './session.ts'
+import { fetchSealed, snapshotContentOf, unsealedKey } from './snapshot-file.ts'
 import { restore } from './snapshot-restoring.ts'
 
-interface Whose extends PersonOptions {
+interface SnapshotOptions extends PersonOptions {
   agent?: string
 }
-interface DownloadOptions extends Whose {
+interface DownloadOptions extends SnapshotOptions {
   output: string
   sealed?: boolean
   force?: boolean
@@ -40,7 +40,7 @@ function refuseFailed({ state, failure, id }: SnapshotView): void {
   )
 }
 
-async function create(asking: Asking, named: string | undefined): Promise<void> {
+async function create(asking: CommandActor, named: string | undefined): Promise<void> {
   const { terminal } = asking
   const id = await namedAgent(asking, named)
   let { data } = (await asking.call(makeSnapshot, { params: { id } })).body
@@ -59,11 +59,11 @@ async function create(asking: Asking, named: string | undefined): Promise<void> 
   }
   terminal.line(
     terminal.good('✓ '),
-    `${data.id}: ${sizeOf(data.bytes ?? 0)}, sealed to the keyring of ${id}; goes at ${data.expires_at?.slice(0, 16) ?? '–'}`,
+    `${data.id}: ${printedSize(data.bytes ?? 0)}, sealed to the keyring of ${id}; goes at ${data.expires_at?.slice(0, 16) ?? '–'}`,
   )
 }
 
-async function list(asking: Asking, named: string | undefined): Promise<void> {
+async function list(asking: CommandActor, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   const rows: SnapshotView[] = []
   let cursor: string | undefined
@@ -79,32 +79,33 @@ async function list(asking: Asking, named: string | undefined): Promise<void> {
   asking.terminal.table(
     ['ID', 'KIND', 'STATE', 'SIZE', 'SINCE', 'UNTIL'],
     rows.map((row) => [
-      ...[row.id, row.kind, row.state, row.bytes === null ? '–' : sizeOf(row.bytes)],
+      ...[row.id, row.kind, row.state, row.bytes === null ? '–' : printedSize(row.bytes)],
       ...[row.created_at.slice(0, 16), row.expires_at?.slice(0, 16) ?? '–'],
     ]),
   )
   if (rows.length === 0) asking.terminal.note('None.')
 }
 
-async function download(asking: Asking, snapshotId: string, options: DownloadOptions): Promise<void> {
+async function download(asking: CommandActor, snapshotId: string, options: DownloadOptions): Promise<void> {
   const { terminal } = asking
   const file = outputOf(asking, options)
   const id = await namedAgent(asking, options.agent)
   try {
     await unfinishedBeside(asking.invocation, file, async (sealed) => {
-      const opened = options.sealed ? undefined : await openedKey(asking, id, snapshotId)
+      const opened = options.sealed ? undefined : await unsealedKey(asking, id, snapshotId)
       const bytes = await fetchSealed(asking, id, snapshotId, sealed)
-      if (opened === undefined) putInPlace(sealed, file, options.force ?? false)
+      if (opened === undefined) moveIntoPlace(sealed, file, options.force ?? false)
       else
         await unfinishedBeside(asking.invocation, file, async (plain) => {
           const handle = await open(plain, 'wx', 0o600)
           try {
-            for await (const piece of contentOf(sealed, opened.key, { id, snapshotId })) await handle.writeFile(piece)
+            for await (const piece of snapshotContentOf(sealed, opened.key, { id, snapshotId }))
+              await handle.writeFile(piece)
             await handle.sync()
           } finally {
             await handle.close()
           }
-          putInPlace(plain, file, options.force ?? false)
+          moveIntoPlace(plain, file, options.force ?? false)
         })
       terminal.clear()
       terminal.document({ data: { id: snapshotId, agent_id: id, file, sealed: opened === undefined, bytes } })
@@ -121,7 +122,7 @@ async function download(asking: Asking, snapshotId: string, options: DownloadOpt
   }
 }
 
-async function remove(asking: Asking, snapshotId: string, named: string | undefined): Promise<void> {
+async function remove(asking: CommandActor, snapshotId: string, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
   const { terminal } = asking
   const { data } = (await asking.call(deleteSnapshot, { params: { id, snapshotId } })).body
@@ -135,7 +136,7 @@ async function remove(asking: Asking, snapshotId: string, named: string | undefi
 }
 
 /** Snapshots of an agent, opened only on this machine. */
-export function snapshotCommands(program: Command, begin: () => Session): void {
+export function snapshotCommands(program: Command, begin: () => CommandSession): void {
   const snapshot = program
     .command('snapshot')
     .summary('snapshots of an agent: make, list, download, restore')
@@ -149,11 +150,11 @@ export function snapshotCommands(program: Command, begin: () => Session): void {
     .description(
       'Makes a snapshot, and waits until it is ready; it goes after four hours. The agent needs a keyring (kp grimoire init).\n\nExample:\n  kp snapshot create',
     )
-    .action((options: Whose) => withAsking(begin(), options, (asking) => create(asking, options.agent)))
+    .action((options: SnapshotOptions) => withCommandActor(begin(), options, (asking) => create(asking, options.agent)))
   ofAgent(snapshot.command('list'))
     .summary('list the snapshots')
     .description('Lists the snapshots, newest first; it needs no passphrase.\n\nExample:\n  kp snapshot list')
-    .action((options: Whose) => withAsking(begin(), options, (asking) => list(asking, options.agent)))
+    .action((options: SnapshotOptions) => withCommandActor(begin(), options, (asking) => list(asking, options.agent)))
   ofAgent(snapshot.command('download'))
     .summary('fetch a snapshot and open it')
     .description(
@@ -164,7 +165,7 @@ export function snapshotCommands(program: Command, begin: () => Session): void {
     .option('--sealed', 'leave it sealed; needs no passphrase')
     .option('--force', 'replace a file that is there already')
     .action((id: string, options: DownloadOptions) =>
-      withAsking(begin(), options, (asking) => download(asking, id, options)),
+      withCommandActor(begin(), options, (asking) => download(asking, id, options)),
     )
   ofAgent(snapshot.command('restore'))
     .summary('bring back what a snapshot has')
@@ -173,8 +174,8 @@ export function snapshotCommands(program: Command, begin: () => Session): void {
     )
     .argument('<id>', 'the snapshot’s id')
     .option('--into <id>', 'the agent that gets it (default: the agent whose snapshot it is)')
-    .action((id: string, options: Whose & { into?: string }) =>
-      withAsking(begin(), options, (asking) => restore(asking, id, options)),
+    .action((id: string, options: SnapshotOptions & { into?: string }) =>
+      withCommandActor(begin(), options, (asking) => restore(asking, id, options)),
     )
   ofAgent(snapshot.command('delete'))
     .summary('delete a snapshot')
@@ -182,5 +183,7 @@ export function snapshotCommands(program: Command, begin: () => Session): void {
       'Deletes a snapshot, its key first, and its links.\n\nExample:\n  kp snapshot delete snap_0123456789abcdefghijkl',
     )
     .argument('<id>', 'the snapshot’s id')
-    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => remove(asking, id, options.agent)))
+    .action((id: string, options: SnapshotOptions) =>
+      withCommandActor(begin(), options, (asking) => remove(asking, id, options.agent)),
+    )
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { pathFaults } from '#lib/domains/knowledge/skills/paths.ts'
 import { approveSop, exportSopAsSkill, listSops } from '#lib/domains/knowledge/sops/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { isFolderName, writeSkill } from './skill-folder.ts'
 import { skillFile } from './skill-source.ts'
 
@@ -11,7 +11,11 @@ interface ListOptions {
   domain?: string
   approved?: boolean
 }
-async function list(session: Session, words: readonly string[], { domain, approved }: ListOptions): Promise<void> {
+async function list(
+  session: CommandSession,
+  words: readonly string[],
+  { domain, approved }: ListOptions,
+): Promise<void> {
   const { terminal } = session
   const { body } = await session.call(listSops, {
     query: {
@@ -35,7 +39,7 @@ async function list(session: Session, words: readonly string[], { domain, approv
   if (body.data.length === 0) terminal.note('None.')
 }
 
-async function approve(session: Session, id: string, given: string | undefined): Promise<void> {
+async function approve(session: CommandSession, id: string, given: string | undefined): Promise<void> {
   const { terminal } = session
   if (given !== undefined && !/^[1-9]\d{0,8}$/.test(given))
     throw usageFailure(`--version-number takes the number of a version; "${given}" is none. Nothing was changed.`)
@@ -47,7 +51,11 @@ async function approve(session: Session, id: string, given: string | undefined):
   terminal.line(terminal.good('✓ '), `Version ${body.data.approved_version} of ${id} is approved.`)
 }
 
-async function exportSkill(session: Session, id: string, options: { into: string; force?: boolean }): Promise<void> {
+async function exportSkill(
+  session: CommandSession,
+  id: string,
+  options: { into: string; force?: boolean },
+): Promise<void> {
   const { terminal } = session
   const { data } = (await session.call(exportSopAsSkill, { params: { id } })).body
   if (!isFolderName(data.name) || pathFaults(data.files.map(({ path }) => path)).length > 0)
@@ -60,7 +68,7 @@ async function exportSkill(session: Session, id: string, options: { into: string
 }
 
 /** SOPs: list, approve, as a skill. */
-export function sopCommands(program: Command, begin: () => Session): void {
+export function sopCommands(program: Command, begin: () => CommandSession): void {
   const sop = program
     .command('sop')
     .summary('procedures of experts: list, approve, make skills')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { skillFile } from './skill-source.ts'
 
 /** The role of a file or folder in a contribution. `skill`: a folder with a SKILL.md. */
-export interface Place {
+export interface SourceEntry {
   path: string
   kind: 'units' | 'skill' | 'skipped'
   why?: string
@@ -16,7 +16,7 @@ const byName = (one: Dirent, other: Dirent): number => (one.name < other.name ? 
  * Lists a folder in the order of names. Does not follow links, because they could lead to private files. Skips hidden
  * files and `node_modules`, and lists them.
  */
-export function* placesOf(folder: string, isInSkill = false): Generator<Place> {
+export function* sourceEntriesOf(folder: string, isInSkill = false): Generator<SourceEntry> {
   const entries = readdirSync(folder, { withFileTypes: true }).sort(byName)
   const isSkill = entries.some((entry) => entry.name === skillFile && entry.isFile())
   if (isSkill) yield { path: folder, kind: 'skill' }
@@ -24,7 +24,7 @@ export function* placesOf(folder: string, isInSkill = false): Generator<Place> {
   for (const entry of entries) {
     const path = join(folder, entry.name)
     if (entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
-      yield* placesOf(path, belongsToSkill)
+      yield* sourceEntriesOf(path, belongsToSkill)
     else if (belongsToSkill)
       continue // part of a skill, which lists its own skipped files
     else if (entry.name.startsWith('.') || entry.isDirectory())

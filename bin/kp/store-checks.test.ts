@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { readEnv } from '#lib/config/env.ts'
-import { judgedPlaces, sitesOf } from '#lib/config/locations.ts'
-import { lifetimesCheck, missingCheck, placeCheck, residencyChecks } from './store-checks.ts'
+import { assessLocations, sitesOf } from '#lib/config/locations.ts'
+import { lifetimesCheck, locationCheck, missingCheck, residencyChecks } from './store-checks.ts'
 
 const env = readEnv({
   KP_DATA_DIR: '/srv/kp',
   KP_GRAPH_URL: 'bolt://neo4j:a-secret@graph.example:7687/deals',
   KP_REGIONS: 'files=de@own,graph=eu-west-2@aws',
 })
-const judged = judgedPlaces(env)
-const checkOf = (name: string, asked: Parameters<typeof placeCheck>[2]) => {
+const assessedLocations = assessLocations(env)
+const checkOf = (name: string, asked: Parameters<typeof locationCheck>[2]) => {
   const site = sitesOf(env).find((one) => one.name === name)
   if (!site) throw new Error(name)
-  return placeCheck(
+  return locationCheck(
     site,
-    judged.find((one) => one.name === name),
+    assessedLocations.find((one) => one.name === name),
     asked,
   )
 }
@@ -54,14 +54,14 @@ describe('TTLs of cache keys', () => {
 
 describe('KP_RESIDENCY', () => {
   it('reports every place that prevents it, or that there is none', () => {
-    expect(residencyChecks(undefined, judged)).toEqual([])
-    expect(residencyChecks('eu', judged).map(({ state, found }) => [state, found])).toEqual([
+    expect(residencyChecks(undefined, assessedLocations)).toEqual([])
+    expect(residencyChecks('eu', assessedLocations).map(({ state, found }) => [state, found])).toEqual([
       ['fault', 'graph is in eu-west-2@aws, which lies in GB, outside the European Economic Area'],
     ])
     expect(
       residencyChecks(
         'eu',
-        judged.filter(({ name }) => name !== 'graph'),
+        assessedLocations.filter(({ name }) => name !== 'graph'),
       ),
     ).toEqual([expect.objectContaining({ state: 'ok' })])
   })

@@ -1,21 +1,21 @@
 import { BadVariable, type Env } from '#lib/config/env.ts'
-import { judgedPlaces, ownDatabase, type Site, sitesOf } from '#lib/config/locations.ts'
-import { explainOutside, outside, type Placed } from '#lib/domains/residency/rules.ts'
-import { knownStores } from '#lib/domains/stores/known.ts'
+import { assessLocations, ownDatabaseLocation, type Site, sitesOf } from '#lib/config/locations.ts'
+import { explainOutside, outside, type StoreLocation } from '#lib/domains/residency/rules.ts'
+import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { notedFor } from '#lib/domains/stores/rules.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { isEmptyStore, openStores, rememberedStores } from '#lib/platform/open-stores.ts'
-import { type PlaceState, storeStates } from '#lib/platform/store-states.ts'
+import { type LocationState, storeStates } from '#lib/platform/store-states.ts'
 import type { KeyLifetimes } from '#lib/stores/cache/cache.ts'
-import { type KnownStore, rememberedPorts } from '#lib/stores/known-store.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPresidio } from '#lib/stores/presidio.ts'
-import { type Check, fault, ok, warning } from './health.ts'
+import { type RegisteredStore, rememberedPorts } from '#lib/stores/registered-store.ts'
+import { fault, type HealthCheck, ok, warning } from './health.ts'
 
-const regionWords = (place: Placed | undefined): string => {
-  if (!place?.region) return 'region not stated'
-  const by = [place.provider === 'own' ? null : place.provider, place.country].filter((word) => word !== null)
-  return `in ${place.region} (${by.join(', ')})`
+const regionWords = (location: StoreLocation | undefined): string => {
+  if (!location?.region) return 'region not stated'
+  const by = [location.provider === 'own' ? null : location.provider, location.country].filter((word) => word !== null)
+  return `in ${location.region} (${by.join(', ')})`
 }
 const variables: Partial<Record<Site['name'], string>> = {
   graph: 'KP_GRAPH_URL',
@@ -25,11 +25,15 @@ const variables: Partial<Record<Site['name'], string>> = {
 }
 
 /** One line for a store: provider, address without credentials, response time and region. */
-export function placeCheck(site: Site, place: Placed | undefined, asked: PlaceState | undefined): Check {
+export function locationCheck(
+  site: Site,
+  location: StoreLocation | undefined,
+  asked: LocationState | undefined,
+): HealthCheck {
   const { address } = site
   const isUrl = address !== null && /^[a-z0-9+]+:/.test(address)
   const what = `${site.provider}${isUrl ? ' at ' : ', '}${address ?? 'inside the process'}`
-  const words = `${what}, ${regionWords(place)}`
+  const words = `${what}, ${regionWords(location)}`
   if (!asked) return ok(site.name, words)
   const why = asked.detail === undefined ? '' : ` (${asked.detail})`
   if (asked.state === 'ok') return ok(site.name, `${words}; answers in ${asked.latency.toFixed(1)} ms`)
@@ -49,9 +53,9 @@ const noted = notedFor + 3_600_000
 /** A store with data that is not connected here. A folder that another machine uses must be shared, not retired. */
 export function missingCheck(
   port: string,
-  { id, provider, shown, lastSeen }: Pick<KnownStore, 'id' | 'provider' | 'shown' | 'lastSeen'>,
+  { id, provider, shown, lastSeen }: Pick<RegisteredStore, 'id' | 'provider' | 'shown' | 'lastSeen'>,
   now = new Date(),
-): Check {
+): HealthCheck {
   if (provider === 'files' && now.getTime() - lastSeen.getTime() < noted)
     return fault(
       port,
@@ -69,7 +73,7 @@ export function missingCheck(
 const mostKeys = 1_000_000
 
 /** Whether Redis keys live longer than the 24 hours of cached data. */
-export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefixed }: KeyLifetimes): Check {
+export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefixed }: KeyLifetimes): HealthCheck {
   const name = 'cache TTLs'
   const scope = isComplete ? `${examined} key(s)` : `the first ${examined} keys`
   if (unlimited + tooLong === 0)
@@ -84,28 +88,33 @@ export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefi
 }
 
 /** Checks all stores and their residency. `databaseUrl`: the application's database, if reachable. */
-export async function storeChecks(env: Env, databaseUrl: string | undefined): Promise<Check[]> {
+export async function checkStores(env: Env, databaseUrl: string | undefined): Promise<HealthCheck[]> {
   const sites = sitesOf(env)
-  let judged: Placed[]
+  let assessedLocations: StoreLocation[]
   try {
-    judged = judgedPlaces(env)
+    assessedLocations = assessLocations(env)
   } catch (error) {
     if (error instanceof BadVariable) return [fault('regions', error.message, 'Correct the variable.')]
     throw error
   }
   const db = openDatabase(databaseUrl ?? 'postgresql://localhost/knowledgepulse', { max: 2 })
   const stores = openStores(env, db)
-  const known = knownStores({ db, clock: systemClock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
+  const known = registeredStores({
+    db,
+    clock: systemClock,
+    connected: rememberedStores(env, sites),
+    isEmpty: isEmptyStore,
+  })
   const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
   try {
     const isAsked = ({ name, address }: Site) =>
-      name !== 'limits' && (databaseUrl !== undefined || (name !== 'postgresql' && address !== ownDatabase))
+      name !== 'limits' && (databaseUrl !== undefined || (name !== 'postgresql' && address !== ownDatabaseLocation))
     const askedOf = async () => {
       const stateOf = storeStates({
         ...{ db, limiter: { degraded: false, store: 'memory' }, stores, presidio, sites },
         isAnother: databaseUrl === undefined ? undefined : known.isAnother,
       })
-      const answers: (PlaceState | undefined)[] = []
+      const answers: (LocationState | undefined)[] = []
       // In sequence, so that loading one does not slow down the measurement of another.
       for (const site of sites) answers.push(isAsked(site) ? await stateOf(site.name) : undefined)
       return answers
@@ -113,7 +122,7 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
     // The first round connects and loads modules. The second is measured.
     await askedOf()
     const answers = await askedOf()
-    const checks = sites.map((site, index) => placeCheck(site, judged[index], answers[index]))
+    const checks = sites.map((site, index) => locationCheck(site, assessedLocations[index], answers[index]))
     const isCacheUp = answers[sites.findIndex(({ name }) => name === 'cache')]?.state === 'ok'
     if (isCacheUp && stores.cache.provider === 'redis')
       checks.push(
@@ -124,7 +133,7 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
     if (databaseUrl !== undefined)
       for (const port of rememberedPorts)
         for (const store of await known.missing(port)()) checks.push(missingCheck(port, store))
-    return [...checks, ...residencyChecks(env.KP_RESIDENCY, judged)]
+    return [...checks, ...residencyChecks(env.KP_RESIDENCY, assessedLocations)]
   } finally {
     await stores.close()
     await db.close()
@@ -132,11 +141,14 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
 }
 
 /** Whether KP_RESIDENCY can be satisfied, with every place that prevents it. */
-export function residencyChecks(residency: 'eu' | undefined, judged: readonly Placed[]): Check[] {
+export function residencyChecks(
+  residency: 'eu' | undefined,
+  assessedLocations: readonly StoreLocation[],
+): HealthCheck[] {
   if (residency === undefined) return []
-  const found = outside(judged)
+  const found = outside(assessedLocations)
   if (found.length === 0) return [ok('residency', 'everything lies in the European Economic Area')]
-  return found.map((place) =>
-    fault('residency', explainOutside(place), 'Nothing starts under KP_RESIDENCY=eu until that is put right.'),
+  return found.map((location) =>
+    fault('residency', explainOutside(location), 'Nothing starts under KP_RESIDENCY=eu until that is put right.'),
   )
 }

@@ -9,7 +9,7 @@ import { readEnv } from '#lib/config/env.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { openInstallation } from '#lib/platform/installation.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { areStoresInstalled, storeServers, versionedBucket } from '#lib/testing/connected-stores.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { episode } from '#lib/testing/graphs.ts'
@@ -74,7 +74,7 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       const { appUrl } = await openInstallation(readEnv({ ...given, KP_SECRET: secret }))
       const { DATABASE_URL: _, ...stores } = given
       app = opened(await testApp({ ...stores, KP_SECRET: secret }, { ...database, appUrl }), (one) => one.close())
-      opened(await runJobs(app.app.db, app.app.gate, app.app.jobs), (runner) => runner.stop())
+      opened(await runJobs(app.app.db, app.app.pipeline, app.app.jobs), (runner) => runner.stop())
     })
     afterAll(async () => {
       for (const close of closing.reverse()) await close()
@@ -123,7 +123,7 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       for (const command of asked.slice(0, 3)) await ask(command)
       const [id = '', group = ''] = [filled.get('msg_…'), filled.get('prj_…')]
       const text = 'Ida Beispiel signs on Monday.'
-      await keptInThread(app, 'kick-off of a deal', [{ id, text }])
+      await storedInThread(app, 'kick-off of a deal', [{ id, text }])
       const planting = neo4jPlanting(graphUrl)
       const told = episode('episode-of-the-kick-off', 1, { content: text })
       const nothing = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Received } from '#lib/client/request.ts'
+import type { ResponseOf } from '#lib/client/request.ts'
 import { dryRunRetention, listSweeps, readSweep, sweepRetention } from '#lib/domains/retention/contract.ts'
 import { Failure } from './failure.ts'
-import { count, period, printDryRun, visibilities } from './retention-periods.ts'
-import type { Session } from './session.ts'
+import { parseDays, period, periodVisibilities, printDryRun } from './retention-periods.ts'
+import type { CommandSession } from './session.ts'
 
-type Sweep = Received<typeof readSweep>['body']['data']
+type Sweep = ResponseOf<typeof readSweep>['body']['data']
 
 /** Waits for a sweep that continues after its response. */
-async function finished(session: Session, sweep: Sweep): Promise<Sweep> {
+async function finished(session: CommandSession, sweep: Sweep): Promise<Sweep> {
   let now = sweep
   while (now.state === 'running') {
-    session.terminal.progress(`Sweeping: ${count(now.deleted.total)} removed`)
+    session.terminal.progress(`Sweeping: ${parseDays(now.deleted.total)} removed`)
     await delay(1000)
     now = (await session.call(readSweep, { params: { id: sweep.id } })).body.data
   }
@@ -19,7 +19,7 @@ async function finished(session: Session, sweep: Sweep): Promise<Sweep> {
   return now
 }
 
-export async function sweep(session: Session, { dryRun }: { dryRun?: boolean }): Promise<void> {
+export async function runSweep(session: CommandSession, { dryRun }: { dryRun?: boolean }): Promise<void> {
   const { terminal } = session
   if (dryRun) {
     const { body } = await session.call(dryRunRetention, { body: {} })
@@ -32,23 +32,27 @@ export async function sweep(session: Session, { dryRun }: { dryRun?: boolean }):
   terminal.document({ data: done })
   terminal.table(
     ['VISIBILITY', 'KEPT', 'REMOVED'],
-    visibilities.map((visibility) => [visibility, period(done.policy[visibility]), count(done.deleted[visibility])]),
+    periodVisibilities.map((visibility) => [
+      visibility,
+      period(done.policy[visibility]),
+      parseDays(done.deleted[visibility]),
+    ]),
   )
   if (done.state !== 'finished')
     throw new Failure(
       'interrupted',
-      `The sweep ended before its work did, with ${count(done.deleted.total)} removed.`,
+      `The sweep ended before its work did, with ${parseDays(done.deleted.total)} removed.`,
       {
         advice: 'Run it again, or leave the rest to the hourly one.',
       },
     )
   terminal.line(
     terminal.good('✓ '),
-    `${count(done.deleted.total)} removed${done.held > 0 ? `; ${count(done.held)} stay under a legal hold` : ''}.`,
+    `${parseDays(done.deleted.total)} removed${done.held > 0 ? `; ${parseDays(done.held)} stay under a legal hold` : ''}.`,
   )
 }
 
-export async function history(session: Session): Promise<void> {
+export async function showSweeps(session: CommandSession): Promise<void> {
   const { terminal } = session
   const { body } = await session.call(listSweeps, { query: { limit: 20 } })
   terminal.document(body)
@@ -58,8 +62,8 @@ export async function history(session: Session): Promise<void> {
       one.started_at,
       one.requested_by,
       one.state,
-      ...visibilities.map((visibility) => count(one.deleted[visibility])),
-      count(one.held),
+      ...periodVisibilities.map((visibility) => parseDays(one.deleted[visibility])),
+      parseDays(one.held),
     ]),
   )
 }

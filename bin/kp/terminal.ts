@@ -1,7 +1,7 @@
 import { on } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
-import { exitCodes, Failure, type Told } from './failure.ts'
+import { exitCodes, Failure, type PrintedError } from './failure.ts'
 import type { Invocation, OutputStream } from './invocation.ts'
 import { progressBar } from './progress-bar.ts'
 import { jsonText, visible } from './visible-text.ts'
@@ -155,7 +155,7 @@ export function openTerminal(
       }
     },
     /** Prints an error: what happened, what to do, and the request id. */
-    fail(told: Told): void {
+    fail(told: PrintedError): void {
       clear()
       if (json) {
         const { exitCode: _, ...error } = told

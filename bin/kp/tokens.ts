@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Received } from '#lib/client/request.ts'
+import type { ResponseOf } from '#lib/client/request.ts'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import {
   createToken,
@@ -12,13 +12,13 @@ import {
 import { type Overlap, overlaps } from '#lib/domains/tokens/rules.ts'
 import { usageFailure } from './failure.ts'
 import { scopesOf } from './grants.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 
-type Issued = Received<typeof createToken>['body']
+type Issued = ResponseOf<typeof createToken>['body']
 
 const isOverlap = (text: string): text is Overlap => Object.hasOwn(overlaps, text)
 
-function printKey(session: Session, { data }: Issued): void {
+function printKey(session: CommandSession, { data }: Issued): void {
   const { terminal } = session
   terminal.line(
     terminal.good('✓ '),
@@ -28,9 +28,9 @@ function printKey(session: Session, { data }: Issued): void {
   terminal.note('Keep it: it is shown this once.')
 }
 
-async function list(session: Session, agent: string | undefined): Promise<void> {
+async function list(session: CommandSession, agent: string | undefined): Promise<void> {
   const { terminal } = session
-  const rows: Received<typeof listTokens>['body']['data'] = []
+  const rows: ResponseOf<typeof listTokens>['body']['data'] = []
   let cursor: string | undefined
   do {
     const { body } = await session.call(listTokens, {
@@ -62,7 +62,7 @@ interface CreateOptions {
   agent?: string
 }
 
-async function create(session: Session, { name, scopes, expiresInDays, agent }: CreateOptions): Promise<void> {
+async function create(session: CommandSession, { name, scopes, expiresInDays, agent }: CreateOptions): Promise<void> {
   const days = expiresInDays === undefined ? undefined : Number(expiresInDays)
   if (days !== undefined && !Number.isInteger(days))
     throw usageFailure(`--expires-in-days takes a whole number; "${expiresInDays}" is none.`)
@@ -79,12 +79,12 @@ async function create(session: Session, { name, scopes, expiresInDays, agent }: 
 }
 
 /** The id of the token in use. */
-async function ownId(session: Session): Promise<string | undefined> {
+async function ownId(session: CommandSession): Promise<string | undefined> {
   return (await session.call(readSelf)).body.data.token?.id
 }
 
 async function rotate(
-  session: Session,
+  session: CommandSession,
   named: string | undefined,
   { overlap = '0s', showKey }: { overlap?: string; showKey?: boolean },
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function rotate(
   )
 }
 
-async function revoke(session: Session, which: string): Promise<void> {
+async function revoke(session: CommandSession, which: string): Promise<void> {
   const { terminal, usesStored, stored } = session
   const byPrefix = /^kp_[0-9A-Za-z]{8}$/.test(which)
   if (!byPrefix && which.startsWith('kp_'))
@@ -130,7 +130,7 @@ async function revoke(session: Session, which: string): Promise<void> {
 }
 
 /** The agent's tokens: list, create, rotate, revoke. */
-export function tokenCommands(program: Command, begin: () => Session): void {
+export function tokenCommands(program: Command, begin: () => CommandSession): void {
   const tokens = program
     .command('tokens')
     .summary('list, create, rotate and revoke tokens')

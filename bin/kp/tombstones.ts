@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { listTombstones } from '#lib/domains/erasure/contract.ts'
-import { type Copy, readCopies, writeCopies } from './copies.ts'
-import type { Session } from './session.ts'
+import { type ExportCopy, readCopies, writeCopies } from './copies.ts'
+import type { CommandSession } from './session.ts'
 import { removeFiles } from './skill-folder.ts'
 
 const pageSize = 100
@@ -9,7 +9,7 @@ const pageSize = 100
 const followedFor = 3_600_000
 
 /** Reads new erasures of the registry and marks erased copies. Returns the copies of this registry. */
-async function follow(session: Session): Promise<Copy[]> {
+async function follow(session: CommandSession): Promise<ExportCopy[]> {
   const { folder, url } = session
   for (;;) {
     const { copies, followed } = readCopies(folder)
@@ -32,7 +32,7 @@ async function follow(session: Session): Promise<Copy[]> {
 }
 
 /** Warns about installed copies that were erased at their registry. Checks at most once an hour, and never makes a command fail. */
-export async function remindOfErased(session: Session): Promise<void> {
+export async function remindOfErased(session: CommandSession): Promise<void> {
   const { folder, url, terminal, command } = session
   const { copies, followed } = readCopies(folder)
   if (!copies.some((copy) => copy.url === url)) return
@@ -49,7 +49,7 @@ export async function remindOfErased(session: Session): Promise<void> {
     )
 }
 
-async function tombstones(session: Session, { apply = false }: { apply?: boolean }): Promise<void> {
+async function tombstones(session: CommandSession, { apply = false }: { apply?: boolean }): Promise<void> {
   const { terminal, folder, command } = session
   const own = await follow(session)
   const erased = own.filter((copy) => copy.erased_at !== undefined)
@@ -80,7 +80,7 @@ async function tombstones(session: Session, { apply = false }: { apply?: boolean
 }
 
 /** Erasures at the registry: tombstones. */
-export function tombstoneCommands(program: Command, begin: () => Session): void {
+export function tombstoneCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('tombstones')
     .summary('follow what was erased at the registry')

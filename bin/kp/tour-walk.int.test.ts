@@ -59,7 +59,7 @@ const failing: readonly string[] = ['## 7. Erase the unit', '## 8. Verify the re
 /** Runs the jobs that a worker runs every minute, and that search needs. */
 async function aMinuteLater(): Promise<void> {
   for (const name of ['knowledge.index-words', 'knowledge.novelty'])
-    await app.app.jobs.find((job) => job.name === name)?.execute(app.app.gate, {})
+    await app.app.jobs.find((job) => job.name === name)?.execute(app.app.pipeline, {})
 }
 
 /** A line of output without its ids, numbers, times and paths. `…` in the guide stands for any text. */
@@ -90,7 +90,7 @@ test.runIf(hasShell && isWalked('tour'))(
       const section = sectionOf('get-started.md', heading)
       // doctor asks whether a worker runs.
       if (heading === '## 10. Administer the installation')
-        runner = await runJobs(app.app.db, app.app.gate, app.app.jobs)
+        runner = await runJobs(app.app.db, app.app.pipeline, app.app.jobs)
       const commands = commandsOf(section)
       expect(commands.length, heading).toBeGreaterThan(0)
       const script = commands.join('\n').replaceAll('kp:trace:…', '"$(seen)"')

@@ -1,10 +1,10 @@
 import { readSigningKeys } from '#lib/domains/erasure/contract.ts'
-import type { PublicKey } from '#lib/domains/erasure/signing.ts'
+import type { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
 import { Failure } from './failure.ts'
-import { compareKeys, extended, type KeyChange, readPin, writePin } from './pins.ts'
-import type { Session } from './session.ts'
+import { compareKeys, extendedPins, type KeyChange, readPin, writePin } from './pins.ts'
+import type { CommandSession } from './session.ts'
 
-export const offeredKeys = async (session: Session): Promise<PublicKey[]> =>
+export const publishedKeys = async (session: CommandSession): Promise<PublicKey[]> =>
   (await session.call(readSigningKeys)).body.keys
 
 export interface Trust {
@@ -14,7 +14,7 @@ export interface Trust {
 }
 
 /** Pins the offered keys, replacing earlier ones. */
-function pin(session: Session, keys: PublicKey[]): void {
+function pin(session: CommandSession, keys: PublicKey[]): void {
   if (keys.length === 0) throw new Failure('no_keys', `${session.url} offers no signing keys; nothing was pinned.`)
   writePin(session.folder, { url: session.url, pinned_at: new Date().toISOString(), keys })
 }
@@ -23,9 +23,9 @@ function pin(session: Session, keys: PublicKey[]): void {
  * Pins the registry's keys if none are pinned, so that later receipts can be verified offline. Otherwise only warns
  * about differences: only a person can decide to trust new keys.
  */
-export async function pinOnFirstUse(session: Session): Promise<Trust['verdict']> {
+export async function pinOnFirstUse(session: CommandSession): Promise<Trust['verdict']> {
   const { terminal, url, command } = session
-  const keys = await offeredKeys(session)
+  const keys = await publishedKeys(session)
   const before = readPin(session.folder, url)
   if (!before) {
     pin(session, keys)
@@ -42,9 +42,9 @@ export async function pinOnFirstUse(session: Session): Promise<Trust['verdict']>
 }
 
 /** Pins new keys beside the known ones. @throws Failure for a set that is not a rotation, unless `replace` is set */
-export async function trust(session: Session, replace: boolean): Promise<Trust> {
+export async function trust(session: CommandSession, replace: boolean): Promise<Trust> {
   const { url, command } = session
-  const keys = await offeredKeys(session)
+  const keys = await publishedKeys(session)
   const before = readPin(session.folder, url)
   if (!before || replace) {
     pin(session, keys)
@@ -61,12 +61,12 @@ export async function trust(session: Session, replace: boolean): Promise<Trust> 
         advice: `Ask whoever runs it. If it is a new installation at an old address: ${command(`receipts trust ${url} --replace`)}`,
       },
     )
-  if (verdict === 'extended') pin(session, extended(before.keys, added))
-  return { verdict, keys: extended(before.keys, added), added }
+  if (verdict === 'extended') pin(session, extendedPins(before.keys, added))
+  return { verdict, keys: extendedPins(before.keys, added), added }
 }
 
 /** The token is valid even when the keys cannot be fetched, so that is only a warning. */
-export const pinIfReachable = (session: Session): Promise<string> =>
+export const pinIfReachable = (session: CommandSession): Promise<string> =>
   pinOnFirstUse(session).catch(() => {
     session.terminal.warning(
       `The registry's signing keys could not be pinned. Do it before you need them: ${session.command('receipts trust')}`,

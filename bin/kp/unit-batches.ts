@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { type Received, RequestRefused } from '#lib/client/request.ts'
+import { RequestRefused, type ResponseOf } from '#lib/client/request.ts'
 import { contributeBatch, readUnit } from '#lib/domains/knowledge/contract.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
-import type { Outcome } from './contribution-outcome.ts'
-import type { Session } from './session.ts'
+import type { ContributionOutcome } from './contribution-outcome.ts'
+import type { CommandSession } from './session.ts'
 import { described } from './unit-judgement.ts'
 
 /** A unit to send. Its id makes repetitions harmless. */
@@ -57,10 +57,10 @@ export function hasRoom(pending: readonly Pending[], next: Pending, { units, uni
   )
 }
 
-type Answer = Received<typeof contributeBatch>['body']['data'][number] & { requestId: string | null }
+type Answer = ResponseOf<typeof contributeBatch>['body']['data'][number] & { requestId: string | null }
 
 /** Sends one request. When it is too large, or rejected without naming an item, sends two halves. */
-async function sendBatch(session: Session, pending: readonly Pending[]): Promise<Map<Pending, Answer>> {
+async function sendBatch(session: CommandSession, pending: readonly Pending[]): Promise<Map<Pending, Answer>> {
   try {
     const { body, headers } = await patiently((idempotencyKey) =>
       session.call(contributeBatch, { body: { units: pending.map(({ unit }) => unit) } }, { idempotencyKey }),
@@ -91,9 +91,19 @@ const asStored = (unit: Unit, agentId: string): unknown => ({
 })
 
 /** Finds out whether an id in use is our own earlier contribution. */
-async function lookUp(session: Session, { source, unit, isNamed }: Pending, agentId: string): Promise<Outcome> {
+async function lookUp(
+  session: CommandSession,
+  { source, unit, isNamed }: Pending,
+  agentId: string,
+): Promise<ContributionOutcome> {
   const id = unit.id ?? ''
-  const taken = (message: string): Outcome => ({ kind: 'unit', source, state: 'failed', code: 'id_in_use', message })
+  const taken = (message: string): ContributionOutcome => ({
+    kind: 'unit',
+    source,
+    state: 'failed',
+    code: 'id_in_use',
+    message,
+  })
   const found = await session.call(readUnit, { params: { id } }).catch((error: unknown) => {
     if (error instanceof RequestRefused && error.problem.code === 'not_found') return undefined
     throw error
@@ -102,7 +112,7 @@ async function lookUp(session: Session, { source, unit, isNamed }: Pending, agen
   if (!found) return taken(theirs)
   const { unit: document, quality_score, created_at, updated_at } = found.body.data
   if (document.metadata.agent_id !== agentId) return taken(theirs)
-  const known: Outcome = { kind: 'unit', source, state: 'known', id, quality_score }
+  const known: ContributionOutcome = { kind: 'unit', source, state: 'known', id, quality_score }
   if (!isNamed || isDeepStrictEqual(document, sanitizeFields(asStored(unit, agentId)).value)) return known
   if (updated_at !== created_at)
     return {
@@ -117,7 +127,7 @@ async function lookUp(session: Session, { source, unit, isNamed }: Pending, agen
 const erasedWords =
   'What was contributed under this id was erased, and an id that was erased stays so. Contribute it anew, under a new id, with --anew.'
 
-function refused(source: string, { problem, requestId }: Answer): Outcome {
+function refused(source: string, { problem, requestId }: Answer): ContributionOutcome {
   const issues = problem?.issues
   const text = problem?.code === 'erased' ? erasedWords : (problem?.detail ?? 'The registry refused it.')
   return {
@@ -133,11 +143,11 @@ function refused(source: string, { problem, requestId }: Answer): Outcome {
 
 /** Sends the units in one request. Returns the outcome of each. @throws an error that ends the run */
 export async function storeBatch(
-  session: Session,
+  session: CommandSession,
   pending: readonly Pending[],
   agentId: string,
-): Promise<Map<Pending, Outcome>> {
-  const outcomes = new Map<Pending, Outcome>()
+): Promise<Map<Pending, ContributionOutcome>> {
+  const outcomes = new Map<Pending, ContributionOutcome>()
   for (const [one, answer] of await sendBatch(session, pending)) {
     const { source } = one
     if (answer.id !== undefined && answer.quality_score !== undefined && answer.problem === undefined)

@@ -3,7 +3,7 @@ import { issuesOf } from '#lib/kernel/issues.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
 
 /** Validates a unit locally, so that invalid ones use no writes of the rate limit. */
-export function judge(value: unknown): { unit: Unit } | { issues: Issue[] } {
+export function checkUnit(value: unknown): { unit: Unit } | { issues: Issue[] } {
   const parsed = Unit.safeParse(value)
   if (parsed.success) return { unit: parsed.data }
   return { issues: issuesOf(parsed.error) }

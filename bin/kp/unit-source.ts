@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { describeBreak } from './json-break.ts'
-import { readSkill, type SkillSource, skillFile } from './skill-source.ts'
-import { placesOf } from './source-walk.ts'
+import { readSkillFolder, type SkillSource, skillFile } from './skill-source.ts'
+import { sourceEntriesOf } from './source-walk.ts'
 import { readStdin } from './terminal.ts'
 
 /** An item with its place: JSON, a skill, a fault, or the reason why it is skipped. */
-export type Found =
+export type SourceItem =
   | { source: string; value: unknown }
   | { source: string; skill: SkillSource }
   | { source: string; fault: string }
@@ -17,7 +17,7 @@ export type Found =
 
 const isLines = (file: string): boolean => /\.(?:jsonl|ndjson)$/i.test(file)
 
-function parsed(source: string, text: string, isOneLine = false): Found {
+function parsed(source: string, text: string, isOneLine = false): SourceItem {
   try {
     return { source, value: JSON.parse(text) }
   } catch {
@@ -25,11 +25,11 @@ function parsed(source: string, text: string, isOneLine = false): Found {
   }
 }
 
-const each = (source: string, value: unknown): Found[] =>
+const each = (source: string, value: unknown): SourceItem[] =>
   Array.isArray(value) ? value.map((one, at) => ({ source: `${source}[${at}]`, value: one })) : [{ source, value }]
 
 /** One JSON unit, an array of them, or JSON Lines. */
-function fromText(source: string, text: string): Found[] {
+function fromText(source: string, text: string): SourceItem[] {
   const whole = parsed(source, text)
   if ('value' in whole) return each(source, whole.value)
   const lines = text
@@ -38,7 +38,7 @@ function fromText(source: string, text: string): Found[] {
   return lines.length > 1 && lines.some((line) => 'value' in line) ? lines : [whole]
 }
 
-async function* fromLines(file: string): AsyncGenerator<Found> {
+async function* fromLines(file: string): AsyncGenerator<SourceItem> {
   let number = 0
   for await (const line of createInterface({
     input: createReadStream(file, 'utf8'),
@@ -49,20 +49,20 @@ async function* fromLines(file: string): AsyncGenerator<Found> {
   }
 }
 
-async function* fromFile(file: string): AsyncGenerator<Found> {
+async function* fromFile(file: string): AsyncGenerator<SourceItem> {
   if (isLines(file)) yield* fromLines(file)
   else yield* fromText(file, readFileSync(file, 'utf8'))
 }
 
-async function* fromFolder(folder: string): AsyncGenerator<Found> {
+async function* fromFolder(folder: string): AsyncGenerator<SourceItem> {
   let found = 0
-  for (const { path, kind, why } of placesOf(folder)) {
+  for (const { path, kind, why } of sourceEntriesOf(folder)) {
     if (kind === 'skipped') yield { source: path, skipped: why ?? 'is neither a unit nor a skill' }
     else {
       found++
       if (kind === 'units') yield* fromFile(path)
       else {
-        const { skill, skipped } = readSkill(path)
+        const { skill, skipped } = readSkillFolder(path)
         yield { source: path, skill }
         yield* skipped
       }
@@ -72,7 +72,10 @@ async function* fromFolder(folder: string): AsyncGenerator<Found> {
 }
 
 /** Streams every unit and skill of the paths; `-` is standard input. A SKILL.md that is named directly has no other files. */
-export async function* unitsOf(invocation: Pick<Invocation, 'stdin'>, paths: readonly string[]): AsyncGenerator<Found> {
+export async function* unitsOf(
+  invocation: Pick<Invocation, 'stdin'>,
+  paths: readonly string[],
+): AsyncGenerator<SourceItem> {
   // Reports a missing path before anything is sent.
   const sources = paths.map((path) => ({ path, isFolder: path !== '-' && statSync(path).isDirectory() }))
   for (const { path, isFolder } of sources) {

@@ -4,12 +4,12 @@ import { encodedWarnings } from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { exitCodes } from './failure.ts'
-import type { Session } from './session.ts'
+import type { CommandSession } from './session.ts'
 import { examined } from './skill-judgement.ts'
-import { judge } from './unit-judgement.ts'
-import { type Found, unitsOf } from './unit-source.ts'
+import { checkUnit } from './unit-judgement.ts'
+import { type SourceItem, unitsOf } from './unit-source.ts'
 
-interface Verdict {
+interface ValidationResult {
   source: string
   kind: 'unit' | 'skill'
   valid: boolean
@@ -18,15 +18,15 @@ interface Verdict {
 }
 
 /** Checks a unit locally as the registry would. */
-function judgeUnit(source: string, value: unknown): Verdict {
-  const verdict = (faults: string[], warnings: string[] = []): Verdict => ({
+function judgeUnit(source: string, value: unknown): ValidationResult {
+  const verdict = (faults: string[], warnings: string[] = []): ValidationResult => ({
     source,
     kind: 'unit',
     valid: faults.length === 0,
     faults,
     warnings,
   })
-  const judged = judge(value)
+  const judged = checkUnit(value)
   if ('issues' in judged)
     return verdict(judged.issues.map(({ path, message }) => `${path.join('.') || 'the unit'}: ${message}`))
   try {
@@ -53,7 +53,7 @@ function judgeUnit(source: string, value: unknown): Verdict {
   }
 }
 
-function verdictOf(found: Found): Verdict | undefined {
+function verdictOf(found: SourceItem): ValidationResult | undefined {
   const { source } = found
   if ('skipped' in found) return undefined
   if ('fault' in found) return { source, kind: 'unit', valid: false, faults: [found.fault], warnings: [] }
@@ -62,9 +62,9 @@ function verdictOf(found: Found): Verdict | undefined {
   return { source, kind: 'skill', valid: prepared !== undefined, faults, warnings }
 }
 
-async function validate(session: Session, paths: readonly string[]): Promise<void> {
+async function validate(session: CommandSession, paths: readonly string[]): Promise<void> {
   const { terminal } = session
-  const verdicts: Verdict[] = []
+  const verdicts: ValidationResult[] = []
   for await (const found of unitsOf(session.invocation, paths.map(session.pathOf))) {
     const verdict = verdictOf(found)
     if (!verdict) continue
@@ -81,7 +81,7 @@ async function validate(session: Session, paths: readonly string[]): Promise<voi
 }
 
 /** Checks of files: validate. */
-export function validatingCommands(program: Command, begin: () => Session): void {
+export function validatingCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('validate')
     .summary('check units and skills in files; nothing is sent')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
-import { audit, type Exception, judge } from './audit.ts'
+import { assessAudit, audit, type Exception } from './audit.ts'
 
 const today = '2026-11-23'
 const id = 'GHSA-aaaa-bbbb-cccc'
@@ -76,12 +76,12 @@ it('audit fails for an expired exception, with and without an answer of the regi
   const expired = { ...exception, expires: '2026-11-22' }
   const answered = JSON.stringify({ auditReportVersion: 2, vulnerabilities: {} })
   for (const output of [answered, ''])
-    expect(judge(output, [expired], today).failures).toEqual([expect.stringContaining('expired on 2026-11-22')])
+    expect(assessAudit(output, [expired], today).failures).toEqual([expect.stringContaining('expired on 2026-11-22')])
 })
 
 it('audit notes an exception that no package needs', () => {
   const answered = JSON.stringify({ auditReportVersion: 2, vulnerabilities: {} })
-  expect(judge(answered, [exception], today)).toEqual({ failures: [], notes: [expect.stringContaining(id)] })
+  expect(assessAudit(answered, [exception], today)).toEqual({ failures: [], notes: [expect.stringContaining(id)] })
 })
 
 it('audit rejects an exception without a reason or a day of expiry', async () => {

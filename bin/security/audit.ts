@@ -20,7 +20,7 @@ const Report = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(z.string(), z.object({ via: z.array(z.union([z.string(), Advisory])) })),
 })
-export interface Outcome {
+export interface AuditOutcome {
   failures: string[]
   notes: string[]
 }
@@ -31,7 +31,7 @@ export interface Outcome {
  *
  * @param today as YYYY-MM-DD
  */
-export function judge(output: string, exceptions: readonly Exception[], today: string): Outcome {
+export function assessAudit(output: string, exceptions: readonly Exception[], today: string): AuditOutcome {
   const failures = exceptions
     .filter(({ expires }) => expires < today)
     .map(
@@ -57,10 +57,15 @@ export function judge(output: string, exceptions: readonly Exception[], today: s
 }
 
 /** Requests the vulnerabilities of the lock file in a folder. */
-export async function audit(folder: string, exceptions: unknown, today: string, env = process.env): Promise<Outcome> {
+export async function audit(
+  folder: string,
+  exceptions: unknown,
+  today: string,
+  env = process.env,
+): Promise<AuditOutcome> {
   const valid = Exceptions.parse(exceptions)
   const args = ['audit', '--json', '--package-lock-only', '--fetch-retries=0', '--fetch-timeout=10000']
-  return judge(await npm(args, folder, env), valid, today)
+  return assessAudit(await npm(args, folder, env), valid, today)
 }
 
 if (import.meta.main) {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { committedSecrets, judge } from './secrets.ts'
+import { assessSecrets, committedSecrets } from './secrets.ts'
 
 /** Composed here, so that this file contains no secret. */
 const key = ['AKIA', 'Q3EG', 'RTXP', 'N2LW', 'ZV5K'].join('')
@@ -32,7 +32,7 @@ it('the secret scan finds a key in a committed and in a new file, but not in an 
     'committed.ts:2 api_key',
     'new.md:1 api_key',
   ])
-  const failures = judge(found, {})
+  const failures = assessSecrets(found, {})
   expect(failures).toHaveLength(2)
   expect(failures.join('\n')).not.toContain(key)
 })
@@ -41,16 +41,16 @@ it('the secret scan accepts an allowed secret only in its file, and reports an a
   const [one] = committedSecrets(repository({ 'committed.ts': `const key = '${key}'\n` }))
   if (!one) throw new Error('no secret was found')
   const allowed = { 'committed.ts': [one.hash] }
-  expect(judge([one], allowed)).toEqual([])
-  expect(judge([{ ...one, file: 'other.ts' }], allowed)).toEqual([
+  expect(assessSecrets([one], allowed)).toEqual([])
+  expect(assessSecrets([{ ...one, file: 'other.ts' }], allowed)).toEqual([
     `other.ts:1: api_key (hash ${one.hash})`,
     expect.stringContaining(`committed.ts: the allowed secret ${one.hash} does not exist`),
   ])
-  expect(judge([{ ...one, hash: '0'.repeat(16) }], allowed)).toHaveLength(2)
+  expect(assessSecrets([{ ...one, hash: '0'.repeat(16) }], allowed)).toHaveLength(2)
 })
 
 it('the list of allowed secrets contains hashes only', () => {
   const allowed: unknown = JSON.parse(readFileSync(join(import.meta.dirname, 'allowed-secrets.json'), 'utf8'))
-  expect(() => judge([], allowed)).not.toThrow()
-  expect(() => judge([], { 'committed.ts': [key] })).toThrow()
+  expect(() => assessSecrets([], allowed)).not.toThrow()
+  expect(() => assessSecrets([], { 'committed.ts': [key] })).toThrow()
 })

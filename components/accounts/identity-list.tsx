@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -14,7 +14,7 @@ import { hostOf } from './issuer.ts'
 /** The identity provider sign-ins that are linked to the account. */
 export function IdentityList({ identities, hasPassword }: { identities: Identities; hasPassword: boolean }) {
   const t = useTranslations('account')
-  const unlinking = useChange(unlinkAt)
+  const unlinking = useApiMutation(unlinkAt)
   const [chosen, setChosen] = useState<Identities[number]>()
   const [password, setPassword] = useState('')
   const close = () => {

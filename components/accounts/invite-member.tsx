@@ -1,24 +1,26 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
-import { memberRoles } from '#lib/domains/accounts/rules.ts'
-import { inviteMemberAt, membersAt } from './endpoints.ts'
+import { organisationMemberRoles } from '#lib/domains/accounts/rules.ts'
+import { inviteMemberAt, organisationMembersAt } from './endpoints.ts'
 import { InvitationDialog, InvitationForm, type Invited } from './invitation.tsx'
 
-interface Draft extends Invited<(typeof memberRoles)[number]>, Record<string, string> {}
+interface Draft extends Invited<(typeof organisationMemberRoles)[number]>, Record<string, string> {}
 const empty: Draft = { email: '', name: '', role: 'person', locale: 'en' }
 
 function MemberForm({ onSent }: { onSent: (name: string) => void }) {
   const { draft, change, clear } = useDraft<Draft>('invite-member', empty)
-  const inviting = useChange(inviteMemberAt, { touches: [membersAt.path] })
+  const inviting = useApiMutation(inviteMemberAt, { touches: [organisationMembersAt.path] })
   const send = () =>
     inviting.begin({ body: { ...draft, email: draft.email.trim() } }, () => {
       clear()
       onSent(draft.name)
     })
-  return <InvitationForm draft={draft} change={change} roles={memberRoles} inviting={inviting} onSubmit={send} />
+  return (
+    <InvitationForm draft={draft} change={change} roles={organisationMemberRoles} inviting={inviting} onSubmit={send} />
+  )
 }
 
 /** Invites a person to the reader's organization. */

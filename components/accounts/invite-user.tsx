@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Field, Select } from '#components/ui/field.tsx'
 import { type Role, roles } from '#lib/domains/accounts/rules.ts'
@@ -23,9 +23,9 @@ interface Own {
 function UserForm({ own, onSent }: { own: Own; onSent: (name: string) => void }) {
   const t = useTranslations('users.invite')
   const { draft, change, clear } = useDraft<Draft>('invite-user', empty)
-  const inviting = useChange(inviteUserAt, { touches: [usersAt.path, organisationsAt.path] })
+  const inviting = useApiMutation(inviteUserAt, { touches: [usersAt.path, organisationsAt.path] })
   const errorOf = useErrorOf(inviting.problem)
-  const organisations = useAsked(organisationsAt)
+  const organisations = useApiQuery(organisationsAt)
   const others = (organisations.data?.data ?? []).filter(({ organisation_id: id }) => id !== own.id)
   const send = () => {
     const { email, name, role, locale, where, organisation } = draft

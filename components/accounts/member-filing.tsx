@@ -2,11 +2,11 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, TextArea } from '#components/ui/field.tsx'
-import { type Kind, kinds } from '#lib/domains/privacy-requests/rules.ts'
+import { type RequestKind, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { fileForMemberAt } from './endpoints.ts'
 
 /** Files a privacy request for a member, who confirms it with a link in an email. `onDone` is called after filing. */
@@ -20,9 +20,9 @@ export function MemberFiling({
   onDone: () => void
 }) {
   const t = useTranslations('members.filing')
-  const [chosen, setChosen] = useState<readonly Kind[]>([])
+  const [chosen, setChosen] = useState<readonly RequestKind[]>([])
   const { draft, change, clear } = useDraft(`file-for:${member.account_id}`, { statement: '' })
-  const filing = useChange(fileForMemberAt)
+  const filing = useApiMutation(fileForMemberAt)
   const statement = draft.statement.trim()
   const isIncomplete = chosen.length === 0 || (chosen.includes('rectification') && statement === '')
   return (
@@ -53,13 +53,13 @@ export function MemberFiling({
     >
       <fieldset className="grid gap-2">
         <legend className="mb-2 font-medium">{t('kinds')}</legend>
-        {kinds.map((kind) => (
+        {requestKinds.map((kind) => (
           <Checkbox
             key={kind}
             label={t(`kind.${kind}`)}
             checked={chosen.includes(kind)}
             onChange={({ target }) =>
-              setChosen(kinds.filter((one) => (one === kind ? target.checked : chosen.includes(one))))
+              setChosen(requestKinds.filter((one) => (one === kind ? target.checked : chosen.includes(one))))
             }
           />
         ))}

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useCallback, useState } from 'react'
-import { useChange, usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Alert } from '#components/ui/alert.tsx'
@@ -14,33 +14,41 @@ import { Field } from '#components/ui/field.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type MemberPage, membersAt, resendMemberAt, withdrawMemberAt } from './endpoints.ts'
+import { type OrganisationMemberPage, organisationMembersAt, resendMemberAt, withdrawMemberAt } from './endpoints.ts'
 import { MemberFiling } from './member-filing.tsx'
 import { memberParsers, memberQuery } from './user-filters.ts'
 
-type Member = MemberPage['data'][number]
+type Member = OrganisationMemberPage['data'][number]
 
 /** The members of the reader's organization; `me` is the reader. */
-export function MemberList({ initial, asked, me }: { initial: MemberPage; asked: { q: string }; me: string }) {
+export function OrganisationMemberList({
+  initial,
+  asked,
+  me,
+}: {
+  initial: OrganisationMemberPage
+  asked: { q: string }
+  me: string
+}) {
   const t = useTranslations('members')
   const [filters, setFilters] = useQueryStates(memberParsers)
   const pass = useCallback((q: string) => void setFilters({ q: q || null }), [setFilters])
   const { typed, setTyped } = useTyped(filters.q, pass)
   const query = memberQuery(filters)
-  const isAsAsked = JSON.stringify(query) === JSON.stringify(memberQuery(asked))
-  const list = usePages(membersAt, { query }, { initial: isAsAsked ? initial : undefined })
-  const resending = useChange(resendMemberAt, { touches: [membersAt.path] })
-  const withdrawing = useChange(withdrawMemberAt, { touches: [membersAt.path] })
+  const isInitial = JSON.stringify(query) === JSON.stringify(memberQuery(asked))
+  const list = useApiInfiniteQuery(organisationMembersAt, { query }, { initial: isInitial ? initial : undefined })
+  const resending = useApiMutation(resendMemberAt, { touches: [organisationMembersAt.path] })
+  const withdrawing = useApiMutation(withdrawMemberAt, { touches: [organisationMembersAt.path] })
   const [withdrawn, setWithdrawn] = useState<Member>()
   const [filing, setFiling] = useState<Member>()
   const [done, setDone] = useState<{ title: string; text?: string }>()
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   const mayResend = ({ state, role }: Member) => state === 'invited' && (role === 'person' || role === 'manager')
 
-  const columns: Column<Member>[] = [
+  const columns: ShownColumn<Member>[] = [
     {
       key: 'person',
       title: t('person'),

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -19,7 +19,7 @@ export function NewPasswordForm() {
   const form = useRef<HTMLFormElement>(null)
   const [code, setCode] = useState<string | null>()
   const [fault, setFault] = useState<Fault>()
-  const using = useChange(usePasswordLinkAt)
+  const using = useApiMutation(usePasswordLinkAt)
   const { reset } = using
   // The server never receives the fragment, so the first render does not have it.
   useEffect(() => {

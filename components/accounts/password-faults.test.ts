@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { faultWords } from '#lib/domains/accounts/passwords.ts'
+import { passwordFaultText } from '#lib/domains/accounts/passwords.ts'
 import { refusedFor } from './password-faults.ts'
 
-test.each(Object.entries(faultWords))('refusedFor returns %s for its own message', (fault, message) =>
+test.each(Object.entries(passwordFaultText))('refusedFor returns %s for its own message', (fault, message) =>
   expect(refusedFor(message)).toBe(fault),
 )
 test.each(['takes 12 characters at least', 'constructor', ''])('refusedFor returns other for %j', (message) =>

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -14,9 +14,9 @@ const touches = [sessionsAt.path]
 
 export function SessionList({ initial }: { initial: SessionPage }) {
   const t = useTranslations('sessions')
-  const sessions = useAsked(sessionsAt, { query: { limit: 100 } }, { initial })
-  const ending = useChange(endSessionAt, { touches })
-  const endingOthers = useChange(endOthersAt, { touches })
+  const sessions = useApiQuery(sessionsAt, { query: { limit: 100 } }, { initial })
+  const ending = useApiMutation(endSessionAt, { touches })
+  const endingOthers = useApiMutation(endOthersAt, { touches })
   const [ended, setEnded] = useState(0)
   const told = useRef<HTMLDivElement>(null)
   // The focused button was removed together with its session.

@@ -5,7 +5,7 @@ import { type FormEvent, useRef, useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { SignInRefused, signIn, signInRefusal } from '#lib/client/sign-in.ts'
+import { SignInRefused, signInRefusal, signInWithPassword } from '#lib/client/sign-in.ts'
 import { ProviderButton } from './provider-button.tsx'
 
 interface SignInFormProps {
@@ -29,7 +29,7 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
     const form = new FormData(event.currentTarget)
     setBusy(true)
     setRefused(undefined)
-    signIn({ email: String(form.get('email')), password: String(form.get('password')) }).then(
+    signInWithPassword({ email: String(form.get('email')), password: String(form.get('password')) }).then(
       // A full page load, because everything on the page depends on the signed-in person.
       () => window.location.assign(next),
       (error: unknown) => {

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -22,11 +22,11 @@ const touches = [usersAt.path]
 export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean }) {
   const t = useTranslations('users.user')
   const params = { id: user.account_id }
-  const resend = useChange(resendInvitationAt, { touches })
-  const reset = useChange(sendResetAt, { touches })
-  const reopen = useChange(reactivateAt, { touches })
-  const end = useChange(endUserSessionsAt, { touches })
-  const close = useChange(deactivateAt, { touches })
+  const resend = useApiMutation(resendInvitationAt, { touches })
+  const reset = useApiMutation(sendResetAt, { touches })
+  const reopen = useApiMutation(reactivateAt, { touches })
+  const end = useApiMutation(endUserSessionsAt, { touches })
+  const close = useApiMutation(deactivateAt, { touches })
   const [asked, setAsked] = useState<'end' | 'close'>()
   const [done, setDone] = useState<string>()
   const finish = (words: string) => {

@@ -8,7 +8,7 @@ export const userParsers = {
   state: parseAsStringLiteral(accountStates),
 }
 export const memberParsers = { q: userParsers.q }
-export type UserFilters = inferParserType<typeof userParsers>
+export type UserPageFilters = inferParserType<typeof userParsers>
 export const loadUserFilters = createLoader(userParsers)
 export const loadMemberFilters = createLoader(memberParsers)
 
@@ -21,7 +21,7 @@ const searched = (q: string) => {
 }
 export type UserQuery = { limit: string; q?: string; role?: Role; state?: AccountState }
 /** The query for the API. */
-export const userQuery = ({ q, role, state }: UserFilters): UserQuery => ({
+export const userQuery = ({ q, role, state }: UserPageFilters): UserQuery => ({
   limit: pageSize,
   ...searched(q),
   ...(role && { role }),

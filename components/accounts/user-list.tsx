@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useCallback } from 'react'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
@@ -12,18 +12,18 @@ import { Field, Select } from '#components/ui/field.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { accountStates, roles } from '#lib/domains/accounts/rules.ts'
 import { type UserPage, usersAt } from './endpoints.ts'
 import { StateTags } from './state-tags.tsx'
-import { type UserFilters, userParsers, userQuery } from './user-filters.ts'
+import { type UserPageFilters, userParsers, userQuery } from './user-filters.ts'
 
 type User = UserPage['data'][number]
 const addressOf = ({ account_id }: User) => `/admin/users/${account_id}`
 
-function useColumns(): Column<User>[] {
+function useColumns(): ShownColumn<User>[] {
   const t = useTranslations('users')
   return [
     {
@@ -45,14 +45,14 @@ function useColumns(): Column<User>[] {
 }
 
 /** All accounts; `asked` are the filters for which the server rendered `initial`. */
-export function UserList({ initial, asked }: { initial: UserPage; asked: UserFilters }) {
+export function UserList({ initial, asked }: { initial: UserPage; asked: UserPageFilters }) {
   const t = useTranslations('users')
   const [filters, setFilters] = useQueryStates(userParsers)
   const pass = useCallback((q: string) => void setFilters({ q: q || null }), [setFilters])
   const { typed, setTyped } = useTyped(filters.q, pass)
   const query = userQuery(filters)
-  const isAsAsked = JSON.stringify(query) === JSON.stringify(userQuery(asked))
-  const list = usePages(usersAt, { query }, { initial: isAsAsked ? initial : undefined })
+  const isInitial = JSON.stringify(query) === JSON.stringify(userQuery(asked))
+  const list = useApiInfiniteQuery(usersAt, { query }, { initial: isInitial ? initial : undefined })
   const columns = useColumns()
   const { cursor } = useRowKeys({ count: list.rows.length })
   return (

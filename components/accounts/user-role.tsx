@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -16,7 +16,7 @@ export function UserRole({ id, name, role }: { id: string; name: string; role: R
   const may = useTranslations('invitation.may')
   const [chosen, setChosen] = useState(role)
   const [isConfirming, setConfirming] = useState(false)
-  const giving = useChange(roleAt, { touches: [usersAt.path] })
+  const giving = useApiMutation(roleAt, { touches: [usersAt.path] })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (chosen !== role) setConfirming(true)

@@ -1,26 +1,26 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
-import { counted } from '#components/frame/counted.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { countText } from '#components/frame/count-text.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { countedTo } from '#lib/domains/agents/rules.ts'
-import { AgentState } from './agent-state.tsx'
-import { agentPage, agentsAt, type OwnAgents } from './agents.ts'
+import { ownAgentsCountedTo } from '#lib/domains/agents/rules.ts'
+import { AgentStateTag } from './agent-state.tsx'
+import { agentPage, type OwnAgents, ownAgentsAt } from './agents.ts'
 import { score } from './names.ts'
 
-export function AgentList({ initial }: { initial: OwnAgents }) {
+export function OwnAgentList({ initial }: { initial: OwnAgents }) {
   const t = useTranslations('agents')
   const common = useTranslations('common')
   const format = useFormatter()
-  const agents = usePages(agentsAt, { query: { limit: 100 } }, { initial })
+  const agents = useApiInfiniteQuery(ownAgentsAt, { query: { limit: 100 } }, { initial })
   const { cursor } = useRowKeys({ count: agents.rows.length })
-  const held = (count: number) => counted(common, count, { limit: countedTo })
+  const held = (count: number) => countText(common, count, { limit: ownAgentsCountedTo })
   if (agents.rows.length === 0 && !agents.problem)
     return (
       <Empty title={t('none')}>
@@ -51,7 +51,7 @@ export function AgentList({ initial }: { initial: OwnAgents }) {
               </div>
             ),
           },
-          { key: 'state', title: t('columns.state'), cell: (agent) => <AgentState agent={agent} /> },
+          { key: 'state', title: t('columns.state'), cell: (agent) => <AgentStateTag agent={agent} /> },
           { key: 'units', title: t('columns.units'), numeric: true, cell: (agent) => held(agent.holds.units) },
           { key: 'skills', title: t('columns.skills'), numeric: true, cell: (agent) => held(agent.holds.skills) },
           {

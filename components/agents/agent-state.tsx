@@ -1,9 +1,9 @@
 import { useTranslations } from 'next-intl'
 import { Tag, type TagTone } from '#components/ui/tag.tsx'
 import type { OwnAgentRow } from './agents.ts'
-import { standingsOf } from './standing-rules.ts'
+import { agentStatusTags } from './status-rules.ts'
 
-const tones: Record<ReturnType<typeof standingsOf>[number], TagTone> = {
+const tones: Record<ReturnType<typeof agentStatusTags>[number], TagTone> = {
   active: 'accent',
   paused: 'amber',
   dead: 'plain',
@@ -13,11 +13,11 @@ const tones: Record<ReturnType<typeof standingsOf>[number], TagTone> = {
 }
 
 /** The status that the owner set, followed by the legal state. */
-export function AgentState({ agent }: { agent: Pick<OwnAgentRow, 'status' | 'state' | 'restricted_at'> }) {
+export function AgentStateTag({ agent }: { agent: Pick<OwnAgentRow, 'status' | 'state' | 'restricted_at'> }) {
   const t = useTranslations('agents.states')
   return (
     <span className="inline-flex flex-wrap gap-1">
-      {standingsOf(agent).map((one) => (
+      {agentStatusTags(agent).map((one) => (
         <Tag key={one} tone={tones[one]}>
           {t(`${one}.name`)}
         </Tag>

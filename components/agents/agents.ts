@@ -6,8 +6,8 @@ import type { setRestriction } from '#lib/domains/agents/privacy-contract.ts'
 import type { readCard, withdrawCard } from '#lib/domains/clades/card-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
-export const agentsAt: Endpoint<typeof listOwnAgents> = { method: 'get', path: '/api/agents' }
-export const createAt: Endpoint<typeof createOwnAgent> = { method: 'post', path: '/api/agents' }
+export const ownAgentsAt: Endpoint<typeof listOwnAgents> = { method: 'get', path: '/api/agents' }
+export const createAgentAt: Endpoint<typeof createOwnAgent> = { method: 'post', path: '/api/agents' }
 export const claimAt: Endpoint<typeof claimAgent> = { method: 'post', path: '/api/agents/claim' }
 export const restrictAt: Endpoint<typeof setRestriction> = { method: 'post', path: '/api/privacy/restriction' }
 export const giveConsentAt: Endpoint<typeof giveConsent> = { method: 'post', path: '/v1/auth/consent' }
@@ -17,7 +17,7 @@ export const settingsAt: Endpoint<typeof setAgentSettings> = { method: 'patch', 
 export const withdrawCardAt: Endpoint<typeof withdrawCard> = { method: 'delete', path: '/v1/agents/{id}/card' }
 
 /** Path prefixes of all cached answers about agents. */
-export const touched = ['/api/agents', '/v1/agents']
+export const agentPaths = ['/api/agents', '/v1/agents']
 
 export type OwnAgents = Output<typeof listOwnAgents>
 export type OwnAgentRow = OwnAgents['data'][number]

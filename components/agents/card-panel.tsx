@@ -2,23 +2,23 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type PerformanceCard, touched, withdrawCardAt } from './agents.ts'
+import { agentPaths, type PerformanceCard, withdrawCardAt } from './agents.ts'
 
 /** The performance card, the only public data of an agent, and the button to withdraw it. */
 export function CardPanel({ card, mayWithdraw }: { card: PerformanceCard; mayWithdraw: boolean }) {
   const t = useTranslations('agents.one.card')
   const format = useFormatter()
   const [isOpen, setOpen] = useState(false)
-  const change = useChange(withdrawCardAt, { touches: touched })
+  const change = useApiMutation(withdrawCardAt, { touches: agentPaths })
   const share = (value: number) => format.number(value, { style: 'percent', maximumFractionDigits: 2 })
   return (
     <div className="grid justify-items-start gap-4">
-      <Facts
+      <FactList
         facts={[
           [
             t('span'),

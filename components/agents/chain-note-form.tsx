@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
@@ -22,7 +22,7 @@ export function ChainNoteForm({ agentId }: { agentId: string }) {
   const t = useTranslations('agentRecords.chain')
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft(`agents.chain.${agentId}`, empty)
-  const add = useChange(addNoteAt, { touches: chainTouched })
+  const add = useApiMutation(addNoteAt, { touches: chainTouched })
   const { problem } = add
   const isAbout = (field: string) => problem?.issues?.some(({ path }) => path[0] === field) ?? false
   const isOfField = isAbout('chain') || isAbout('reference')

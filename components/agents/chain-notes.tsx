@@ -2,17 +2,17 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange, usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { chainTouched, deleteNoteAt, type Note, type NotePage, notesAt, rowsAtOnce } from './records.ts'
+import { chainTouched, deleteNoteAt, type Note, type NotePage, notesAt, recordsPerPage } from './records.ts'
 
 interface ChainNotesProps {
   agentId: string
@@ -22,17 +22,17 @@ interface ChainNotesProps {
 /** References to records on public blockchains. We can delete the reference, but nobody can delete the record. */
 export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
   const t = useTranslations('agentRecords.chain')
-  const list = usePages(notesAt, { params: { id: agentId }, query: { limit: rowsAtOnce } }, { initial })
+  const list = useApiInfiniteQuery(notesAt, { params: { id: agentId }, query: { limit: recordsPerPage } }, { initial })
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   const [asked, setAsked] = useState<Note>()
-  const remove = useChange(deleteNoteAt, { touches: chainTouched })
+  const remove = useApiMutation(deleteNoteAt, { touches: chainTouched })
   if (list.rows.length === 0 && !list.problem)
     return (
       <Empty title={t('none')}>
         <p>{t('noneText')}</p>
       </Empty>
     )
-  const columns: Column<Note>[] = [
+  const columns: ShownColumn<Note>[] = [
     {
       key: 'reference',
       title: t('columns.reference'),

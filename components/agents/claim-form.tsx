@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useRef } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -25,7 +25,7 @@ export function ClaimForm() {
   const t = useTranslations('claim')
   const problems = useTranslations('problems')
   const form = useRef<HTMLFormElement>(null)
-  const claim = useChange(claimAt, { touches: ['/api/agents', '/v1/auth/tokens', '/api/knowledge'] })
+  const claim = useApiMutation(claimAt, { touches: ['/api/agents', '/v1/auth/tokens', '/api/knowledge'] })
   const { problem } = claim
   const isOfToken = problem !== undefined && ofToken.has(problem.code)
 

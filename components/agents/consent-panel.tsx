@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
@@ -13,11 +13,11 @@ import { agentTitle } from './names.ts'
 const touches = ['/api/agents', '/api/knowledge', '/api/privacy']
 
 /** Withdraws consent as easily as it was given (GDPR art. 7(3)), or gives it again. */
-export function ConsentPanel({ agent }: { agent: OwnAgentWhole }) {
+export function AgentConsentPanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one')
   const [isOpen, setOpen] = useState(false)
-  const give = useChange(giveConsentAt, { touches })
-  const withdraw = useChange(withdrawConsentAt, { touches })
+  const give = useApiMutation(giveConsentAt, { touches })
+  const withdraw = useApiMutation(withdrawConsentAt, { touches })
   const { consent, notice } = agent
   const isWithdrawn = consent.withdrawn_at !== null
   const change = isWithdrawn ? give : withdraw

@@ -2,7 +2,7 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { KeyDialog } from '#components/tokens/key-dialog.tsx'
 import { Alert } from '#components/ui/alert.tsx'
@@ -13,7 +13,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { regionOptions } from '#components/ui/region-words.ts'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
-import { agentPage, createAt } from './agents.ts'
+import { agentPage, createAgentAt } from './agents.ts'
 import { isolated } from './names.ts'
 
 const isAbout = (problem: ProblemDocument | undefined, field: string): boolean =>
@@ -30,14 +30,14 @@ interface CreateFormProps {
   regions: readonly string[]
 }
 /** An agent of the person's own, with consent that is asked for and a key that is shown once. */
-export function CreateForm({ notice, origin, ancestors, regions }: CreateFormProps) {
+export function CreateAgentForm({ notice, origin, ancestors, regions }: CreateFormProps) {
   const locale = useLocale()
   const t = useTranslations('agents.create')
   const tokens = useTranslations('tokens')
   const { draft, change, clear } = useDraft('agents.create', empty)
   const [isAgreed, setAgreed] = useState(false)
   const [isAgreementMissing, setMissing] = useState(false)
-  const create = useChange(createAt, { touches: ['/api/agents', '/v1/auth/tokens'] })
+  const create = useApiMutation(createAgentAt, { touches: ['/api/agents', '/v1/auth/tokens'] })
   const { problem } = create
   const made = create.data?.data
   const isOfField =

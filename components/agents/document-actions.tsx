@@ -3,18 +3,18 @@
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Button, ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import {
+  agentDocumentFile,
   deleteDocumentAt,
-  documentFile,
+  documentDraftKey,
   documentPage,
   documentsPage,
   documentsTouched,
-  draftOf,
   unwritten,
 } from './documents.ts'
 import { isolated } from './names.ts'
@@ -31,9 +31,9 @@ export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: Docu
   const t = useTranslations('agentDocuments.one')
   const router = useRouter()
   const [isOpen, setOpen] = useState(false)
-  const { clear } = useDraft(draftOf(id), unwritten)
+  const { clear } = useDraft(documentDraftKey(id), unwritten)
   // Quiet: refreshing this page would report that its document does not exist.
-  const remove = useChange(deleteDocumentAt, { touches: documentsTouched, isQuiet: true })
+  const remove = useApiMutation(deleteDocumentAt, { touches: documentsTouched, isQuiet: true })
   return (
     <div className="flex flex-wrap gap-2">
       {mayEdit && (
@@ -41,7 +41,7 @@ export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: Docu
           {t('edit')}
         </ButtonLink>
       )}
-      <PlainButtonLink tone="plain" href={documentFile(agentId, id)} download>
+      <PlainButtonLink tone="plain" href={agentDocumentFile(agentId, id)} download>
         {t('download')}
       </PlainButtonLink>
       {mayDelete && (
@@ -70,7 +70,7 @@ export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: Docu
           >
             <p>
               {t('keep')}{' '}
-              <PlainLink href={documentFile(agentId, id)} download>
+              <PlainLink href={agentDocumentFile(agentId, id)} download>
                 {t('download')}
               </PlainLink>
             </p>

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
@@ -13,10 +13,10 @@ import { DocumentFields, isOfDocumentField } from './document-fields.tsx'
 import {
   type DocumentDraft,
   documentAt,
+  documentDraftKey,
   documentIn,
   documentPage,
   documentsTouched,
-  draftOf,
   editDocumentAt,
   isTooLong,
   unwritten,
@@ -28,10 +28,10 @@ export function DocumentEdit({ agentId, initial }: { agentId: string; initial: W
   const t = useTranslations('agentDocuments.edit')
   const common = useTranslations('common')
   const params = { id: agentId, documentId: initial.id }
-  const asked = useAsked(documentAt, { params }, { initial: { data: initial } })
+  const asked = useApiQuery(documentAt, { params }, { initial: { data: initial } })
   const stored = documentIn(asked.data) ?? initial
-  const { draft, change, clear } = useDraft<DocumentDraft>(draftOf(initial.id), unwritten)
-  const edit = useChange(editDocumentAt, { touches: documentsTouched })
+  const { draft, change, clear } = useDraft<DocumentDraft>(documentDraftKey(initial.id), unwritten)
+  const edit = useApiMutation(editDocumentAt, { touches: documentsTouched })
   const [saved, setSaved] = useState<{ isAsSent: boolean }>()
   const { problem } = edit
   const isWritten = draft.revision !== 0

@@ -1,30 +1,30 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { documentKinds, mostDocuments } from '#lib/domains/agents/life/rules.ts'
+import { agentDocumentKinds, mostDocuments } from '#lib/domains/agents/life/rules.ts'
 import { DocumentFields, isOfDocumentField } from './document-fields.tsx'
-import { addDocumentAt, type DocumentKind, documentPage, documentsTouched, isTooLong } from './documents.ts'
+import { addDocumentAt, documentPage, documentsTouched, isTooLong, type ShownDocumentKind } from './documents.ts'
 
 interface Draft extends Record<string, unknown> {
-  kind: DocumentKind
+  kind: ShownDocumentKind
   title: string
   body: string
 }
 
 /** Creates a thesis or playbook of an agent. */
-export function DocumentForm({ agentId, kind }: { agentId: string; kind: DocumentKind }) {
+export function DocumentForm({ agentId, kind }: { agentId: string; kind: ShownDocumentKind }) {
   const t = useTranslations('agentDocuments.add')
   const kinds = useTranslations('agentDocuments.kinds')
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft<Draft>(`agents.document.${agentId}`, { kind, title: '', body: '' })
-  const add = useChange(addDocumentAt, { touches: documentsTouched })
+  const add = useApiMutation(addDocumentAt, { touches: documentsTouched })
   const { problem } = add
   const made = add.data?.data
   const submit = () => {
@@ -57,9 +57,9 @@ export function DocumentForm({ agentId, kind }: { agentId: string; kind: Documen
         label={t('kind')}
         name="kind"
         value={draft.kind}
-        options={documentKinds.map((value) => ({ value, title: kinds(value) }))}
+        options={agentDocumentKinds.map((value) => ({ value, title: kinds(value) }))}
         onChange={({ target }) => {
-          const chosen = documentKinds.find((one) => one === target.value)
+          const chosen = agentDocumentKinds.find((one) => one === target.value)
           if (chosen) change({ kind: chosen })
         }}
       />

@@ -1,36 +1,36 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useSizes } from '#components/projects/sizes.ts'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import {
-  type DocumentKind,
-  type DocumentPage,
-  documentFile,
+  type AgentDocumentPage,
+  agentDocumentFile,
+  agentDocumentsAt,
   documentPage,
-  documentsAt,
   documentsAtOnce,
   type ListedDocument,
+  type ShownDocumentKind,
 } from './documents.ts'
 
 interface DocumentListProps {
   agentId: string
-  initial: DocumentPage
-  kind: DocumentKind | undefined
+  initial: AgentDocumentPage
+  kind: ShownDocumentKind | undefined
 }
 /** The private documents of an agent and its owner: theses and playbooks. */
-export function DocumentList({ agentId, initial, kind }: DocumentListProps) {
+export function AgentDocumentList({ agentId, initial, kind }: DocumentListProps) {
   const t = useTranslations('agentDocuments')
   const size = useSizes()
-  const list = usePages(
-    documentsAt,
+  const list = useApiInfiniteQuery(
+    agentDocumentsAt,
     { params: { id: agentId }, query: { ...(kind && { kind }), limit: documentsAtOnce } },
     { initial },
   )
@@ -41,7 +41,7 @@ export function DocumentList({ agentId, initial, kind }: DocumentListProps) {
         <p>{t('noneText')}</p>
       </Empty>
     )
-  const columns: Column<ListedDocument>[] = [
+  const columns: ShownColumn<ListedDocument>[] = [
     {
       key: 'title',
       title: t('columns.title'),
@@ -64,7 +64,7 @@ export function DocumentList({ agentId, initial, kind }: DocumentListProps) {
         <PlainButtonLink
           tone="plain"
           size="small"
-          href={documentFile(agentId, id)}
+          href={agentDocumentFile(agentId, id)}
           download
           aria-label={t('downloadNamed', { title })}
         >

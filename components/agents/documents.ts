@@ -14,7 +14,7 @@ import { agentPage } from './agents.ts'
 
 const all = '/v1/agents/{id}/documents'
 const one = `${all}/{documentId}` as const
-export const documentsAt: Endpoint<typeof listAgentDocuments> = { method: 'get', path: all }
+export const agentDocumentsAt: Endpoint<typeof listAgentDocuments> = { method: 'get', path: all }
 export const addDocumentAt: Endpoint<typeof addAgentDocument> = { method: 'post', path: all }
 export const documentAt: Endpoint<typeof readAgentDocument> = { method: 'get', path: one }
 export const editDocumentAt: Endpoint<typeof editAgentDocument> = { method: 'put', path: one }
@@ -24,19 +24,19 @@ export const documentsTouched = [all]
 /** Rows per page of a list. */
 export const documentsAtOnce = 50
 
-export type DocumentPage = Output<typeof listAgentDocuments>
-export type ListedDocument = DocumentPage['data'][number]
+export type AgentDocumentPage = Output<typeof listAgentDocuments>
+export type ListedDocument = AgentDocumentPage['data'][number]
 export type WholeDocument = z.output<typeof AgentDocument>
-export type DocumentKind = ListedDocument['kind']
+export type ShownDocumentKind = ListedDocument['kind']
 
 /** The document in an answer; undefined if the answer is a file. */
 export const documentIn = (answer: Output<typeof readAgentDocument> | undefined): WholeDocument | undefined =>
   typeof answer === 'object' ? answer.data : undefined
 
-export const documentsPage = (agentId: string, kind?: DocumentKind): string =>
+export const documentsPage = (agentId: string, kind?: ShownDocumentKind): string =>
   `${agentPage(agentId)}/documents${kind === undefined ? '' : `?kind=${kind}`}`
 export const documentPage = (agentId: string, id: string): string => `${agentPage(agentId)}/documents/${id}`
-export const documentFile = (agentId: string, id: string): string =>
+export const agentDocumentFile = (agentId: string, id: string): string =>
   `/v1/agents/${encodeURIComponent(agentId)}/documents/${id}?format=md`
 
 /** Whether a text exceeds the size limit, in UTF-8 bytes. */
@@ -50,4 +50,4 @@ export interface DocumentDraft extends Record<string, unknown> {
   body: string
 }
 export const unwritten: DocumentDraft = { revision: 0, title: '', body: '' }
-export const draftOf = (id: string): string => `agents.document.${id}`
+export const documentDraftKey = (id: string): string => `agents.document.${id}`

@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { settingsAt, touched } from './agents.ts'
+import { agentPaths, settingsAt } from './agents.ts'
 
 const most = 3650
 
@@ -17,7 +17,7 @@ export function GrimoireDaysForm({ agentId, days }: { agentId: string; days: num
   const common = useTranslations('common')
   const [typed, setTyped] = useState(days === null ? '' : String(days))
   const [isWrong, setWrong] = useState(false)
-  const change = useChange(settingsAt, { touches: touched })
+  const change = useApiMutation(settingsAt, { touches: agentPaths })
   const { problem } = change
   const saved = change.data?.data.grimoire_days
   const submit = (event: FormEvent) => {

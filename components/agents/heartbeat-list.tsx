@@ -1,15 +1,15 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag, type TagTone } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { heartbeatCounts } from '#lib/domains/agents/life/rules.ts'
-import { type Heartbeat, type HeartbeatPage, heartbeatsAt, rowsAtOnce } from './records.ts'
+import { type Heartbeat, type HeartbeatPage, heartbeatsAt, recordsPerPage } from './records.ts'
 
 const tones: Record<Heartbeat['state'], TagTone> = {
   idle: 'plain',
@@ -22,7 +22,11 @@ const tones: Record<Heartbeat['state'], TagTone> = {
 export function HeartbeatList({ agentId, initial }: { agentId: string; initial: HeartbeatPage }) {
   const t = useTranslations('agentRecords.heartbeats')
   const format = useFormatter()
-  const list = usePages(heartbeatsAt, { params: { id: agentId }, query: { limit: rowsAtOnce } }, { initial })
+  const list = useApiInfiniteQuery(
+    heartbeatsAt,
+    { params: { id: agentId }, query: { limit: recordsPerPage } },
+    { initial },
+  )
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   if (list.rows.length === 0 && !list.problem)
     return (
@@ -30,7 +34,7 @@ export function HeartbeatList({ agentId, initial }: { agentId: string; initial: 
         <p>{t('noneText')}</p>
       </Empty>
     )
-  const columns: Column<Heartbeat>[] = [
+  const columns: ShownColumn<Heartbeat>[] = [
     { key: 'at', title: t('columns.at'), main: true, cell: ({ at }) => <Time at={at} /> },
     {
       key: 'state',

@@ -3,35 +3,35 @@
 import { useTranslations } from 'next-intl'
 import { useQueryState } from 'nuqs'
 import { useState } from 'react'
-import { useAsked, useChange, usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery, useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useSizes } from '#components/projects/sizes.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
 import { Empty } from '#components/ui/empty.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import {
   deleteExchangeAt,
-  type Exchange,
   type ExchangePage,
   exchangeAt,
   exchangesAt,
-  foundKinds,
+  type ListedExchange,
   logTouched,
-  rowsAtOnce,
+  recordsPerPage,
+  redactionKindsOf,
 } from './records.ts'
 
 /** The redactions before storing, in words: kinds with counts. */
-function useRedactedWords(): (redacted: Exchange['redacted']) => string {
+function useRedactedWords(): (redacted: ListedExchange['redacted']) => string {
   const t = useTranslations('agentRecords.log')
   return (redacted) => {
-    const parts = foundKinds.flatMap((kind) => {
+    const parts = redactionKindsOf.flatMap((kind) => {
       const count = redacted[kind]
       return count === undefined ? [] : [t('redactedPart', { kind: t(`found.${kind}`), count })]
     })
@@ -49,7 +49,7 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
   const t = useTranslations('agentRecords.log')
   const size = useSizes()
   const redactedWords = useRedactedWords()
-  const list = usePages(exchangesAt, { query: { agent_id: agentId, limit: rowsAtOnce } }, { initial })
+  const list = useApiInfiniteQuery(exchangesAt, { query: { agent_id: agentId, limit: recordsPerPage } }, { initial })
   const [open, setOpen] = useQueryState('exchange', { history: 'push' })
   const [asked, setAsked] = useState<string>()
   const show = (id: string | null) => void setOpen(id)
@@ -57,9 +57,9 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
     count: list.rows.length,
     onOpen: (index) => show(list.rows[index]?.id ?? null),
   })
-  const remove = useChange(deleteExchangeAt, { touches: logTouched })
+  const remove = useApiMutation(deleteExchangeAt, { touches: logTouched })
   const closeAsked = () => setAsked(undefined)
-  const columns: Column<Exchange>[] = [
+  const columns: ShownColumn<ListedExchange>[] = [
     {
       key: 'written',
       title: t('columns.written'),
@@ -123,7 +123,7 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
 function ExchangeDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
   const t = useTranslations('agentRecords.log')
   const redactedWords = useRedactedWords()
-  const asked = useAsked(exchangeAt, { params: { id: id ?? '' } }, { enabled: id !== null })
+  const asked = useApiQuery(exchangeAt, { params: { id: id ?? '' } }, { enabled: id !== null })
   const exchange = asked.data?.data
   return (
     <Sheet open={id !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('one')}>
@@ -131,7 +131,7 @@ function ExchangeDrawer({ id, onClose }: { id: string | null; onClose: () => voi
       {!exchange && !asked.problem && <Skeleton className="h-48" />}
       {exchange && !asked.problem && (
         <div className="grid gap-5">
-          <Facts
+          <FactList
             facts={[
               [t('columns.written'), <Time key="written" at={exchange.created_at} />],
               [t('columns.goes'), <Time key="goes" at={exchange.expires_at} relative />],

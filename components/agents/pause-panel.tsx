@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { type OwnAgentWhole, restrictAt } from './agents.ts'
@@ -15,7 +15,7 @@ export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one')
   const reasons = useTranslations('agents.reasons')
   const [isOpen, setOpen] = useState(false)
-  const change = useChange(restrictAt, { touches })
+  const change = useApiMutation(restrictAt, { touches })
   const isOwnPause = agent.restricted_for.includes('request')
   const others = agent.restricted_for.filter((reason) => reason !== 'request').map((reason) => reasons(reason))
   const name = agentTitle(agent)

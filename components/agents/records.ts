@@ -21,17 +21,17 @@ export const deleteExchangeAt: Endpoint<typeof deleteExchange> = { method: 'dele
 export const logTouched = ['/v1/llm-log']
 export const chainTouched = [chain]
 /** Rows per page of a list. */
-export const rowsAtOnce = 50
+export const recordsPerPage = 50
 
 export type NotePage = Output<typeof listChainReferences>
 export type Note = NotePage['data'][number]
 export type HeartbeatPage = Output<typeof listHeartbeats>
 export type Heartbeat = HeartbeatPage['data'][number]
 export type ExchangePage = Output<typeof listExchanges>
-export type Exchange = ExchangePage['data'][number]
+export type ListedExchange = ExchangePage['data'][number]
 
 /** Kinds of findings of the scanner, most severe first. */
-export const foundKinds = [
+export const redactionKindsOf = [
   'private_key',
   'seed_phrase',
   'api_key',
@@ -46,7 +46,7 @@ export const foundKinds = [
   'strategy_detail',
   'name',
   'address',
-] as const satisfies readonly (keyof Exchange['redacted'])[]
+] as const satisfies readonly (keyof ListedExchange['redacted'])[]
 
 /** The views of the records page; the first is the default. */
 export const recordViews = ['chain', 'log', 'heartbeats'] as const

@@ -2,25 +2,25 @@
 
 import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Confirm, type Confirmed } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { insuredFor } from '#lib/domains/snapshots/rules.ts'
-import { agentPage, type OwnAgentWhole, statusAt, touched } from './agents.ts'
+import { agentPage, agentPaths, type OwnAgentWhole, statusAt } from './agents.ts'
 import { agentTitle } from './names.ts'
 import { heartbeatFile } from './records.ts'
-import { heartbeatsUntil, namesAgent } from './standing-rules.ts'
+import { heartbeatsUntil, namesAgent } from './status-rules.ts'
 
-const touches = [...touched, '/api/knowledge']
+const touches = [...agentPaths, '/api/knowledge']
 
 /** The owner's controls: pause and resume at any time, retire once. */
 export function StatusPanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one.status')
   const [open, setOpen] = useState<'pause' | 'death'>()
-  const change = useChange(statusAt, { touches })
+  const change = useApiMutation(statusAt, { touches })
   const name = agentTitle(agent)
   const isPaused = agent.status === 'paused'
   const close = () => setOpen(undefined)
@@ -129,7 +129,7 @@ function Death({ agent, isOpen, change, onClose, onConfirm }: DeathProps) {
 }
 
 /** The remaining data of a retired agent, and how long it is kept. */
-export function AfterDeath({ agent, diedAt }: { agent: OwnAgentWhole; diedAt: string }) {
+export function AfterRetirement({ agent, diedAt }: { agent: OwnAgentWhole; diedAt: string }) {
   const t = useTranslations('agents.one.status.dead')
   const now = useNow()
   const insured = new Date(Date.parse(diedAt) + insuredFor)

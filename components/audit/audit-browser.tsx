@@ -11,10 +11,19 @@ import { useLoaded } from '#components/ui/loaded.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
-import { AuditFilters } from './audit-filters.tsx'
-import { type AuditPage, type Entry, useEntryWindow } from './audit-pages.ts'
+import { AuditFilterBar } from './audit-filters.tsx'
+import { type AuditEntry, type AuditPage, useEntryWindow } from './audit-pages.ts'
 import { EntryRows, FirstRows } from './entry-rows.tsx'
-import { type AuditQuery, entryKey, entryOf, exportHref, filterParsers, isFiltered, none, searchOf } from './filters.ts'
+import {
+  type AuditQuery,
+  auditEntryOf,
+  auditFilterParsers,
+  entryKey,
+  exportHref,
+  isAuditFiltered,
+  noAuditFilters,
+  searchOf,
+} from './filters.ts'
 import { SavedSearches } from './saved-searches.tsx'
 
 interface AuditBrowserProps {
@@ -39,7 +48,7 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
   const t = useTranslations('audit')
   const router = useRouter()
   const [isGoing, begin] = useTransition()
-  const [filters, setFilters] = useQueryStates(filterParsers, {
+  const [filters, setFilters] = useQueryStates(auditFilterParsers, {
     shallow: false,
     history: 'push',
     startTransition: begin,
@@ -47,10 +56,10 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
   const isPinned = filters.to !== null
   return (
     <div className="grid gap-6">
-      <AuditFilters
+      <AuditFilterBar
         filters={filters}
         onChange={(next) => void setFilters(next)}
-        onClear={() => void setFilters(none)}
+        onClear={() => void setFilters(noAuditFilters)}
       />
       {problem && <ProblemAlert problem={problem} />}
       {first && (
@@ -86,8 +95,8 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
             key={JSON.stringify(query)}
             query={query}
             first={first}
-            isNarrowed={isFiltered(filters)}
-            onOnly={(only) => void setFilters({ ...none, to: filters.to, ...only })}
+            isNarrowed={isAuditFiltered(filters)}
+            onOnly={(only) => void setFilters({ ...noAuditFilters, to: filters.to, ...only })}
           />
           <section aria-label={t('download.title')} className="grid gap-2">
             <div className="flex flex-wrap gap-2">
@@ -118,7 +127,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   const [view, state] = useEntryWindow(query, first)
   const [open, setOpen] = useQueryState('entry', { history: 'push' })
   const loaded = useLoaded(drawer, open !== null)
-  const [known, setKnown] = useState<Entry>()
+  const [known, setKnown] = useState<AuditEntry>()
   const show = (index: number) => {
     const entry = view.rowAt(index)
     if (!entry) return
@@ -137,7 +146,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
     setKnown(atHand)
     void setOpen(entryKey(atHand), { history: 'replace' })
   }, [atHand, setOpen])
-  const opened = open === null ? undefined : entryOf(open)
+  const opened = open === null ? undefined : auditEntryOf(open)
   const isNone = state.isWhole && state.count === 0
 
   return (
@@ -194,7 +203,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
         </p>
       </div>
       {loaded && (
-        <loaded.EntryDrawer
+        <loaded.AuditEntryDrawer
           entryKey={open}
           known={known && opened?.id === known.id ? known : undefined}
           onClose={() => void setOpen(null)}

@@ -5,18 +5,19 @@ import type { FormEvent, KeyboardEvent } from 'react'
 import { fieldTime, momentOf } from '#components/frame/local-time.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { actions, type Filters, isFiltered } from './filters.ts'
+import { type AuditBrowserFilters, auditActionFilters, isAuditFiltered } from './filters.ts'
 
 interface AuditFiltersProps {
-  filters: Filters
-  onChange: (filters: Omit<Filters, 'action'> & { action: Filters['action'] }) => void
+  filters: AuditBrowserFilters
+  onChange: (filters: Omit<AuditBrowserFilters, 'action'> & { action: AuditBrowserFilters['action'] }) => void
   onClear: () => void
 }
 const minuteOf = (iso: string | null, zone: string): string => fieldTime(iso, zone).slice(0, 16)
-const isAction = (text: string): text is (typeof actions)[number] => actions.some((one) => one === text)
+const isAction = (text: string): text is (typeof auditActionFilters)[number] =>
+  auditActionFilters.some((one) => one === text)
 
 /** The filters. They apply on Enter or with the button, not while typing. */
-export function AuditFilters({ filters, onChange, onClear }: AuditFiltersProps) {
+export function AuditFilterBar({ filters, onChange, onClear }: AuditFiltersProps) {
   const t = useTranslations('audit')
   const zone = useTimeZone() ?? 'UTC'
   const hasMore = [filters.resource_type, filters.resource_id, filters.from, filters.to].some((set) => set !== null)
@@ -77,7 +78,7 @@ export function AuditFilters({ filters, onChange, onClear }: AuditFiltersProps) 
           defaultValue={filters.action ?? ''}
           options={[
             { value: '', title: t('filters.anyAction') },
-            ...actions.map((value) => ({ value, title: t(`actions.${value}`) })),
+            ...auditActionFilters.map((value) => ({ value, title: t(`actions.${value}`) })),
           ]}
         />
       </div>
@@ -96,7 +97,7 @@ export function AuditFilters({ filters, onChange, onClear }: AuditFiltersProps) 
         <Button type="submit" size="small">
           {t('filters.apply')}
         </Button>
-        {(isFiltered(filters) || filters.to !== null) && (
+        {(isAuditFiltered(filters) || filters.to !== null) && (
           <Button tone="plain" size="small" onClick={onClear}>
             {t('filters.clear')}
           </Button>

@@ -4,21 +4,21 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import { type Endpoint, type ProblemDocument, RequestRefused, request } from '#lib/client/request.ts'
 import type { queryAudit } from '#lib/domains/audit/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
-import { type AuditQuery, pageSize } from './filters.ts'
+import { type AuditQuery, auditPageSize } from './filters.ts'
 import { type LoadedPage, type PageWindow, pageWindow, type WindowState } from './page-window.ts'
 
 export const queryAt: Endpoint<typeof queryAudit> = { method: 'get', path: '/v1/audit' }
 export type AuditPage = Output<typeof queryAudit>
-export type Entry = AuditPage['data'][number]
+export type AuditEntry = AuditPage['data'][number]
 
 interface Refusal {
   problem: ProblemDocument
   /** Seconds until a retry is useful; undefined if the answer has no such value. */
   retryAfter: number | undefined
 }
-export type EntryWindow = PageWindow<Entry, Refusal>
+export type EntryWindow = PageWindow<AuditEntry, Refusal>
 
-const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<Entry> => ({
+const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<AuditEntry> => ({
   rows: data,
   next: next_cursor,
   reached: searched_to,
@@ -27,10 +27,12 @@ const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<Entry
 /** The window of rows for these filters. It keeps its state until it is remounted: use a `key` of filters and time. */
 export function useEntryWindow(query: AuditQuery, first: AuditPage): [EntryWindow, WindowState<Refusal>] {
   const [view] = useState<EntryWindow>(() =>
-    pageWindow<Entry, Refusal>({
+    pageWindow<AuditEntry, Refusal>({
       first: loaded(first),
       load: async (cursor) =>
-        loaded(await request(queryAt, { query: { ...query, limit: pageSize, ...(cursor !== null && { cursor }) } })),
+        loaded(
+          await request(queryAt, { query: { ...query, limit: auditPageSize, ...(cursor !== null && { cursor }) } }),
+        ),
       failed(error) {
         if (!(error instanceof RequestRefused)) throw error
         return { problem: error.problem, retryAfter: error.retryAfter }

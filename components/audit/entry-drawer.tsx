@@ -1,35 +1,35 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type Entry, queryAt } from './audit-pages.ts'
-import { entryOf } from './filters.ts'
+import { type AuditEntry, queryAt } from './audit-pages.ts'
+import { auditEntryOf } from './filters.ts'
 
 type Only = { agent_id: string } | { resource_type: string } | { resource_type: string; resource_id: string }
 interface EntryDrawerProps {
   /** The entry in the address; null if none is open. */
   entryKey: string | null
   /** The entry, if its row is loaded. */
-  known: Entry | undefined
+  known: AuditEntry | undefined
   onClose: () => void
   onOnly: (filters: Only) => void
 }
 
 /** One entry as stored. */
-export function EntryDrawer({ entryKey, known, onClose, onOnly }: EntryDrawerProps) {
+export function AuditEntryDrawer({ entryKey, known, onClose, onOnly }: EntryDrawerProps) {
   const t = useTranslations('audit.entry')
-  const wanted = entryKey === null ? undefined : entryOf(entryKey)
+  const wanted = entryKey === null ? undefined : auditEntryOf(entryKey)
   // A link may name an entry outside the loaded rows: query its timestamp without filters.
-  const asked = useAsked(
+  const asked = useApiQuery(
     queryAt,
     { query: { from: wanted?.timestamp, to: wanted?.timestamp, limit: 100 } },
     { enabled: wanted !== undefined && known === undefined },
@@ -46,7 +46,7 @@ export function EntryDrawer({ entryKey, known, onClose, onOnly }: EntryDrawerPro
   )
 }
 
-function EntryText({ entry, onOnly }: { entry: Entry; onOnly: (filters: Only) => void }) {
+function EntryText({ entry, onOnly }: { entry: AuditEntry; onOnly: (filters: Only) => void }) {
   const t = useTranslations('audit.entry')
   const actions = useTranslations('audit.actions')
   const { timestamp, action, agentId, resourceType, resourceId, ip } = entry
@@ -57,7 +57,7 @@ function EntryText({ entry, onOnly }: { entry: Entry; onOnly: (filters: Only) =>
   )
   return (
     <div data-entry={entry.id} className="grid gap-5">
-      <Facts
+      <FactList
         facts={[
           [t('time'), <Time key="time" at={timestamp} relative />],
           [t('action'), actions(action)],

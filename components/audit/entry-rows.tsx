@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { clsx } from 'clsx'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
-import type { Entry, EntryWindow } from './audit-pages.ts'
+import type { AuditEntry, EntryWindow } from './audit-pages.ts'
 
 /** Most rows in the scroller: browsers render nothing beyond 17 million pixels. */
 const mostWithin = 200_000
@@ -154,7 +154,7 @@ const Gap = ({ height }: { height: number }) => (
   </tr>
 )
 
-function EntryCells({ entry, onOpen }: { entry: Entry; onOpen?: () => void }) {
+function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void }) {
   const t = useTranslations('audit')
   const format = useFormatter()
   const time = format.dateTime(new Date(entry.timestamp), clock)
@@ -189,7 +189,7 @@ const PlaceHolder = () => (
 )
 
 /** The first rows in the server render: the same layout, so that nothing moves at hydration. */
-export function FirstRows({ entries }: { entries: readonly Entry[] }) {
+export function FirstRows({ entries }: { entries: readonly AuditEntry[] }) {
   const t = useTranslations('audit')
   return (
     <div className={clsx(frame, 'overflow-hidden')}>

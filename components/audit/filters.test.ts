@@ -1,19 +1,28 @@
 import { expect, it } from 'vitest'
-import { entryKey, entryOf, type Filters, isFiltered, none, queryOf, rounded, searchOf } from './filters.ts'
+import {
+  type AuditBrowserFilters,
+  auditEntryOf,
+  auditQueryOf,
+  entryKey,
+  isAuditFiltered,
+  noAuditFilters,
+  rounded,
+  searchOf,
+} from './filters.ts'
 
-const empty: Filters = none
+const empty: AuditBrowserFilters = noAuditFilters
 
 it('queryOf uses the time of the page as the end unless the address has one', () => {
-  expect(queryOf({ ...empty, q: 'x', action: 'delete' }, 'now')).toEqual({ to: 'now', q: 'x', action: 'delete' })
-  expect(queryOf({ ...empty, to: 'then' }, 'now')).toEqual({ to: 'then' })
+  expect(auditQueryOf({ ...empty, q: 'x', action: 'delete' }, 'now')).toEqual({ to: 'now', q: 'x', action: 'delete' })
+  expect(auditQueryOf({ ...empty, to: 'then' }, 'now')).toEqual({ to: 'then' })
 })
 
 it('isFiltered ignores the end time', () => {
-  expect([isFiltered({ ...empty, to: 'then' }), isFiltered({ ...empty, q: 'x' }), isFiltered(empty)]).toEqual([
-    false,
-    true,
-    false,
-  ])
+  expect([
+    isAuditFiltered({ ...empty, to: 'then' }),
+    isAuditFiltered({ ...empty, q: 'x' }),
+    isAuditFiltered(empty),
+  ]).toEqual([false, true, false])
 })
 
 it('searchOf contains only filters that are set', () => {
@@ -22,9 +31,9 @@ it('searchOf contains only filters that are set', () => {
 
 it('entryOf reads back the key of an entry and rejects any other text', () => {
   const entry = { timestamp: '2026-01-02T03:04:05.678Z', id: '0192d1c0-0000-7000-8000-000000000000' }
-  expect(entryOf(entryKey(entry))).toEqual(entry)
+  expect(auditEntryOf(entryKey(entry))).toEqual(entry)
   for (const key of ['', 'x', entry.id, `yesterday~${entry.id}`, `${entry.timestamp}~x`])
-    expect(entryOf(key)).toBeUndefined()
+    expect(auditEntryOf(key)).toBeUndefined()
 })
 
 it.each([

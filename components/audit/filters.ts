@@ -1,26 +1,26 @@
 import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
 import { filterNames } from '#lib/domains/audit/rules.ts'
 
-export const actions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
+export const auditActionFilters = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
 
 /** The filters in the address, named as in the API, so that a link shows the same rows. */
-export const filterParsers = {
+export const auditFilterParsers = {
   q: parseAsString,
   agent_id: parseAsString,
-  action: parseAsStringLiteral(actions),
+  action: parseAsStringLiteral(auditActionFilters),
   resource_type: parseAsString,
   resource_id: parseAsString,
   from: parseAsString,
   to: parseAsString,
 }
-export type Filters = inferParserType<typeof filterParsers>
-export const loadFilters = createLoader(filterParsers)
-const serialize = createSerializer(filterParsers)
+export type AuditBrowserFilters = inferParserType<typeof auditFilterParsers>
+export const loadAuditFilters = createLoader(auditFilterParsers)
+const serialize = createSerializer(auditFilterParsers)
 
 /** Rows per page. */
-export const pageSize = 100
+export const auditPageSize = 100
 /** All filters cleared. */
-export const none = {
+export const noAuditFilters = {
   q: null,
   agent_id: null,
   action: null,
@@ -30,12 +30,12 @@ export const none = {
   to: null,
 } satisfies Record<(typeof filterNames)[number], null>
 
-export type AuditQuery = Partial<Record<Exclude<keyof Filters, 'action'>, string>> & {
-  action?: (typeof actions)[number]
+export type AuditQuery = Partial<Record<Exclude<keyof AuditBrowserFilters, 'action'>, string>> & {
+  action?: (typeof auditActionFilters)[number]
 }
 
 /** The query for the API. It ends at the time in the address, otherwise at that of the page. */
-export function queryOf({ action, ...texts }: Filters, shownTo: string): AuditQuery & { to: string } {
+export function auditQueryOf({ action, ...texts }: AuditBrowserFilters, shownTo: string): AuditQuery & { to: string } {
   const set = Object.fromEntries(
     filterNames.flatMap((name) => {
       const text = name === 'action' ? null : texts[name]
@@ -44,9 +44,10 @@ export function queryOf({ action, ...texts }: Filters, shownTo: string): AuditQu
   )
   return { to: shownTo, ...set, ...(action && { action }) }
 }
-export const isFiltered = ({ to: _, ...filters }: Filters): boolean => Object.values(filters).some(Boolean)
+export const isAuditFiltered = ({ to: _, ...filters }: AuditBrowserFilters): boolean =>
+  Object.values(filters).some(Boolean)
 /** The filters as a query string without `?`. */
-export const searchOf = (filters: Filters): string => serialize(filters).replace(/^\?/, '')
+export const searchOf = (filters: AuditBrowserFilters): string => serialize(filters).replace(/^\?/, '')
 
 /** The address to download these rows as a file. */
 export const exportHref = (query: AuditQuery, format: 'csv' | 'jsonl'): string =>
@@ -54,7 +55,7 @@ export const exportHref = (query: AuditQuery, format: 'csv' | 'jsonl'): string =
 
 /** An entry in the address. The timestamp makes the lookup fast. */
 export const entryKey = ({ timestamp, id }: { timestamp: string; id: string }): string => `${timestamp}~${id}`
-export function entryOf(key: string): { timestamp: string; id: string } | undefined {
+export function auditEntryOf(key: string): { timestamp: string; id: string } | undefined {
   const [timestamp = '', id = ''] = key.split('~')
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(timestamp) && /^[\da-f-]{36}$/i.test(id) ? { timestamp, id } : undefined
 }

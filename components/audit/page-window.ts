@@ -5,7 +5,7 @@ export interface LoadedPage<Row> {
   /** How far the search got, if the page ended early. */
   reached: string | null
 }
-interface Place {
+interface WindowPosition {
   cursor: string | null
   /** Index of its first row in the whole list. */
   start: number
@@ -45,9 +45,9 @@ export function pageWindow<Row, Problem>({
   /** The most pages in memory. */
   most?: number
 }) {
-  const places: Place[] = []
+  const locations: WindowPosition[] = []
   const kept = new Map<number, readonly Row[]>()
-  const underWay = new Set<number>()
+  const active = new Set<number>()
   const watchers = new Set<() => void>()
   let next: string | null | undefined = null
   let isBegun = false
@@ -58,12 +58,12 @@ export function pageWindow<Row, Problem>({
   let state: WindowState<Problem> = snapshot()
 
   function snapshot(): WindowState<Problem> {
-    const last = places.at(-1)
+    const last = locations.at(-1)
     return {
       count: last ? last.start + last.count : 0,
       isWhole: isBegun && next === null,
       reached,
-      isLoading: underWay.size > 0,
+      isLoading: active.size > 0,
       problem,
       kept: kept.size,
       empty,
@@ -76,13 +76,13 @@ export function pageWindow<Row, Problem>({
   /** The page that contains this row; -1 if unknown. Empty pages are skipped. */
   function pageOf(index: number): number {
     let low = 0
-    let high = places.length - 1
+    let high = locations.length - 1
     while (low <= high) {
       const middle = (low + high) >> 1
-      const place = places[middle]
-      if (!place) return -1
-      if (index < place.start) high = middle - 1
-      else if (index >= place.start + place.count) low = middle + 1
+      const position = locations[middle]
+      if (!position) return -1
+      if (index < position.start) high = middle - 1
+      else if (index >= position.start + position.count) low = middle + 1
       else return middle
     }
     return -1
@@ -90,7 +90,7 @@ export function pageWindow<Row, Problem>({
   /** Like {@link pageOf}, but returns the last page for a row beyond the end. */
   const nearestPage = (index: number): number => {
     const page = pageOf(index)
-    return page < 0 ? places.length - 1 : page
+    return page < 0 ? locations.length - 1 : page
   }
   function letGo(): void {
     const centre = (nearestPage(shown.from) + nearestPage(shown.to)) / 2
@@ -98,9 +98,9 @@ export function pageWindow<Row, Problem>({
     for (const page of farthest.slice(0, Math.max(0, kept.size - most))) kept.delete(page)
   }
   function take(index: number, page: LoadedPage<Row>, cursor: string | null): void {
-    if (index === places.length) {
-      const last = places.at(-1)
-      places.push({ cursor, start: last ? last.start + last.count : 0, count: page.rows.length })
+    if (index === locations.length) {
+      const last = locations.at(-1)
+      locations.push({ cursor, start: last ? last.start + last.count : 0, count: page.rows.length })
       next = page.next
       isBegun = true
       reached = page.next === null ? null : page.reached
@@ -111,16 +111,16 @@ export function pageWindow<Row, Problem>({
     letGo()
   }
   async function fetchPage(index: number): Promise<void> {
-    const cursor = index < places.length ? places[index]?.cursor : next
-    if (underWay.has(index) || problem !== undefined || cursor === undefined) return
-    underWay.add(index)
+    const cursor = index < locations.length ? locations[index]?.cursor : next
+    if (active.has(index) || problem !== undefined || cursor === undefined) return
+    active.add(index)
     tell()
     try {
       take(index, await load(cursor), cursor)
     } catch (error) {
       problem = failed(error)
     } finally {
-      underWay.delete(index)
+      active.delete(index)
       tell()
     }
   }
@@ -140,24 +140,24 @@ export function pageWindow<Row, Problem>({
     state: () => state,
     rowAt(index: number): Row | undefined {
       const page = pageOf(index)
-      const place = places[page]
-      return place && kept.get(page)?.[index - place.start]
+      const position = locations[page]
+      return position && kept.get(page)?.[index - position.start]
     },
     /** Reports the visible rows, both inclusive. Loads missing pages, and the next page near the end. */
     show(from: number, to: number): void {
       shown = { from, to }
       const [low, high] = [nearestPage(from), nearestPage(to)]
       for (let page = Math.max(low, 0); page <= high; page++) {
-        if (places[page]?.count && !kept.has(page)) void fetchPage(page)
+        if (locations[page]?.count && !kept.has(page)) void fetchPage(page)
       }
       // After five empty pages, only `goOn` continues.
-      if (to + ahead >= state.count && mayGoOn() && empty < 5) void fetchPage(places.length)
+      if (to + ahead >= state.count && mayGoOn() && empty < 5) void fetchPage(locations.length)
     },
     /** Continues after a problem or after empty pages. */
     goOn(): void {
       problem = undefined
       empty = 0
-      void fetchPage(places.length)
+      void fetchPage(locations.length)
       this.show(shown.from, shown.to)
       tell()
     },

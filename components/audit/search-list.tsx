@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -19,9 +19,9 @@ const deleteAt: Endpoint<typeof deleteSearch> = { method: 'delete', path: '/api/
 /** The saved filters, with a field to save the current ones. */
 export function SearchList({ search, onLeave }: { search: string; onLeave: () => void }) {
   const t = useTranslations('audit.saved')
-  const list = useAsked(listAt)
-  const saving = useChange(saveAt, { touches: [path], isQuiet: true })
-  const deleting = useChange(deleteAt, { touches: [path], isQuiet: true })
+  const list = useApiQuery(listAt)
+  const saving = useApiMutation(saveAt, { touches: [path], isQuiet: true })
+  const deleting = useApiMutation(deleteAt, { touches: [path], isQuiet: true })
   const [name, setName] = useState('')
   const problem = list.problem ?? saving.problem ?? deleting.problem
   const save = (event: FormEvent) => {

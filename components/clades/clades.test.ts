@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { strippedKinds } from '#lib/domains/clades/strip-kinds.ts'
-import { hindranceOf, recallOf, sharingPage } from './clades.ts'
+import { recallOf, sharingHindranceOf, sharingPage } from './clades.ts'
 import { excerptOf, shareableOf } from './entry-excerpt.ts'
-import { removedBy, takenOut, takenOutKinds } from './manifest.ts'
+import { removedBy, removedCounts, removedKinds } from './manifest.ts'
 
 const living = { status: 'active', state: 'active', restricted_at: null } as const
 const sibling = { agent_id: 'two', name: null, status: 'active', pending: 0 } as const
@@ -18,7 +18,7 @@ test.each([
   ['no siblings', 'person', living, { ...sharing, siblings: [] }, 'alone'],
   ['sharing turned off', 'person', living, { ...sharing, sharing_since: null }, 'off'],
 ] as const)('hindranceOf returns the reason that blocks sharing for %s', (_what, role, agent, clade, hindrance) => {
-  expect(hindranceOf(role, agent, { ...clade, siblings: [...clade.siblings] })).toBe(hindrance)
+  expect(sharingHindranceOf(role, agent, { ...clade, siblings: [...clade.siblings] })).toBe(hindrance)
 })
 
 test('recallOf counts the siblings that received the share and those that did not', () => {
@@ -51,7 +51,7 @@ test('removedBy returns the removed counts of a manifest and undefined for any o
 })
 
 test('takenOut sorts known kinds and counts unknown ones as other', () => {
-  expect(takenOut({ email: 1, private_key: 2, passport: 3, ip: 0, name: 'x' })).toEqual([
+  expect(removedCounts({ email: 1, private_key: 2, passport: 3, ip: 0, name: 'x' })).toEqual([
     { kind: 'private_key', count: 2 },
     { kind: 'email', count: 1 },
     { kind: 'other', count: 3 },
@@ -85,5 +85,5 @@ test('shareableOf returns the entry with an excerpt, and undefined if it cannot 
 })
 
 test('takenOutKinds equals the kinds that the server removes', () => {
-  expect(takenOutKinds.toSorted()).toEqual(strippedKinds.toSorted())
+  expect(removedKinds.toSorted()).toEqual(strippedKinds.toSorted())
 })

@@ -24,16 +24,16 @@ export const sendAt: Endpoint<typeof addShare> = { method: 'post', path: `${at}/
 export const recallAt: Endpoint<typeof recallShare> = { method: 'delete', path: one }
 
 /** Path prefix of all cached answers about sharing. */
-export const touched = [at]
+export const sharingPaths = [at]
 /** Rows per page of a list. */
-export const rowsAtOnce = 20
+export const sharesPerPage = 20
 
 export type Clade = Output<typeof readClade>['data']
 export type Sibling = Clade['siblings'][number]
 export type Preview = Output<typeof previewShare>['data']
 export type SharePage = Output<typeof listShares>
 export type Share = ShareView
-export type Received = Output<typeof listReceived>['data'][number]
+export type ReceivedShare = Output<typeof listReceived>['data'][number]
 
 const coded = encodeURIComponent
 /** The sharing page of an agent, optionally at the preview of an entry or at a share. */
@@ -45,7 +45,7 @@ export function sharingPage(agentId: string, { entry, share }: { entry?: string;
 /** Why nothing can be shared now. */
 export type Hindrance = 'role' | 'dead' | 'going' | 'restricted' | 'paused' | 'alone' | 'off'
 /** The first reason that blocks sharing; undefined if none does. `role` comes first, because it concerns the reader and not the agent. */
-export function hindranceOf(
+export function sharingHindranceOf(
   role: Role,
   agent: Pick<OwnAgentWhole, 'status' | 'state' | 'restricted_at'>,
   { siblings, sharing_since }: Pick<Clade, 'siblings' | 'sharing_since'>,

@@ -2,12 +2,12 @@ import { useTranslations } from 'next-intl'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { judgeGate } from '#lib/domains/clades/rules.ts'
+import { decideGate } from '#lib/domains/clades/rules.ts'
 import { sharingPage } from './clades.ts'
-import type { Shareable } from './entry-excerpt.ts'
+import type { ListedShareable } from './entry-excerpt.ts'
 
 /** Entries that can be shared with siblings. Each links to a preview of its share. */
-export function EntryChoice({ agentId, rows }: { agentId: string; rows: readonly Shareable[] }) {
+export function EntryChoice({ agentId, rows }: { agentId: string; rows: readonly ListedShareable[] }) {
   const t = useTranslations('agentSharing.entries')
   const kinds = useTranslations('agentSharing.entryKinds')
   return (
@@ -20,8 +20,8 @@ export function EntryChoice({ agentId, rows }: { agentId: string; rows: readonly
             </p>
             <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-quiet">
               {kinds(kind)} · {t('confidence', { confidence })} · <Time at={created_at} />
-              {!judgeGate(kind, confidence).passes && (
-                <Tag tone="amber">{t('unsure', { needed: judgeGate(kind, confidence).needed })}</Tag>
+              {!decideGate(kind, confidence).passes && (
+                <Tag tone="amber">{t('unsure', { needed: decideGate(kind, confidence).needed })}</Tag>
               )}
             </p>
           </div>

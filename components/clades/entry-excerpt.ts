@@ -2,7 +2,7 @@ import { isShared, type SharedKind } from '#lib/domains/clades/rules.ts'
 import type { EntryView } from '#lib/domains/grimoire/contract.ts'
 
 /** An entry in the list: just enough to recognize it. */
-export interface Shareable {
+export interface ListedShareable {
   id: string
   kind: SharedKind
   confidence: number
@@ -19,7 +19,7 @@ export function excerptOf(content: unknown): string {
 }
 
 /** Undefined for an entry that is unreadable here, and for kinds that are never shared. */
-export function shareableOf({ id, kind, entry, created_at }: EntryView): Shareable | undefined {
+export function shareableOf({ id, kind, entry, created_at }: EntryView): ListedShareable | undefined {
   if (entry === null || !isShared(kind)) return undefined
   return { id, kind, confidence: entry.confidence ?? 0, excerpt: excerptOf(entry.content), created_at }
 }

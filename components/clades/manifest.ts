@@ -1,5 +1,5 @@
 /** Kinds of removed data, as the API names them. */
-export const takenOutKinds = [
+export const removedKinds = [
   'private_key',
   'seed_phrase',
   'api_key',
@@ -17,20 +17,20 @@ export const takenOutKinds = [
   'ssn',
   'ip',
 ] as const
-export type TakenOutKind = (typeof takenOutKinds)[number]
+export type RemovedKind = (typeof removedKinds)[number]
 
 /** Counts of removed data in display order; `other`: kinds that this page does not know. */
-export function takenOut(
+export function removedCounts(
   removed: Readonly<Record<string, unknown>>,
-): { kind: TakenOutKind | 'other'; count: number }[] {
+): { kind: RemovedKind | 'other'; count: number }[] {
   const countOf = (kind: string) => {
     const count = removed[kind]
     return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 0
   }
-  const known = new Set<string>(takenOutKinds)
+  const known = new Set<string>(removedKinds)
   const other = Object.keys(removed).reduce((sum, kind) => sum + (known.has(kind) ? 0 : countOf(kind)), 0)
   const all = [
-    ...takenOutKinds.map((kind) => ({ kind, count: countOf(kind) })),
+    ...removedKinds.map((kind) => ({ kind, count: countOf(kind) })),
     { kind: 'other' as const, count: other },
   ]
   return all.filter(({ count }) => count > 0)

@@ -2,11 +2,17 @@ import { useTranslations } from 'next-intl'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type Received, sharingPage } from './clades.ts'
+import { type ReceivedShare, sharingPage } from './clades.ts'
 import { MarkedJson } from './marked-json.tsx'
 
 /** Entries that the agent received from siblings, in order of arrival. */
-export function ReceivedList({ rows, names }: { rows: readonly Received[]; names: Readonly<Record<string, string>> }) {
+export function ReceivedList({
+  rows,
+  names,
+}: {
+  rows: readonly ReceivedShare[]
+  names: Readonly<Record<string, string>>
+}) {
   const t = useTranslations('agentSharing.received')
   const kinds = useTranslations('agentSharing.entryKinds')
   return (

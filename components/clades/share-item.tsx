@@ -1,10 +1,10 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
@@ -12,9 +12,9 @@ import { Time } from '#components/ui/time.tsx'
 import { pendingFor } from '#lib/domains/clades/rules.ts'
 import { recallOf, type Share, shareAt, sharingPage } from './clades.ts'
 import { removedBy } from './manifest.ts'
-import { TakenOut } from './taken-out.tsx'
+import { RemovedValues } from './removed-values.tsx'
 
-type Standing = Share['siblings'][number]
+type SiblingStatus = Share['siblings'][number]
 const tones = {
   pending: 'plain',
   delivered: 'accent',
@@ -23,7 +23,7 @@ const tones = {
   expired: 'plain',
 } as const
 
-function SiblingLine({ one, sharedAt, name }: { one: Standing; sharedAt: string; name: string }) {
+function SiblingLine({ one, sharedAt, name }: { one: SiblingStatus; sharedAt: string; name: string }) {
   const t = useTranslations('agentSharing.shares')
   const { state, delivered_at, acknowledged_at } = one
   const time = (at: string) => () => <Time at={at} />
@@ -49,7 +49,7 @@ function SiblingLine({ one, sharedAt, name }: { one: Standing; sharedAt: string;
 /** The progress of a recall. It polls until every sibling has confirmed. */
 function RecallProgress({ share }: { share: Share }) {
   const t = useTranslations('agentSharing.shares')
-  const { data } = useAsked(
+  const { data } = useApiQuery(
     shareAt,
     { params: { id: share.agent_id, shareId: share.share_id } },
     {
@@ -63,7 +63,7 @@ function RecallProgress({ share }: { share: Share }) {
   return (
     <div className="grid max-w-sm gap-1">
       <p className="text-sm">{words}</p>
-      <Progress value={acknowledged} max={told} label={words} />
+      <ProgressBar value={acknowledged} max={told} label={words} />
     </div>
   )
 }
@@ -121,7 +121,7 @@ export function ShareItem({ share, names, onRecall }: ShareItemProps) {
       <details>
         <summary className="cursor-pointer text-accent">{t('manifest')}</summary>
         <div className="mt-3 grid gap-3">
-          {removed && <TakenOut removed={removed} />}
+          {removed && <RemovedValues removed={removed} />}
           <p className="text-sm text-quiet">
             {t.rich('manifestText', { keys: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink> })}
           </p>

@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange, usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { recallAt, recallOf, rowsAtOnce, type Share, type SharePage, sharesAt, touched } from './clades.ts'
+import { recallAt, recallOf, type Share, type SharePage, sharesAt, sharesPerPage, sharingPaths } from './clades.ts'
 import { ShareItem } from './share-item.tsx'
 
 interface ShareListProps {
@@ -21,8 +21,8 @@ interface ShareListProps {
 /** The shares of an agent, newest first: recipients, manifest, and a button to recall. */
 export function ShareList({ agentId, initial, names, mayRecall }: ShareListProps) {
   const t = useTranslations('agentSharing.shares')
-  const list = usePages(sharesAt, { params: { id: agentId }, query: { limit: rowsAtOnce } }, { initial })
-  const recall = useChange(recallAt, { touches: touched })
+  const list = useApiInfiniteQuery(sharesAt, { params: { id: agentId }, query: { limit: sharesPerPage } }, { initial })
+  const recall = useApiMutation(recallAt, { touches: sharingPaths })
   const [chosen, setChosen] = useState<Share>()
   const [isOpen, setOpen] = useState(false)
   const [done, setDone] = useState<{ shares: number; told: number }>()

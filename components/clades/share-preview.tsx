@@ -2,16 +2,16 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { type Preview, type Sibling, sendAt, sharingPage, touched } from './clades.ts'
+import { type Preview, type Sibling, sendAt, sharingPage, sharingPaths } from './clades.ts'
 import { MarkedJson } from './marked-json.tsx'
-import { TakenOut } from './taken-out.tsx'
+import { RemovedValues } from './removed-values.tsx'
 
 interface SharePreviewProps {
   agentId: string
@@ -31,7 +31,7 @@ export function SharePreview({ agentId, entryId, preview, siblings, isHindered }
   const { payload, removed, gate, digest, degraded } = preview
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const [sent, setSent] = useState<{ id: string; to: number }>()
-  const send = useChange(sendAt, { touches: touched })
+  const send = useApiMutation(sendAt, { touches: sharingPaths })
   const to = siblings.filter(({ agent_id }) => !left.has(agent_id)).map(({ agent_id }) => agent_id)
   const canChoose = siblings.length <= mostNamed
   const numbers = { confidence: gate.confidence, needed: gate.needed, kind: kinds(payload.kind) }
@@ -52,7 +52,7 @@ export function SharePreview({ agentId, entryId, preview, siblings, isHindered }
     <div className="grid gap-4">
       <div className="grid gap-2">
         <h3 className="font-medium">{t('takenOut')}</h3>
-        <TakenOut removed={removed} />
+        <RemovedValues removed={removed} />
         <p className="text-sm text-quiet">{t('look')}</p>
       </div>
       {degraded !== undefined && (

@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { switchAt, touched } from './clades.ts'
+import { sharingPaths, switchAt } from './clades.ts'
 
 interface SharingSwitchProps {
   agentId: string
@@ -22,7 +22,7 @@ export function SharingSwitch({ agentId, since, siblings, waiting }: SharingSwit
   const t = useTranslations('agentSharing.switch')
   const [isOpen, setOpen] = useState(false)
   const [withdrawn, setWithdrawn] = useState<number>()
-  const change = useChange(switchAt, { touches: touched })
+  const change = useApiMutation(switchAt, { touches: sharingPaths })
   const isOn = since !== null
   const confirm = () =>
     change.begin({ params: { id: agentId }, body: { on: !isOn } }, ({ data }) => {

@@ -1,7 +1,7 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type Sibling, sharingPage } from './clades.ts'
@@ -10,7 +10,7 @@ import { type Sibling, sharingPage } from './clades.ts'
 export function SiblingTable({ siblings }: { siblings: readonly Sibling[] }) {
   const t = useTranslations('agentSharing.siblings')
   const format = useFormatter()
-  const columns: Column<Sibling>[] = [
+  const columns: ShownColumn<Sibling>[] = [
     {
       key: 'agent',
       title: t('agent'),

@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { projectPage } from '#components/projects/places.ts'
+import { projectPage } from '#components/projects/endpoints.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Overview } from './overview.ts'

@@ -4,7 +4,7 @@ import { Time } from '#components/ui/time.tsx'
 import type { Overview } from './overview.ts'
 
 /** Data that expires soon: units and skills at the end of their retention period, and downloads. */
-export function ExpiringSoon({ expiring }: { expiring: Overview['expiring'] }) {
+export function ExpiringSoonCard({ expiring }: { expiring: Overview['expiring'] }) {
   const t = useTranslations('overview.expiring')
   const { by_visibility: groups, exports } = expiring
   if (groups.length === 0 && exports.length === 0)

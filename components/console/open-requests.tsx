@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { TimeLeft } from '#components/requests/time-left.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { kinds, states } from '#lib/domains/privacy-requests/rules.ts'
+import { requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
 import type { Overview } from './overview.ts'
 
 type Row = Overview['requests']['shown'][number]
@@ -10,7 +10,9 @@ type Row = Overview['requests']['shown'][number]
 function RequestLine({ row }: { row: Row }) {
   const t = useTranslations('overview.requests')
   const words = useTranslations('requests')
-  const asked = row.kinds.flatMap((name) => kinds.filter((kind) => kind === name)).map((kind) => words(`kinds.${kind}`))
+  const asked = row.kinds
+    .flatMap((name) => requestKinds.filter((kind) => kind === name))
+    .map((kind) => words(`kinds.${kind}`))
   const state = states.find((one) => one === row.state)
   const isWaiting = row.state === 'waiting' && row.waiting_until !== null
   const at = isWaiting
@@ -38,7 +40,7 @@ function RequestLine({ row }: { row: Row }) {
 }
 
 /** Open requests, most urgent first, each with its remaining time. */
-export function OpenRequests({ requests: { open, shown } }: { requests: Overview['requests'] }) {
+export function OpenRequestsCard({ requests: { open, shown } }: { requests: Overview['requests'] }) {
   const t = useTranslations('overview.requests')
   return (
     <>

@@ -2,4 +2,4 @@ import type { readOverview, readWork } from '#lib/domains/console/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export type Overview = Output<typeof readOverview>['data']
-export type Work = Output<typeof readWork>
+export type OpenWork = Output<typeof readWork>

@@ -1,19 +1,19 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAsked } from '#components/frame/asking.ts'
-import { workPlace } from '#components/frame/work-places.ts'
-import { Progress } from '#components/ui/progress.tsx'
+import { useApiQuery } from '#components/frame/api-query.ts'
+import { workPageOf } from '#components/frame/work-pages.ts'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { readWork } from '#lib/domains/console/contract.ts'
-import type { Work } from './overview.ts'
+import type { OpenWork } from './overview.ts'
 
 const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
 /** Work that is running for the reader. It polls for changes. */
-export function WorkList({ initial }: { initial: Work }) {
+export function WorkList({ initial }: { initial: OpenWork }) {
   const t = useTranslations('overview.work')
-  const { data } = useAsked(workAt, {}, { initial, every: (answer) => (answer?.data.total ? 4_000 : 60_000) })
+  const { data } = useApiQuery(workAt, {}, { initial, every: (answer) => (answer?.data.total ? 4_000 : 60_000) })
   const items = data?.data.items ?? []
   if (items.length === 0) return <p className="text-quiet">{t('none')}</p>
   return (
@@ -24,14 +24,14 @@ export function WorkList({ initial }: { initial: Work }) {
         return (
           <li key={item.id} className="grid gap-1.5 py-2.5">
             <p className="flex flex-wrap items-baseline gap-x-4">
-              <TextLink href={workPlace(item)} className="grow">
+              <TextLink href={workPageOf(item)} className="grow">
                 {t(`kinds.${kind}`)}
               </TextLink>
               <span className={state === 'stuck' ? 'text-sm text-amber' : 'text-sm text-quiet'}>
                 {state === 'running' ? far : t(`states.${state}`)}
               </span>
             </p>
-            <Progress value={done} max={total} label={`${t(`kinds.${kind}`)} ${far}`} />
+            <ProgressBar value={done} max={total} label={`${t(`kinds.${kind}`)} ${far}`} />
           </li>
         )
       })}

@@ -2,10 +2,10 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { cancelErasureAt, type Run } from './places.ts'
+import { cancelErasureAt, type Run } from './endpoints.ts'
 
 interface CancelErasureProps {
   run: Pick<Run, 'state' | 'part' | 'request_id' | 'audit_id' | 'waits_for'>
@@ -16,7 +16,7 @@ export function CancelErasure({ run, onCancelled }: CancelErasureProps) {
   const t = useTranslations('storeProgress')
   const [isOpen, setOpen] = useState(false)
   // Quiet: the page of a cancelled erasure returns 404.
-  const cancel = useChange(cancelErasureAt, { touches: ['/api/projects'], isQuiet: true })
+  const cancel = useApiMutation(cancelErasureAt, { touches: ['/api/projects'], isQuiet: true })
   const auditId = run.audit_id
   const isPart = run.part !== null && run.part.kind !== 'project'
   if (auditId === null || run.request_id !== null || !isPart || run.state !== 'planning' || run.waits_for.length === 0)

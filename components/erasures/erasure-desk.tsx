@@ -2,16 +2,16 @@
 
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { useAsked } from '#components/frame/asking.ts'
-import { Facts } from '#components/ui/facts.tsx'
+import { useApiQuery } from '#components/frame/api-query.ts'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { erasureAt, erasurePollInterval, isLive, type Run } from './endpoints.ts'
 import { isStuck } from './fault-rules.ts'
 import { Mentions } from './mentions.tsx'
-import { erasureAt, isLive, pace, type Run } from './places.ts'
 import { References } from './references.tsx'
 import { RetryErasure } from './retry-erasure.tsx'
 import { StoreProgress } from './store-progress.tsx'
@@ -22,10 +22,10 @@ import { ThreadDecisions } from './thread-decisions.tsx'
 export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAdmin: boolean }) {
   const t = useTranslations('erasures.one')
   const list = useTranslations('erasures')
-  const asked = useAsked(
+  const asked = useApiQuery(
     erasureAt,
     { params: { id: initial.data.run_id } },
-    { initial, every: (answer) => (answer && isLive(answer.data) ? pace : false) },
+    { initial, every: (answer) => (answer && isLive(answer.data) ? erasurePollInterval : false) },
   )
   const run = asked.data?.data ?? initial.data
   const planned = run.steps.reduce((sum, step) => sum + step.planned, 0)
@@ -96,7 +96,7 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
         <References receiptId={run.receipt_id} />
       )}
       <Section id="facts" title={t('facts')}>
-        <Facts facts={facts} />
+        <FactList facts={facts} />
       </Section>
       <Section id="proof" title={t('proof')}>
         <p>

@@ -2,20 +2,27 @@
 
 import { useTranslations } from 'next-intl'
 import { useEffect } from 'react'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { listErasures } from '#lib/domains/privacy-requests/erasures-contract.ts'
-import { type Erasure, type ErasurePage, erasuresAt, pace, type RunState, runStates } from './places.ts'
+import type { listErasures } from '#lib/domains/privacy-requests/erasures/contract.ts'
+import {
+  type Erasure,
+  type ErasurePage,
+  erasurePollInterval,
+  erasuresAt,
+  runStates,
+  type ShownRunState,
+} from './endpoints.ts'
 
 const tones = {
   planning: 'accent',
@@ -33,26 +40,26 @@ function Records({ erasure: { planned, erased } }: { erasure: Erasure }) {
   return (
     <div className="grid min-w-24 gap-1">
       <span className="tabular-nums">{t('records', { erased, planned })}</span>
-      <Progress value={erased} max={planned} label={t('recordsOf', { erased, planned })} />
+      <ProgressBar value={erased} max={planned} label={t('recordsOf', { erased, planned })} />
     </div>
   )
 }
 
 interface ErasureListProps {
   initial: ErasurePage
-  state: RunState | undefined
+  state: ShownRunState | undefined
 }
 /** Erasures by state, newest first. While one is running, rows and counts are polled. */
 export function ErasureList({ initial, state }: ErasureListProps) {
   const t = useTranslations('erasures')
-  const list = usePages(erasuresAt, { query: { ...(state && { state }), limit: '50' } }, { initial })
+  const list = useApiInfiniteQuery(erasuresAt, { query: { ...(state && { state }), limit: '50' } }, { initial })
   const { again } = list
   const open = list.first?.open ?? initial.open
   const running = open.planning + open.erasing + open.verifying
   const goesOn = running > 0
   useEffect(() => {
     if (!goesOn) return
-    const timer = setInterval(again, pace * 2)
+    const timer = setInterval(again, erasurePollInterval * 2)
     return () => clearInterval(timer)
   })
   return (
@@ -78,11 +85,11 @@ export function ErasureList({ initial, state }: ErasureListProps) {
   )
 }
 
-function Erasures({ list }: { list: ReturnType<typeof usePages<typeof listErasures>> }) {
+function Erasures({ list }: { list: ReturnType<typeof useApiInfiniteQuery<typeof listErasures>> }) {
   const t = useTranslations('erasures')
   const { rows } = list
   const { cursor } = useRowKeys({ count: rows.length })
-  const columns: Column<Erasure>[] = [
+  const columns: ShownColumn<Erasure>[] = [
     {
       key: 'run',
       title: t('columns.run'),

@@ -1,5 +1,5 @@
 import { type StoreRefusal, storeRefusals } from '#lib/kernel/store-refusal.ts'
-import type { Run } from './places.ts'
+import type { Run } from './endpoints.ts'
 
 interface FaultParts {
   code: string

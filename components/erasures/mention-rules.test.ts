@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { mentionKind, wereNamesLookedFor } from './mention-rules.ts'
-import type { Run } from './places.ts'
+import type { Run } from './endpoints.ts'
+import { mentionKind, wereNamesSearched } from './mention-rules.ts'
 
 const step = (store: string, planned: number): Run['steps'][number] => ({
   ...{ holder: `${store}.things`, store, stage: 'derived', state: 'done', planned, erased: planned, held: [] },
@@ -23,7 +23,7 @@ describe('mentions in records of others', () => {
     [false, 'done', [step('postgresql', 1), step('cache', 3)]],
     [false, 'verifying', [step('graph', 2)]],
   ])('wereNamesLookedFor returns %s for a run in state %s with the steps %s', (looked, state, steps) => {
-    expect(wereNamesLookedFor({ state, steps })).toBe(looked)
+    expect(wereNamesSearched({ state, steps })).toBe(looked)
   })
 
   it('mentionKind returns the key of a known kind and undefined otherwise', () => {

@@ -1,10 +1,10 @@
-import type { Run } from './places.ts'
+import type { Run } from './endpoints.ts'
 
 /**
  * The erasure of a message, conversation or document searches names only in the graph. An empty result means something only if the graph
  * held data of it.
  */
-export const wereNamesLookedFor = ({ state, steps }: Pick<Run, 'state' | 'steps'>): boolean =>
+export const wereNamesSearched = ({ state, steps }: Pick<Run, 'state' | 'steps'>): boolean =>
   state === 'done' && steps.some(({ store, planned }) => store === 'graph' && planned > 0)
 
 const kinds = [

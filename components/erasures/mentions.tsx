@@ -1,13 +1,13 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
-import { mentionKind, wereNamesLookedFor } from './mention-rules.ts'
-import { erasureAt, type Run } from './places.ts'
+import { erasureAt, type Run } from './endpoints.ts'
+import { mentionKind, wereNamesSearched } from './mention-rules.ts'
 import { useHoldingNames } from './store-progress.tsx'
 
 const atOnce = 200
@@ -20,7 +20,7 @@ export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remainin
   const t = useTranslations('storeProgress.mentions')
   const names = useHoldingNames()
   const mentions = run.remaining_mentions
-  if (mentions.length === 0 && !wereNamesLookedFor(run)) return null
+  if (mentions.length === 0 && !wereNamesSearched(run)) return null
   const called = (kind: string): string => {
     const key = mentionKind(kind)
     return key ? t(`kinds.${key}`) : kind
@@ -69,6 +69,6 @@ export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remainin
 
 /** {@link Mentions} for a page that has only the steps of an erasure: loads the rest once it is over. */
 export function MentionsOf({ runId, isOver }: { runId: string; isOver: boolean }) {
-  const { data } = useAsked(erasureAt, { params: { id: runId } }, { enabled: isOver })
+  const { data } = useApiQuery(erasureAt, { params: { id: runId } }, { enabled: isOver })
   return data ? <Mentions run={data.data} /> : null
 }

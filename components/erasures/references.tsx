@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -11,7 +11,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { decideReferencesAt, type Reference, referenceKey, referencesAt } from './places.ts'
+import { decideReferencesAt, referenceKey, referencesAt, type UndecidedReference } from './endpoints.ts'
 
 const atOnce = 100
 type Decision = 'rename' | 'restore'
@@ -19,7 +19,7 @@ type Decision = 'rename' | 'restore'
 interface ReferenceListProps {
   receiptId: string
   decision: Decision
-  rows: readonly Reference[]
+  rows: readonly UndecidedReference[]
   total: number
   /** Shown above the table. */
   children?: ReactNode
@@ -30,7 +30,7 @@ function ReferenceList({ receiptId, decision, rows, total, children, onDone }: R
   const t = useTranslations('erasures.references')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [isOpen, setOpen] = useState(false)
-  const decide = useChange(decideReferencesAt, { touches: [referencesAt.path] })
+  const decide = useApiMutation(decideReferencesAt, { touches: [referencesAt.path] })
   const shown = rows.slice(0, atOnce)
   const records = shown.map(({ id }) => id).filter((id) => chosen.has(id))
   const toggle = (id: string) =>
@@ -114,7 +114,7 @@ function ReferenceList({ receiptId, decision, rows, total, children, onDone }: R
 export function References({ receiptId }: { receiptId: string }) {
   const t = useTranslations('erasures.references')
   const [told, setTold] = useState<string>()
-  const { data, problem } = useAsked(referencesAt, { params: { id: receiptId } })
+  const { data, problem } = useApiQuery(referencesAt, { params: { id: receiptId } })
   // The ledger of this installation does not contain the erasure, so nothing can be decided.
   if (problem?.code === 'not_found') return null
   if (!data && !problem) return null

@@ -1,12 +1,12 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
-import { touched } from '#components/queue/places.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
+import { requestPaths } from '#components/queue/endpoints.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { type Run, retryErasureAt } from './endpoints.ts'
 import { faultParts, isStuck } from './fault-rules.ts'
-import { type Run, retryErasureAt } from './places.ts'
 
 interface RetryErasureProps {
   run: Pick<Run, 'state' | 'steps' | 'request_id' | 'audit_id' | 'fault' | 'waits_for'>
@@ -18,7 +18,7 @@ interface RetryErasureProps {
 export function RetryErasure({ run }: RetryErasureProps) {
   const t = useTranslations('storeProgress')
   const common = useTranslations('common')
-  const retry = useChange(retryErasureAt, { touches: touched })
+  const retry = useApiMutation(retryErasureAt, { touches: requestPaths })
   const auditId = run.audit_id
   const isWaiting = run.state !== 'done' && run.waits_for.length > 0
   const reasons = useTranslations('storeProgress.refusals')

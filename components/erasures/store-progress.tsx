@@ -1,15 +1,15 @@
 import { useFormatter, useTranslations } from 'next-intl'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
+import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isStuck } from './fault-rules.ts'
 import {
-  holderKey,
+  dataSourceKey,
   progressOf,
   resultsOf,
-  type Progress as State,
-  type Step,
+  type ShownStep,
+  type StepProgress as State,
   storeKey,
   storeRows,
 } from './store-rows.ts'
@@ -29,7 +29,7 @@ export function useHoldingNames() {
   const t = useTranslations('storeProgress')
   return {
     holder: (name: string): string => {
-      const key = holderKey(name)
+      const key = dataSourceKey(name)
       return key ? t(`holders.${key}`) : name
     },
     store: (name: string): string => {
@@ -44,7 +44,7 @@ const StateTag = ({ state, held }: { state: State; held: number }) => {
   return <Tag tone={tones[state]}>{t(state === 'checked' && held > 0 ? 'checkedHeld' : state)}</Tag>
 }
 
-function Kind({ step }: { step: Step }) {
+function Kind({ step }: { step: ShownStep }) {
   const t = useTranslations('storeProgress')
   const format = useFormatter()
   const names = useHoldingNames()
@@ -108,7 +108,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
   const rows = storeRows(steps)
   const planned = rows.reduce((sum, row) => sum + row.planned, 0)
   const erased = rows.reduce((sum, row) => sum + row.erased, 0)
-  const isThere = (step: Step) =>
+  const isThere = (step: ShownStep) =>
     step.planned > 0 || step.held.length > 0 || step.state === 'stuck' || step.waiting_since !== null
   const empty = steps.filter((step) => !isThere(step)).map(({ holder }) => names.holder(holder))
   return (
@@ -128,7 +128,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
               <span className="font-medium">{names.store(row.store)}</span>
               <StateTag state={row.state} held={row.held} />
             </p>
-            <Progress
+            <ProgressBar
               value={row.planned === 0 ? 1 : row.erased}
               max={Math.max(row.planned, 1)}
               label={t('counted', { name: names.store(row.store), erased: row.erased, planned: row.planned })}

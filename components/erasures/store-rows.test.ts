@@ -3,9 +3,9 @@ import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import { holderKey, progressOf, resultNames, resultsOf, type Step, storeKey, storeRows } from './store-rows.ts'
+import { dataSourceKey, progressOf, resultNames, resultsOf, type ShownStep, storeKey, storeRows } from './store-rows.ts'
 
-const step = (holder: string, more: Partial<Step> = {}): Step => ({
+const step = (holder: string, more: Partial<ShownStep> = {}): ShownStep => ({
   holder,
   store: 'postgresql',
   state: 'waiting',
@@ -99,9 +99,11 @@ describe.each([
   ['Chinese', zh],
 ])('the progress of an erasure in %s', (_, { storeProgress }) => {
   it('names every data source and store and nothing else', () => {
-    expect(Object.keys(storeProgress.holders).sort()).toEqual(app.holders.map(({ name }) => holderKey(name)).sort())
+    expect(Object.keys(storeProgress.holders).sort()).toEqual(
+      app.dataSources.map(({ name }) => dataSourceKey(name)).sort(),
+    )
     // Only plans name locations outside, and only waits name the ledger.
-    const stores = new Set(['ledger', ...app.holders.map(({ store }) => storeKey(store)), 'outside'])
+    const stores = new Set(['ledger', ...app.dataSources.map(({ store }) => storeKey(store)), 'outside'])
     expect(Object.keys(storeProgress.storeNames).sort()).toEqual([...stores].sort())
   })
 })

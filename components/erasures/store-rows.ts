@@ -1,15 +1,15 @@
-import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
+import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isUndecided } from './fault-rules.ts'
 
-export type Steps = RunDetail['steps']
-export type Step = Steps[number]
-export type Progress = Step['state'] | 'blocked' | 'checked' | 'undecided'
+export type ShownSteps = RunDetail['steps']
+export type ShownStep = ShownSteps[number]
+export type StepProgress = ShownStep['state'] | 'blocked' | 'checked' | 'undecided'
 
 /**
  * Progress of one kind of data. `blocked`: its store does not answer; `undecided`: a thread needs a decision; `checked`: erased, and a
  * second search found no residue.
  */
-export const progressOf = ({ state, fault, verified_at, residue, waiting_since }: Step): Progress => {
+export const progressOf = ({ state, fault, verified_at, residue, waiting_since }: ShownStep): StepProgress => {
   if (state === 'done') return verified_at !== null && (residue ?? 0) === 0 ? 'checked' : state
   if (isUndecided({ state, fault })) return 'undecided'
   return state !== 'stuck' && waiting_since !== null ? 'blocked' : state
@@ -23,13 +23,13 @@ export interface StoreRow {
   erased: number
   /** Records under legal hold. */
   held: number
-  state: Progress
-  steps: Step[]
+  state: StepProgress
+  steps: ShownStep[]
 }
 
 /** The steps by store, in processing order. A store has the least advanced state of its steps. */
-export function storeRows(steps: Steps): StoreRow[] {
-  const byStore = new Map<string, Step[]>()
+export function storeRows(steps: ShownSteps): StoreRow[] {
+  const byStore = new Map<string, ShownStep[]>()
   for (const step of steps) byStore.set(step.store, [...(byStore.get(step.store) ?? []), step])
   return [...byStore].map(([store, own]) => {
     const states = own.map(progressOf)
@@ -113,8 +113,8 @@ const stores = [
 ] as const
 
 /** The message key of a data source: next-intl nests keys at dots, so dots become underscores. Undefined if there is no translation. */
-export const holderKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))
-/** Like {@link holderKey}, for a store. */
+export const dataSourceKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))
+/** Like {@link dataSourceKey}, for a store. */
 export const storeKey = (name: string) => stores.find((key) => key === name)
 
 export const resultNames = [
@@ -134,7 +134,7 @@ export const resultNames = [
 ] as const
 export type ResultName = (typeof resultNames)[number]
 /** The other counts of the steps, summed by name, without zeros. */
-export const resultsOf = (steps: readonly Pick<Step, 'results'>[]): { name: ResultName; count: number }[] =>
+export const resultsOf = (steps: readonly Pick<ShownStep, 'results'>[]): { name: ResultName; count: number }[] =>
   resultNames
     .map((name) => ({ name, count: steps.reduce((sum, { results }) => sum + (results[name] ?? 0), 0) }))
     .filter(({ count }) => count > 0)

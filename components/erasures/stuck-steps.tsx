@@ -1,25 +1,25 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
-import { retryAt, touched } from '#components/queue/places.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
+import { requestPaths, retryAt } from '#components/queue/endpoints.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { faultParts, isStuck } from './fault-rules.ts'
 import { useHoldingNames } from './store-progress.tsx'
-import type { Step, Steps } from './store-rows.ts'
+import type { ShownStep, ShownSteps } from './store-rows.ts'
 
 const faults = ['unavailable', 'internal'] as const
 
 interface StuckStepProps {
-  step: Step
+  step: ShownStep
   requestId: string | null
 }
 function StuckStep({ step, requestId }: StuckStepProps) {
   const t = useTranslations('adminRequest.stuck')
   const common = useTranslations('common')
   const names = useHoldingNames()
-  const retry = useChange(retryAt, { touches: touched })
+  const retry = useApiMutation(retryAt, { touches: requestPaths })
   const holder = names.holder(step.holder)
   const reasons = useTranslations('storeProgress.refusals')
   const { code, refusal } = faultParts(step.fault)
@@ -55,7 +55,7 @@ function StuckStep({ step, requestId }: StuckStepProps) {
 }
 
 interface StuckStepsProps {
-  steps: Steps
+  steps: ShownSteps
   /** The request through which they can be retried, if the reader may. */
   requestId: string | null
 }

@@ -2,15 +2,15 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
-import { touched } from '#components/queue/places.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
+import { requestPaths } from '#components/queue/endpoints.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Tag } from '#components/ui/tag.tsx'
+import { decideThreadAt, type Run, type Thread, threadsAt } from './endpoints.ts'
 import { hasThreads } from './fault-rules.ts'
-import { decideThreadAt, type Run, type Thread, threadsAt } from './places.ts'
 
 const decisions = {
   retain: { tone: 'plain', confirm: 'main' },
@@ -43,7 +43,7 @@ function Decide({ auditId, thread, decision, onDecided }: DecideProps) {
   const t = useTranslations('storeProgress.threads')
   const authorsIn = useAuthors()
   const [isOpen, setOpen] = useState(false)
-  const decide = useChange(decideThreadAt, { touches: touched })
+  const decide = useApiMutation(decideThreadAt, { touches: requestPaths })
   const id = thread.thread_id
   const messages = thread.authors.reduce((sum, author) => sum + author.messages, 0)
   return (
@@ -135,7 +135,7 @@ export function ThreadDecisions({ run, mayDelete }: ThreadDecisionsProps) {
   const auditId = run.audit_id
   const [hasDecided, setDecided] = useState(false)
   const isAsked = auditId !== null && hasThreads(run)
-  const { data, problem } = useAsked(threadsAt, { params: { id: auditId ?? '' } }, { enabled: isAsked })
+  const { data, problem } = useApiQuery(threadsAt, { params: { id: auditId ?? '' } }, { enabled: isAsked })
   const threads = data?.data ?? []
   if (auditId === null || !isAsked || (threads.length === 0 && !problem)) return null
   const open = threads.filter(({ decision }) => decision === null).length

@@ -13,7 +13,7 @@ const waits = [1, 2, 4, 8, 15, 30]
 const isUnreachable = (error: unknown) => error instanceof RequestRefused && error.problem.code === 'unreachable'
 
 /** Reports that the server cannot be reached, keeps checking, and refetches everything once it answers. */
-export function Connection() {
+export function ConnectionNotice() {
   const t = useTranslations('common.offline')
   const client = useQueryClient()
   const router = useRouter()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { NewPassword } from '#lib/domains/accounts/contract.ts'
 import { inviteUser } from '#lib/domains/accounts/users-contract.ts'
-import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import { issuesOf } from '#lib/kernel/issues.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { faultIn } from './faults.ts'
@@ -14,7 +14,7 @@ const messageOf = (schema: z.ZodType, value: unknown): string => {
 }
 const refusalOf = (text: string): string => {
   try {
-    return plainWords(text, 'name', true)
+    return plainTextPhrases(text, 'name', true)
   } catch (error) {
     return (Problem.is(error) && error.issues?.[0]?.message) || ''
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { beginningOf, dayOf, endOf, fieldTime, momentOf } from './local-time.ts'
+import { beginningOf, endOf, fieldTime, localDayOf, momentOf } from './local-time.ts'
 
 describe('beginningOf and endOf', () => {
   test.each([
@@ -14,7 +14,7 @@ describe('beginningOf and endOf', () => {
   ])('%s in %s lasts from %s to %s', (day, zone, from, to) => {
     expect(beginningOf(day, zone)?.toISOString()).toBe(from)
     expect(endOf(day, zone)?.toISOString()).toBe(to)
-    expect([from, to].map((at) => dayOf(new Date(at), zone))).toEqual([day, day])
+    expect([from, to].map((at) => localDayOf(new Date(at), zone))).toEqual([day, day])
   })
   test.each(['', 'yesterday', '2026-13-01', '2026-02-30', '1999-12-31', '9999-12-31', '2026-1-1'])(
     'beginningOf returns undefined for the invalid day %s',

@@ -28,7 +28,7 @@ function whenShown(shown: Date, timeZone: string): Date {
 }
 
 /** The calendar day in the zone, as `2026-01-31`. */
-export const dayOf = (at: Date, timeZone: string): string => shownAt(at, timeZone).slice(0, 10)
+export const localDayOf = (at: Date, timeZone: string): string => shownAt(at, timeZone).slice(0, 10)
 
 /** The start of a day (`2026-01-31`) in a zone; undefined for an invalid day or a year outside 2000–9998. */
 export function beginningOf(day: string, timeZone: string): Date | undefined {

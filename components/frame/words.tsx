@@ -8,7 +8,7 @@ export type Namespace = keyof typeof messages
 const everywhere: readonly Namespace[] = ['common', 'frame', 'problems', 'pages', 'erasure', 'failed']
 
 /** Sends the browser these messages and those of the frame, so that a page does not ship the messages of the whole console. */
-export async function Words({ of = [], children }: { of?: readonly Namespace[]; children: ReactNode }) {
+export async function Messages({ of = [], children }: { of?: readonly Namespace[]; children: ReactNode }) {
   const all = await getMessages()
   const wanted = new Set<string>([...everywhere, ...of])
   const kept = Object.fromEntries(Object.entries(all).filter(([name]) => wanted.has(name)))

@@ -6,8 +6,8 @@ import { Button } from '#components/ui/button.tsx'
 import { Menu } from '#components/ui/menu.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { readWork } from '#lib/domains/console/contract.ts'
-import { useAsked } from './asking.ts'
-import { workPlace } from './work-places.ts'
+import { useApiQuery } from './api-query.ts'
+import { workPageOf } from './work-pages.ts'
 
 const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
 
@@ -17,7 +17,7 @@ const pace = { running: 4_000, idle: 60_000 }
 /** Shows running work on every page, so that people can leave long work and find it again. */
 export function WorkIndicator() {
   const t = useTranslations('frame')
-  const { data } = useAsked(
+  const { data } = useApiQuery(
     workAt,
     {},
     { every: (answer) => ((answer?.data.total ?? 0) > 0 ? pace.running : pace.idle) },
@@ -35,7 +35,7 @@ export function WorkIndicator() {
       }
       items={work.items.map((item) => ({
         key: item.id,
-        href: workPlace(item),
+        href: workPageOf(item),
         label: (
           <span className="flex w-full items-baseline justify-between gap-4">
             <span>{t(`workKinds.${item.kind}`)}</span>

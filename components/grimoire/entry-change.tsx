@@ -5,13 +5,13 @@ import { useEffect, useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { useLoaded } from '#components/ui/loaded.ts'
-import type { Draft, Standing } from './entry-draft.ts'
+import type { Draft, EditedEntry } from './entry-draft.ts'
 import type { OpenVault } from './use-vault.ts'
 
 const form = () => import('./entry-form.tsx')
 
 /** An edit of an existing entry. `draft` is the same object as `first` until the user types. */
-export interface Change extends Standing {
+export interface EntryEdit extends EditedEntry {
   first: Draft
   draft: Draft
   isShown: boolean
@@ -19,8 +19,8 @@ export interface Change extends Standing {
 interface ChangingProps {
   agentId: string
   vault: OpenVault
-  change: Change | undefined
-  set: (change: Change | undefined) => void
+  change: EntryEdit | undefined
+  set: (change: EntryEdit | undefined) => void
 }
 /** The edit dialog of an entry. Typed text survives while the page is open; an untouched draft is discarded when the grimoire locks. */
 export function Changing({ agentId, vault, change, set }: ChangingProps) {
@@ -41,7 +41,7 @@ export function Changing({ agentId, vault, change, set }: ChangingProps) {
       <loaded.EntryForm
         agentId={agentId}
         vault={vault}
-        standing={change}
+        edited={change}
         draft={change.draft}
         change={(changes) => set({ ...change, draft: { ...change.draft, ...changes } })}
         onClose={leave}

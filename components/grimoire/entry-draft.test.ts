@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { draftOf, emptyDraft, readDraft, type Standing } from './entry-draft.ts'
+import { type EditedEntry, emptyDraft, entryDraftOf, readDraft } from './entry-draft.ts'
 
 const zone = 'Asia/Shanghai'
 const now = Date.parse('2026-03-01T12:00:00Z')
@@ -16,9 +16,9 @@ const entry = {
     revision: 1,
   },
 }
-const standing: Standing = { entry, said }
-const first = draftOf(standing, zone)
-const changed = (changes: Partial<typeof first>) => readDraft({ ...first, ...changes }, standing, zone, now)
+const edited: EditedEntry = { entry, said }
+const first = entryDraftOf(edited, zone)
+const changed = (changes: Partial<typeof first>) => readDraft({ ...first, ...changes }, edited, zone, now)
 
 test('readDraft returns every field unchanged when nothing was edited', () => {
   expect(first).toMatchObject({ from: '2026-02-01', until: '2026-04-02', confidence: '0.25' })

@@ -1,13 +1,13 @@
-import { beginningOf, dayOf, endOf } from '#components/frame/local-time.ts'
-import type { Json } from '#lib/client/sealing/encoding.ts'
+import { beginningOf, endOf, localDayOf } from '#components/frame/local-time.ts'
+import type { SealedJson } from '#lib/client/sealing/encoding.ts'
 import type { EntryContent } from '#lib/client/sealing/entry.ts'
-import type { Entry, Kind, Said, Scope } from './places.ts'
-import { confidenceIn, parentsIn, tagsIn, typedOf, valueIn } from './vault-rules.ts'
+import type { GrimoireEntry, ReadableContent, ShownEntryKind, ShownEntryScope } from './endpoints.ts'
+import { confidenceIn, fieldTextOf, parentsIn, tagsIn, valueIn } from './vault-rules.ts'
 
 /** The typed contents of the form. They exist only in the memory of the page. */
 export interface Draft {
-  scope: Scope
-  kind: Kind
+  scope: ShownEntryScope
+  kind: ShownEntryKind
   content: string
   confidence: string
   tags: string
@@ -22,20 +22,20 @@ export const emptyDraft: Draft = {
   ...{ provenance: '', parents: '', from: '', until: '' },
 }
 /** The entry that is edited, with its content when the edit began. */
-export interface Standing {
-  entry: Entry
-  said: Said
+export interface EditedEntry {
+  entry: GrimoireEntry
+  said: ReadableContent
 }
 const none = { content: null, confidence: null, tags: [], provenance: null, parents: [], valid_from: null }
-const dayIn = (at: string | null, zone: string): string => (at === null ? '' : dayOf(new Date(at), zone))
+const dayIn = (at: string | null, zone: string): string => (at === null ? '' : localDayOf(new Date(at), zone))
 
-export const draftOf = ({ entry, said }: Standing, zone: string): Draft => ({
+export const entryDraftOf = ({ entry, said }: EditedEntry, zone: string): Draft => ({
   scope: entry.scope,
   kind: entry.kind,
-  content: typedOf(said.content),
+  content: fieldTextOf(said.content),
   confidence: said.confidence === null ? '' : String(said.confidence),
   tags: said.tags.join(', '),
-  provenance: typedOf(said.provenance),
+  provenance: fieldTextOf(said.provenance),
   parents: said.parents.join(' '),
   from: dayIn(said.valid_from, zone),
   until: dayIn(entry.valid_until, zone),
@@ -43,11 +43,11 @@ export const draftOf = ({ entry, said }: Standing, zone: string): Draft => ({
 
 export type Wrong = 'content' | 'json' | 'confidence' | 'tags' | 'provenance' | 'parents' | 'from' | 'until'
 /** Parses the draft and lists the invalid fields. Unedited fields keep their exact stored value, times to the millisecond. */
-export function readDraft(draft: Draft, standing: Standing | undefined, zone: string, now: number) {
-  const before = standing?.said ?? none
+export function readDraft(draft: Draft, edited: EditedEntry | undefined, zone: string, now: number) {
+  const before = edited?.said ?? none
   // Both values were parsed from JSON.
-  const content = valueIn(draft.content, before.content as Json)
-  const provenance = valueIn(draft.provenance, before.provenance as Json)
+  const content = valueIn(draft.content, before.content as SealedJson)
+  const provenance = valueIn(draft.provenance, before.provenance as SealedJson)
   const confidence = confidenceIn(draft.confidence)
   const tags = draft.tags === before.tags.join(', ') ? before.tags : tagsIn(draft.tags)
   const parents = draft.parents === before.parents.join(' ') ? before.parents : parentsIn(draft.parents)
@@ -56,7 +56,7 @@ export function readDraft(draft: Draft, standing: Standing | undefined, zone: st
     return day === '' ? null : timeOf(day, zone)?.toISOString()
   }
   const from = timeIn(draft.from, before.valid_from, beginningOf)
-  const until = timeIn(draft.until, standing?.entry.valid_until ?? null, endOf)
+  const until = timeIn(draft.until, edited?.entry.valid_until ?? null, endOf)
 
   const wrong = new Set<Wrong>()
   if (content === undefined) wrong.add('json')

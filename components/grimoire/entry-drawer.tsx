@@ -2,43 +2,47 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { EntryContent } from '#lib/client/sealing/entry.ts'
-import { type Entry, entryAt, type Said } from './places.ts'
+import { entryAt, type GrimoireEntry, type ReadableContent } from './endpoints.ts'
 import { useReadings } from './use-readings.ts'
 import type { OpenVault } from './use-vault.ts'
 import { VaultFault } from './vault-fault.tsx'
 import { wholeText } from './vault-rules.ts'
 
-const asSaid = ({ tags, parents, ...rest }: EntryContent): Said => ({ ...rest, tags: [...tags], parents: [...parents] })
+const asSaid = ({ tags, parents, ...rest }: EntryContent): ReadableContent => ({
+  ...rest,
+  tags: [...tags],
+  parents: [...parents],
+})
 
 interface EntryDrawerProps {
   agentId: string
   entryId: string
   /** The row, if the list has loaded it. */
-  known: Entry | undefined
+  known: GrimoireEntry | undefined
   vault: OpenVault
   onClose: () => void
   /** Undefined when nothing can be written now. Editing is offered once the content of the entry is readable. */
-  onEdit?: (entry: Entry, said: Said) => void
+  onEdit?: (entry: GrimoireEntry, said: ReadableContent) => void
   /** Undefined when the reader may not delete. */
-  onDelete?: (entry: Entry) => void
+  onDelete?: (entry: GrimoireEntry) => void
 }
 /**
  * Shows one entry in full. A private entry is decrypted here; while the grimoire is locked only the metadata that the server has is shown.
  */
-export function EntryDrawer({ agentId, entryId, known, vault, onClose, onEdit, onDelete }: EntryDrawerProps) {
+export function GrimoireEntryDrawer({ agentId, entryId, known, vault, onClose, onEdit, onDelete }: EntryDrawerProps) {
   const t = useTranslations('agentGrimoire')
-  const asked = useAsked(entryAt, { params: { id: agentId, entryId } }, { enabled: known === undefined })
+  const asked = useApiQuery(entryAt, { params: { id: agentId, entryId } }, { enabled: known === undefined })
   const entry = known ?? asked.data?.data
   const { problem } = asked
   const isGone = problem?.code === 'not_found' || problem?.code === 'invalid'
@@ -52,7 +56,7 @@ export function EntryDrawer({ agentId, entryId, known, vault, onClose, onEdit, o
         <Whole
           entry={entry}
           vault={vault}
-          {...(onEdit && { onEdit: (said: Said) => onEdit(entry, said) })}
+          {...(onEdit && { onEdit: (said: ReadableContent) => onEdit(entry, said) })}
           {...(onDelete && { onDelete: () => onDelete(entry) })}
         />
       ) : isGone ? (
@@ -67,15 +71,16 @@ export function EntryDrawer({ agentId, entryId, known, vault, onClose, onEdit, o
 }
 
 interface WholeProps extends Pick<EntryDrawerProps, 'vault'> {
-  entry: Entry
-  onEdit?: (said: Said) => void
+  entry: GrimoireEntry
+  onEdit?: (said: ReadableContent) => void
   onDelete?: () => void
 }
 function Whole({ entry, vault, onEdit, onDelete }: WholeProps) {
   const t = useTranslations('agentGrimoire')
   const { readingOf, fault } = useReadings(vault, [entry])
   const reading = readingOf(entry)
-  const content: Said | undefined = entry.entry ?? (reading && 'entry' in reading ? asSaid(reading.entry) : undefined)
+  const content: ReadableContent | undefined =
+    entry.entry ?? (reading && 'entry' in reading ? asSaid(reading.entry) : undefined)
   return (
     <div className="grid gap-5">
       {fault && <VaultFault code={fault} />}
@@ -115,7 +120,7 @@ function Whole({ entry, vault, onEdit, onDelete }: WholeProps) {
   )
 }
 
-function EntryFacts({ entry, content }: { entry: Entry; content: Said | undefined }) {
+function EntryFacts({ entry, content }: { entry: GrimoireEntry; content: ReadableContent | undefined }) {
   const t = useTranslations('agentGrimoire')
   const format = useFormatter()
   const facts: [string, ReactNode][] = [
@@ -163,5 +168,5 @@ function EntryFacts({ entry, content }: { entry: Entry; content: Said | undefine
     t('columns.until'),
     entry.valid_until === null ? t('entry.stays') : <Time key="until" at={entry.valid_until} relative />,
   ])
-  return <Facts facts={facts} />
+  return <FactList facts={facts} />
 }

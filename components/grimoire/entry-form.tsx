@@ -2,27 +2,27 @@
 
 import { useTimeZone, useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
 import { Choice, Field, Select, TextArea } from '#components/ui/field.tsx'
 import { MovedAlert } from '#components/ui/moved-alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import type { RequestParts } from '#lib/client/request.ts'
+import type { RequestInput } from '#lib/client/request.ts'
 import type { addEntry, editEntry } from '#lib/domains/grimoire/contract.ts'
-import { type Draft, readDraft, type Standing, type Wrong } from './entry-draft.ts'
-import { addEntryAt, editEntryAt, entryAt, kinds, touched } from './places.ts'
+import { addEntryAt, editEntryAt, entryAt, grimoirePaths, shownEntryKinds } from './endpoints.ts'
+import { type Draft, type EditedEntry, readDraft, type Wrong } from './entry-draft.ts'
 import type { OpenVault } from './use-vault.ts'
 import { vaultCode } from './vault.ts'
 import { VaultFault } from './vault-fault.tsx'
 import type { VaultCode } from './vault-protocol.ts'
 
-type Sent = { add: RequestParts<typeof addEntry> } | { edit: RequestParts<typeof editEntry> }
+type Sent = { add: RequestInput<typeof addEntry> } | { edit: RequestInput<typeof editEntry> }
 interface EntryFormProps {
   agentId: string
   vault: OpenVault
   /** The entry that is edited; undefined for a new entry. */
-  standing?: Standing
+  edited?: EditedEntry
   draft: Draft
   change: (changes: Partial<Draft>) => void
   onClose: () => void
@@ -32,7 +32,7 @@ interface EntryFormProps {
 }
 
 /** Creates or edits an entry. A private entry is sealed in the browser, so the server never receives readable content. */
-export function EntryForm({ agentId, vault, standing, draft, change, onClose, onStored, onMoved }: EntryFormProps) {
+export function EntryForm({ agentId, vault, edited, draft, change, onClose, onStored, onMoved }: EntryFormProps) {
   const t = useTranslations('agentGrimoire')
   const common = useTranslations('common')
   const zone = useTimeZone() ?? 'UTC'
@@ -41,28 +41,28 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
   const [fault, setFault] = useState<VaultCode>()
   // Sealed once: a retry after a lost response sends the identical body, so the entry is stored only once.
   const sealed = useRef<{ of: string; sent: Sent }>(undefined)
-  const add = useChange(addEntryAt, { touches: touched })
-  const edit = useChange(editEntryAt, { touches: touched })
+  const add = useApiMutation(addEntryAt, { touches: grimoirePaths })
+  const edit = useApiMutation(editEntryAt, { touches: grimoirePaths })
 
   const { scope, kind } = draft
-  const { entry, wrong } = readDraft(draft, standing, zone, Date.now())
+  const { entry, wrong } = readDraft(draft, edited, zone, Date.now())
   const faultOf = (where: Wrong, text: string) => (isChecked && wrong.has(where) ? text : undefined)
   const isPending = isSealing || add.isPending || edit.isPending
   const problem = add.problem ?? edit.problem
-  const now = useAsked(
+  const now = useApiQuery(
     entryAt,
-    { params: { id: agentId, entryId: standing?.entry.id ?? '' } },
-    { enabled: standing !== undefined && edit.problem?.code === 'conflict' },
+    { params: { id: agentId, entryId: edited?.entry.id ?? '' } },
+    { enabled: edited !== undefined && edit.problem?.code === 'conflict' },
   )
   const stored = edit.problem?.code === 'conflict' ? now.data?.data.revision : undefined
-  const moved = stored !== undefined && stored !== standing?.entry.revision ? stored : undefined
+  const moved = stored !== undefined && stored !== edited?.entry.revision ? stored : undefined
 
   async function sentOf(): Promise<Sent | undefined> {
     if (!entry) return undefined
     const { valid_from, valid_until, confidence, ...rest } = entry
     const ends = valid_until === null ? {} : { valid_until }
-    const at = standing && { id: standing.entry.agent_id, entryId: standing.entry.id }
-    const read = standing && { revision: standing.entry.revision }
+    const at = edited && { id: edited.entry.agent_id, entryId: edited.entry.id }
+    const read = edited && { revision: edited.entry.revision }
     const params = { id: agentId }
     if (scope === 'private') {
       const { id, envelope } = await vault.ask('write', {
@@ -85,7 +85,7 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
     if (isPending || moved !== undefined) return
     setChecked(true)
     setFault(undefined)
-    const of = JSON.stringify([draft, standing?.entry.revision])
+    const of = JSON.stringify([draft, edited?.entry.revision])
     setSealing(true)
     try {
       if (sealed.current?.of !== of) {
@@ -106,15 +106,10 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
     <Sheet
       open
       onOpenChange={(isOpen) => !isOpen && !isPending && onClose()}
-      title={t(standing ? 'change.title' : 'write.title')}
-      lead={<p>{t(`${standing ? 'change' : 'write'}.lead.${scope}`)}</p>}
+      title={t(edited ? 'change.title' : 'write.title')}
+      lead={<p>{t(`${edited ? 'change' : 'write'}.lead.${scope}`)}</p>}
     >
-      <form
-        method="post"
-        onSubmit={submit}
-        data-form={standing ? 'change-entry' : 'write-entry'}
-        className="grid gap-4"
-      >
+      <form method="post" onSubmit={submit} data-form={edited ? 'change-entry' : 'write-entry'} className="grid gap-4">
         {fault && <VaultFault code={fault} />}
         {moved !== undefined && onMoved ? (
           <MovedAlert
@@ -132,7 +127,7 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
         ) : (
           problem && <ProblemAlert problem={problem} />
         )}
-        {!standing && (
+        {!edited && (
           <>
             <Choice
               label={t('columns.scope')}
@@ -156,10 +151,12 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
               name="kind"
               value={kind}
               hint={scope === 'clade' ? t('write.noEpisode') : t(`kindTexts.${kind}`)}
-              options={kinds
+              options={shownEntryKinds
                 .filter((one) => scope === 'private' || one !== 'episode')
                 .map((one) => ({ value: one, title: t(`kinds.${one}`) }))}
-              onChange={({ target }) => change({ kind: kinds.find((one) => one === target.value) ?? 'insight' })}
+              onChange={({ target }) =>
+                change({ kind: shownEntryKinds.find((one) => one === target.value) ?? 'insight' })
+              }
             />
           </>
         )}

@@ -4,30 +4,30 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { DataTable } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { Entry } from './places.ts'
+import type { GrimoireEntry } from './endpoints.ts'
 import type { Read } from './vault-protocol.ts'
-import { firstWords } from './vault-rules.ts'
+import { shortTextOf } from './vault-rules.ts'
 
 interface EntryListProps {
-  rows: readonly Entry[]
+  rows: readonly GrimoireEntry[]
   cursor: number
   isOpen: boolean
-  readingOf: (entry: Entry) => Read | undefined
+  readingOf: (entry: GrimoireEntry) => Read | undefined
   onOpen: (id: string) => void
 }
 /** Lists entries. Clade entries are always readable; private entries are readable only while the grimoire is open. */
 export function EntryList({ rows, cursor, isOpen, readingOf, onOpen }: EntryListProps) {
   const t = useTranslations('agentGrimoire')
   const format = useFormatter()
-  const contentOf = (row: Entry) => {
+  const contentOf = (row: GrimoireEntry) => {
     const reading = readingOf(row)
     return row.entry ?? (reading && 'entry' in reading ? reading.entry : undefined)
   }
-  const wordsOf = (row: Entry): string => {
+  const wordsOf = (row: GrimoireEntry): string => {
     const reading = readingOf(row)
     if (reading && 'refused' in reading) return t('list.refused')
     const content = contentOf(row)
-    if (content) return firstWords(content.content) || t('list.empty')
+    if (content) return shortTextOf(content.content) || t('list.empty')
     return t(isOpen ? 'list.opening' : 'list.sealed')
   }
   return (

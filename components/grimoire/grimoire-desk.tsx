@@ -3,8 +3,8 @@
 import { useTimeZone, useTranslations } from 'next-intl'
 import { useQueryState, useQueryStates } from 'nuqs'
 import { useEffect, useState } from 'react'
-import type { hindranceOf } from '#components/agents/standing-rules.ts'
-import { useChange, usePages } from '#components/frame/asking.ts'
+import type { agentHindranceOf } from '#components/agents/status-rules.ts'
+import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -16,25 +16,25 @@ import { MoreButton } from '#components/ui/more-button.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { type Change, Changing } from './entry-change.tsx'
-import { type Draft, draftOf, emptyDraft } from './entry-draft.ts'
+import {
+  deleteEntryAt,
+  type EntryFilters,
+  type EntryPage,
+  entriesAt,
+  entryFilterParsers,
+  entryQueryOf,
+  type GrimoireEntry,
+  grimoirePaths,
+  type ReadableContent,
+  type StoredKeyring,
+  shownEntryKinds,
+  shownEntryScopes,
+} from './endpoints.ts'
+import { Changing, type EntryEdit } from './entry-change.tsx'
+import { type Draft, emptyDraft, entryDraftOf } from './entry-draft.ts'
 import { EntryList } from './entry-list.tsx'
 import { KeyringStart } from './keyring-start.tsx'
 import { OpenBar } from './open-bar.tsx'
-import {
-  deleteEntryAt,
-  type Entry,
-  type EntryPage,
-  entriesAt,
-  type Filters,
-  filterParsers,
-  type Keyring,
-  kinds,
-  queryOf,
-  type Said,
-  scopes,
-  touched,
-} from './places.ts'
 import { UnlockForm } from './unlock-form.tsx'
 import { useReadings } from './use-readings.ts'
 import { type OpenVault, useVault } from './use-vault.ts'
@@ -46,15 +46,15 @@ const form = () => import('./entry-form.tsx')
 interface GrimoireDeskProps {
   agentId: string
   /** Why nothing can be written for the agent now. Reading and deleting still work. */
-  hindrance: ReturnType<typeof hindranceOf>
+  hindrance: ReturnType<typeof agentHindranceOf>
   /** The agent stores its memory on its own host, so nothing is written here. */
   isElsewhere: boolean
   /** False for read-only roles, which may not delete either. */
   mayWrite: boolean
-  keyring: Keyring | null
+  keyring: StoredKeyring | null
   initial: EntryPage
   /** The filters for which the server rendered `initial`. */
-  asked: Filters
+  initialFilters: EntryFilters
 }
 
 /** The grimoire of an agent: its keys, which are opened only in this browser, and its entries. */
@@ -65,7 +65,7 @@ export function GrimoireDesk({
   mayWrite,
   keyring,
   initial,
-  asked,
+  initialFilters,
 }: GrimoireDeskProps) {
   const t = useTranslations('agentGrimoire')
   const hindrances = useTranslations('agents.hindrances')
@@ -87,7 +87,7 @@ export function GrimoireDesk({
         isWritable={isWritable}
         mayDelete={mayWrite}
         initial={initial}
-        asked={asked}
+        initialFilters={initialFilters}
       />
     </>
   )
@@ -136,25 +136,38 @@ function Keys({ agentId, isWritable, keyring, vault }: KeysProps) {
   )
 }
 
-interface EntriesProps extends Pick<GrimoireDeskProps, 'agentId' | 'isElsewhere' | 'initial' | 'asked'> {
+interface EntriesProps extends Pick<GrimoireDeskProps, 'agentId' | 'isElsewhere' | 'initial' | 'initialFilters'> {
   vault: OpenVault
   hasKeyring: boolean
   isWritable: boolean
   mayDelete: boolean
 }
-function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelete, initial, asked }: EntriesProps) {
+function Entries({
+  agentId,
+  vault,
+  hasKeyring,
+  isElsewhere,
+  isWritable,
+  mayDelete,
+  initial,
+  initialFilters,
+}: EntriesProps) {
   const t = useTranslations('agentGrimoire')
-  const [filters, setFilters] = useQueryStates(filterParsers)
-  const query = queryOf(filters)
-  const isAsAsked = JSON.stringify(query) === JSON.stringify(queryOf(asked))
-  const list = usePages(entriesAt, { params: { id: agentId }, query }, { initial: isAsAsked ? initial : undefined })
+  const [filters, setFilters] = useQueryStates(entryFilterParsers)
+  const query = entryQueryOf(filters)
+  const isInitial = JSON.stringify(query) === JSON.stringify(entryQueryOf(initialFilters))
+  const list = useApiInfiniteQuery(
+    entriesAt,
+    { params: { id: agentId }, query },
+    { initial: isInitial ? initial : undefined },
+  )
   const { readingOf, fault } = useReadings(vault, list.rows)
   const [shown, setShown] = useQueryState('entry', { history: 'push' })
   const loadedDrawer = useLoaded(drawer, shown !== null)
   const zone = useTimeZone() ?? 'UTC'
-  const [change, setChange] = useState<Change>()
-  const [removing, setRemoving] = useState<Entry>()
-  const removal = useChange(deleteEntryAt, { touches: touched })
+  const [change, setChange] = useState<EntryEdit>()
+  const [removing, setRemoving] = useState<GrimoireEntry>()
+  const removal = useApiMutation(deleteEntryAt, { touches: grimoirePaths })
   const { cursor } = useRowKeys({
     count: list.rows.length,
     onOpen: (index) => void setShown(list.rows[index]?.id ?? null),
@@ -172,9 +185,11 @@ function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelet
           value={filters.kind ?? ''}
           options={[
             { value: '', title: t('list.anyKind') },
-            ...kinds.map((kind) => ({ value: kind, title: t(`kinds.${kind}`) })),
+            ...shownEntryKinds.map((kind) => ({ value: kind, title: t(`kinds.${kind}`) })),
           ]}
-          onChange={({ target }) => void setFilters({ kind: kinds.find((kind) => kind === target.value) ?? null })}
+          onChange={({ target }) =>
+            void setFilters({ kind: shownEntryKinds.find((kind) => kind === target.value) ?? null })
+          }
         />
         <Select
           label={t('columns.scope')}
@@ -182,9 +197,11 @@ function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelet
           value={filters.scope ?? ''}
           options={[
             { value: '', title: t('list.anyScope') },
-            ...scopes.map((scope) => ({ value: scope, title: t(`scopes.${scope}`) })),
+            ...shownEntryScopes.map((scope) => ({ value: scope, title: t(`scopes.${scope}`) })),
           ]}
-          onChange={({ target }) => void setFilters({ scope: scopes.find((scope) => scope === target.value) ?? null })}
+          onChange={({ target }) =>
+            void setFilters({ scope: shownEntryScopes.find((scope) => scope === target.value) ?? null })
+          }
         />
       </search>
       {fault && <VaultFault code={fault} />}
@@ -218,7 +235,7 @@ function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelet
       {list.rows.length === 0 && list.problem && <ProblemAlert problem={list.problem} />}
       {removal.isSuccess && <Alert tone="done" title={t('remove.done')} isLive />}
       {shown !== null && loadedDrawer && (
-        <loadedDrawer.EntryDrawer
+        <loadedDrawer.GrimoireEntryDrawer
           key={shown}
           agentId={agentId}
           entryId={shown}
@@ -226,8 +243,8 @@ function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelet
           vault={vault}
           onClose={() => void setShown(null)}
           {...(isWritable && {
-            onEdit: (entry: Entry, said: Said) => {
-              const first = draftOf({ entry, said }, zone)
+            onEdit: (entry: GrimoireEntry, said: ReadableContent) => {
+              const first = entryDraftOf({ entry, said }, zone)
               void setShown(null)
               // Continue an earlier draft of the same entry.
               const isKept = change?.entry.id === entry.id
@@ -235,7 +252,7 @@ function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelet
             },
           })}
           {...(mayDelete && {
-            onDelete: (entry: Entry) => {
+            onDelete: (entry: GrimoireEntry) => {
               removal.reset()
               void setShown(null)
               setRemoving(entry)

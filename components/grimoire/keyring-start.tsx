@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { grimoirePaths, storeKeyringAt } from './endpoints.ts'
 import { useNewPassphrase } from './new-passphrase.tsx'
-import { storeKeyringAt, touched } from './places.ts'
 import { RecoveryCode } from './recovery-code.tsx'
 import type { OpenVault } from './use-vault.ts'
 import { vaultCode } from './vault.ts'
@@ -28,7 +28,7 @@ export function KeyringStart({ agentId, vault, onMade }: KeyringStartProps) {
   const [isMaking, setMaking] = useState(false)
   const [fault, setFault] = useState<VaultCode>()
   const [isKept, setKept] = useState(false)
-  const store = useChange(storeKeyringAt, { touches: touched })
+  const store = useApiMutation(storeKeyringAt, { touches: grimoirePaths })
 
   const make = async () => {
     const passphrase = checked()

@@ -2,15 +2,15 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
+import { type StoredKeyring, storeKeyringAt } from './endpoints.ts'
 import { useNewPassphrase } from './new-passphrase.tsx'
-import { type Keyring, storeKeyringAt } from './places.ts'
 import { RecoveryCode } from './recovery-code.tsx'
 import type { OpenVault } from './use-vault.ts'
 import { vaultCode } from './vault.ts'
@@ -18,7 +18,7 @@ import { VaultFault } from './vault-fault.tsx'
 import type { Opening, Questions, VaultCode } from './vault-protocol.ts'
 
 interface KeysDialogProps {
-  keyring: Keyring
+  keyring: StoredKeyring
   vault: OpenVault
   onClose: () => void
 }
@@ -27,7 +27,7 @@ interface KeysDialogProps {
 function useWrapping({ keyring }: KeysDialogProps) {
   const [isWrapping, setWrapping] = useState(false)
   const [fault, setFault] = useState<VaultCode>()
-  const store = useChange(storeKeyringAt)
+  const store = useApiMutation(storeKeyringAt)
   return {
     store,
     fault,
@@ -44,7 +44,7 @@ function useWrapping({ keyring }: KeysDialogProps) {
         setWrapping(false)
       }
     },
-    put: (next: Keyring['keyring']) =>
+    put: (next: StoredKeyring['keyring']) =>
       store.begin({ params: { id: keyring.agent_id }, body: { keyring: next, revision: keyring.revision } }),
   }
 }

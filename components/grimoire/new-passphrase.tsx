@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { Field } from '#components/ui/field.tsx'
-import { fewestSigns, isWeak } from './vault-rules.ts'
+import { isWeak, shortestPassphrase } from './vault-rules.ts'
 
 /**
  * The two fields for a new passphrase and their validation. The inputs have no `name`, so no form submission sends them. Faults appear once
@@ -28,12 +28,12 @@ export function useNewPassphrase(): { fields: ReactNode; checked: () => string |
       <>
         <Field
           label={t('next')}
-          hint={t('nextHint', { fewest: fewestSigns })}
+          hint={t('nextHint', { fewest: shortestPassphrase })}
           type="password"
           autoComplete="new-password"
           value={typed.next}
           onChange={({ target }) => setTyped((before) => ({ ...before, next: target.value }))}
-          error={isChecked && isShort ? t('weak', { fewest: fewestSigns }) : undefined}
+          error={isChecked && isShort ? t('weak', { fewest: shortestPassphrase }) : undefined}
           required
         />
         <Field

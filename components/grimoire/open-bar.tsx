@@ -5,13 +5,13 @@ import { useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { useLoaded } from '#components/ui/loaded.ts'
-import type { Keyring } from './places.ts'
+import type { StoredKeyring } from './endpoints.ts'
 import type { OpenVault } from './use-vault.ts'
 
 const dialogs = () => import('./keys-dialogs.tsx')
 
 interface OpenBarProps {
-  keyring: Keyring
+  keyring: StoredKeyring
   vault: OpenVault
   /** Whether the keys may be rewrapped: not while writing is blocked for the agent. */
   isWritable: boolean

@@ -2,19 +2,19 @@
 
 import { useEffect, useRef, useState } from 'react'
 import type { EntryHead } from '#lib/client/sealing/entry.ts'
-import type { Entry } from './places.ts'
+import type { GrimoireEntry } from './endpoints.ts'
 import type { OpenVault } from './use-vault.ts'
 import { vaultCode } from './vault.ts'
 import type { Read, VaultCode } from './vault-protocol.ts'
 
 const none: ReadonlyMap<string, Read> = new Map()
 
-const headOf = ({ id, agent_id, kind }: Entry): EntryHead => ({ id, agent: agent_id, kind, scope: 'private' })
+const headOf = ({ id, agent_id, kind }: GrimoireEntry): EntryHead => ({ id, agent: agent_id, kind, scope: 'private' })
 /** Each envelope has its own nonce; an edited entry has a new one. */
-const nonceOf = ({ envelope }: Entry): string | undefined => envelope?.nonce
+const nonceOf = ({ envelope }: GrimoireEntry): string | undefined => envelope?.nonce
 
 /** Decrypts private entries in the vault as their rows load. Nothing decrypted remains here after the vault locks. */
-export function useReadings({ isOpen, ask }: Pick<OpenVault, 'isOpen' | 'ask'>, rows: readonly Entry[]) {
+export function useReadings({ isOpen, ask }: Pick<OpenVault, 'isOpen' | 'ask'>, rows: readonly GrimoireEntry[]) {
   const [readings, setReadings] = useState(none)
   const [fault, setFault] = useState<VaultCode>()
   const asked = useRef(new Set<string>())
@@ -53,7 +53,7 @@ export function useReadings({ isOpen, ask }: Pick<OpenVault, 'isOpen' | 'ask'>, 
   })
   return {
     fault: isOpen ? fault : undefined,
-    readingOf: (row: Entry): Read | undefined => {
+    readingOf: (row: GrimoireEntry): Read | undefined => {
       const nonce = nonceOf(row)
       return isOpen && nonce !== undefined ? readings.get(nonce) : undefined
     },

@@ -37,7 +37,7 @@ export type Question = { [N in QuestionName]: { name: N; asks: Questions[N]['ask
  * cryptography. `locked`: the vault locked during the operation. `failed`: any other fault.
  */
 export type VaultCode = SealingCode | 'unsupported' | 'insecure' | 'locked' | 'failed'
-export interface Asked {
+export interface VaultRequest {
   number: number
   question: Question
 }

@@ -1,14 +1,23 @@
 import { expect, test } from 'vitest'
-import { newKeyring, fewestSigns as ofSealing } from '#lib/client/sealing/keyring.ts'
-import { confidenceIn, fewestSigns, firstWords, idleFor, isIdle, isWeak, tagsIn, wholeText } from './vault-rules.ts'
+import { newKeyring, fewestPassphraseCharacters as ofSealing } from '#lib/client/sealing/keyring.ts'
+import {
+  confidenceIn,
+  idleFor,
+  isIdle,
+  isWeak,
+  shortestPassphrase,
+  shortTextOf,
+  tagsIn,
+  wholeText,
+} from './vault-rules.ts'
 
 test('isWeak agrees with newKeyring about the shortest accepted passphrase', async () => {
-  expect(fewestSigns).toBe(ofSealing)
+  expect(shortestPassphrase).toBe(ofSealing)
   // Each fox is one character but two UTF-16 units.
-  const short = '🦊'.repeat(fewestSigns - 1)
+  const short = '🦊'.repeat(shortestPassphrase - 1)
   expect(isWeak(short)).toBe(true)
   await expect(newKeyring(short)).rejects.toMatchObject({ code: 'weak_passphrase' })
-  expect(isWeak('🦊'.repeat(fewestSigns))).toBe(false)
+  expect(isWeak('🦊'.repeat(shortestPassphrase))).toBe(false)
   // NFKC expands this ligature to three characters, and each of them counts.
   expect(isWeak('ﬃ'.repeat(4))).toBe(false)
 })
@@ -25,12 +34,12 @@ test.each([
   [null, 'null'],
   ['', ''],
 ])('firstWords returns one line of text for %j', (content, words) => {
-  expect(firstWords(content)).toBe(words)
+  expect(shortTextOf(content)).toBe(words)
 })
 
 test('firstWords cuts long content between characters and wholeText keeps it whole', () => {
   const long = '🦊'.repeat(200)
-  expect(firstWords(long)).toBe(`${'🦊'.repeat(140)}…`)
+  expect(shortTextOf(long)).toBe(`${'🦊'.repeat(140)}…`)
   expect(wholeText(long)).toBe(long)
   expect(wholeText({ a: 1 })).toBe('{\n  "a": 1\n}')
 })

@@ -1,16 +1,16 @@
-import type { Json } from '#lib/client/sealing/encoding.ts'
+import type { SealedJson } from '#lib/client/sealing/encoding.ts'
 
 /** Milliseconds without activity after which an open grimoire locks. */
 export const idleFor = 15 * 60_000
 export const isIdle = (last: number, now: number): boolean => now - last >= idleFor
 
 /** The fewest characters of a passphrase, counted in NFKC, which key derivation uses. */
-export const fewestSigns = 12
-export const isWeak = (passphrase: string): boolean => [...passphrase.normalize('NFKC')].length < fewestSigns
+export const shortestPassphrase = 12
+export const isWeak = (passphrase: string): boolean => [...passphrase.normalize('NFKC')].length < shortestPassphrase
 
 const snippetLength = 140
 /** The content of an entry as one shortened line. */
-export function firstWords(content: unknown): string {
+export function shortTextOf(content: unknown): string {
   const text = (typeof content === 'string' ? content : (JSON.stringify(content) ?? '')).replace(/\s+/g, ' ').trim()
   const signs = [...text]
   return signs.length > snippetLength ? `${signs.slice(0, snippetLength).join('')}…` : text
@@ -36,13 +36,13 @@ export function parentsIn(typed: string): string[] | undefined {
 }
 
 /** The text that a form field shows for a value; empty for null. */
-export const typedOf = (value: unknown): string => (value === null ? '' : wholeText(value))
+export const fieldTextOf = (value: unknown): string => (value === null ? '' : wholeText(value))
 /**
  * The value that was typed in place of `before`: `before` itself if unedited, parsed JSON if `before` was JSON, null for an empty field;
  * undefined for invalid JSON.
  */
-export function valueIn(typed: string, before: Json): Json | undefined {
-  if (typed === typedOf(before)) return before
+export function valueIn(typed: string, before: SealedJson): SealedJson | undefined {
+  if (typed === fieldTextOf(before)) return before
   const text = typed.trim()
   if (text === '') return null
   if (before === null || typeof before === 'string') return text

@@ -9,7 +9,7 @@ import {
   rewrap,
 } from '#lib/client/sealing/keyring.ts'
 import { SealingRefusal } from '#lib/client/sealing/sealing-refusal.ts'
-import type { Answered, Asked, Opening, Question, Read, VaultCode } from './vault-protocol.ts'
+import type { Answered, Opening, Question, Read, VaultCode, VaultRequest } from './vault-protocol.ts'
 
 // The only place that holds the open master key. Locking terminates this worker and frees its memory.
 let master: MasterKey | undefined
@@ -78,7 +78,7 @@ async function codeOf(error: unknown): Promise<VaultCode> {
   return (await isX25519Known()) ? 'failed' : 'unsupported'
 }
 
-addEventListener('message', async ({ data }: MessageEvent<Asked>) => {
+addEventListener('message', async ({ data }: MessageEvent<VaultRequest>) => {
   const { number, question } = data
   let answer: Answered
   try {

@@ -1,4 +1,4 @@
-import type { Answered, Asked, Question, QuestionName, Questions, VaultCode } from './vault-protocol.ts'
+import type { Answered, Question, QuestionName, Questions, VaultCode, VaultRequest } from './vault-protocol.ts'
 
 class VaultRefusal extends Error {
   readonly code: VaultCode
@@ -51,7 +51,7 @@ export class Vault {
   async ask<N extends QuestionName>(name: N, asks: Questions[N]['asks']): Promise<Questions[N]['gives']> {
     if (!isSecureContext || crypto.subtle === undefined) throw new VaultRefusal('insecure')
     const number = ++this.#asked
-    const asked: Asked = { number, question: { name, asks } as Question }
+    const asked: VaultRequest = { number, question: { name, asks } as Question }
     return new Promise((give, refuse) => {
       // The worker answers each request with the result type of its name.
       this.#waiting.set(number, { give: (answer) => give(answer as Questions[N]['gives']), refuse })

@@ -1,14 +1,14 @@
 'use client'
 
 import { useNow, useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { localTime } from '#components/queue/filing.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Choice, Field, TextArea } from '#components/ui/field.tsx'
 import { type HoldKind, holdKinds } from '#lib/domains/holds/rules.ts'
-import { createAt, touched } from './places.ts'
+import { createHoldAt, holdPaths } from './endpoints.ts'
 
 type HoldDraft = { kind: HoldKind; target: string; reason: string; expires: string }
 const empty: HoldDraft = { kind: 'agent', target: '', reason: '', expires: '' }
@@ -19,7 +19,7 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
   const kinds = useTranslations('holds.kinds')
   const now = useNow()
   const { draft, change: type, clear } = useDraft('hold', empty)
-  const change = useChange(createAt, { touches: touched })
+  const change = useApiMutation(createHoldAt, { touches: holdPaths })
   const ends = localTime(draft.expires)
   const isPast = draft.expires !== '' && (!ends || ends <= now)
   const isIncomplete = draft.target.trim() === '' || draft.reason.trim() === '' || isPast

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { parseAsString, parseAsStringLiteral, useQueryStates } from 'nuqs'
 import { useCallback, useState } from 'react'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
@@ -14,13 +14,13 @@ import { Field } from '#components/ui/field.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { type Hold, type HoldPage, holdsAt, holdViews } from './endpoints.ts'
 import { HoldForm } from './hold-form.tsx'
 import { holdQuery } from './hold-query.ts'
-import { type Hold, type HoldPage, holdsAt, views } from './places.ts'
 import { ReleaseDialog } from './release-dialog.tsx'
 
 function EndCell({ hold }: { hold: Hold }) {
@@ -34,12 +34,12 @@ function EndCell({ hold }: { hold: Hold }) {
 export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<string, string> }) {
   const t = useTranslations('holds')
   const [{ active, q }, setFilters] = useQueryStates({
-    active: parseAsStringLiteral(views).withDefault('true'),
+    active: parseAsStringLiteral(holdViews).withDefault('true'),
     q: parseAsString,
   })
   const query = holdQuery(active, q)
   const isAsked = JSON.stringify(query) === JSON.stringify(asked)
-  const list = usePages(holdsAt, { query }, isAsked ? { initial } : {})
+  const list = useApiInfiniteQuery(holdsAt, { query }, isAsked ? { initial } : {})
   const { rows } = list
   const pass = useCallback((text: string) => void setFilters({ q: text || null }), [setFilters])
   const { typed, setTyped } = useTyped(q ?? '', pass)
@@ -59,7 +59,7 @@ export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<
   })
   useKeys([{ key: 'n', label: t('new.open'), run: setNew }])
 
-  const columns: Column<Hold>[] = [
+  const columns: ShownColumn<Hold>[] = [
     {
       key: 'covers',
       title: t('columns.covers'),
@@ -141,7 +141,7 @@ export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<
       </div>
       <Tabs
         label={t('views.label')}
-        tabs={views.map((view) => ({
+        tabs={holdViews.map((view) => ({
           href: `/admin/holds?${new URLSearchParams({ active: view, ...(q && { q }) })}`,
           title: t(`views.${view}`),
           isCurrent: view === active,

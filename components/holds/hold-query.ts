@@ -1,7 +1,7 @@
-import type { View } from './places.ts'
+import type { HoldView } from './endpoints.ts'
 
 /** The query for the API. Omits search text that cannot be the beginning of an id. */
-export const holdQuery = (active: View, q: string | null) => ({
+export const holdQuery = (active: HoldView, q: string | null) => ({
   active,
   ...(q !== null && /^[\w.:-]{1,200}$/.test(q) && { q }),
   limit: '50',

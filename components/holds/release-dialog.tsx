@@ -1,13 +1,13 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAsked, useChange } from '#components/frame/asking.ts'
-import { counted } from '#components/frame/counted.ts'
-import { listAt } from '#components/queue/places.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
+import { countText } from '#components/frame/count-text.ts'
+import { listAllRequestsAt } from '#components/queue/endpoints.ts'
 import { useRequestWords } from '#components/queue/request-words.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { type Hold, releaseAt, touched } from './places.ts'
+import { type Hold, holdPaths, releaseAt } from './endpoints.ts'
 
 interface ReleaseDialogProps {
   hold: Hold
@@ -19,8 +19,8 @@ export function ReleaseDialog({ hold, close, done }: ReleaseDialogProps) {
   const t = useTranslations('holds.releasing')
   const common = useTranslations('common')
   const words = useRequestWords()
-  const change = useChange(releaseAt, { touches: touched })
-  const waiting = useAsked(listAt, { query: { hold: hold.id, limit: '20' } })
+  const change = useApiMutation(releaseAt, { touches: holdPaths })
+  const waiting = useApiQuery(listAllRequestsAt, { query: { hold: hold.id, limit: '20' } })
   return (
     <Confirm
       open
@@ -33,7 +33,7 @@ export function ReleaseDialog({ hold, close, done }: ReleaseDialogProps) {
             {waiting.data
               ? t('requests', {
                   count: waiting.data.total,
-                  shown: counted(common, waiting.data.total, { isFirst: true }),
+                  shown: countText(common, waiting.data.total, { isFirst: true }),
                 })
               : t('counting')}
           </p>

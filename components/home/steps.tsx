@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 
 /** Three commands that lead a new user to a verified receipt. */
-export function Steps({ url, isDefault }: { url: string; isDefault: boolean }) {
+export function FirstSteps({ url, isDefault }: { url: string; isDefault: boolean }) {
   const t = useTranslations('home.steps')
   const kp = 'npm run --silent kp --'
   const steps = [

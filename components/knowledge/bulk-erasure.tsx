@@ -8,10 +8,10 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type ProblemDocument, RequestRefused, request } from '#lib/client/request.ts'
-import { eraseSkillAt, eraseUnitAt, isSkillId, type RecordRow, touched } from './knowledge.ts'
+import { eraseSkillAt, eraseUnitAt, isSkillId, knowledgePaths, type ListedRecord } from './knowledge.ts'
 
 interface Outcome {
   id: string
@@ -21,7 +21,7 @@ interface Outcome {
   refused?: ProblemDocument['code']
 }
 
-async function erased({ id, title }: RecordRow): Promise<Outcome> {
+async function erased({ id, title }: ListedRecord): Promise<Outcome> {
   const parts = { params: { id }, headers: { prefer: 'return=representation' } }
   try {
     const receipt = isSkillId(id) ? await request(eraseSkillAt, parts) : await request(eraseUnitAt, parts)
@@ -38,7 +38,7 @@ export function BulkErasure({
   onClose,
   onCancel,
 }: {
-  records: readonly RecordRow[]
+  records: readonly ListedRecord[]
   /** Called after the erasures. */
   onClose: () => void
   onCancel: () => void
@@ -61,7 +61,8 @@ export function BulkErasure({
     }
     setRun({ total: chosen.length, outcomes, isOver: true })
     await client.invalidateQueries({
-      predicate: ({ queryKey: [path] }) => typeof path === 'string' && touched.some((one) => path.startsWith(one)),
+      predicate: ({ queryKey: [path] }) =>
+        typeof path === 'string' && knowledgePaths.some((one) => path.startsWith(one)),
     })
     router.refresh()
   }
@@ -106,7 +107,7 @@ export function BulkErasure({
       }
     >
       {!isOver && (
-        <Progress value={outcomes.length} max={total} label={t('bulk.progress', { done: outcomes.length, total })} />
+        <ProgressBar value={outcomes.length} max={total} label={t('bulk.progress', { done: outcomes.length, total })} />
       )}
       <ul aria-label={t('bulk.each')} className="divide-y divide-line rounded-box border border-line">
         {outcomes.map(({ id, title, receiptId, refused }) => (

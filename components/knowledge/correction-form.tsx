@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { useFaultWords } from '#components/frame/faults.ts'
 import { Alert } from '#components/ui/alert.tsx'
@@ -11,14 +11,22 @@ import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Field, TextArea } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
-import { skillFields, skillPatch, sorted, type TextField, unitFields, unitPatch, versionOf } from './corrections.ts'
+import {
+  correctionVersionOf,
+  skillFields,
+  skillPatch,
+  sortedKeys,
+  type TextField,
+  unitFields,
+  unitPatch,
+} from './corrections.ts'
 import {
   correctSkillAt,
   correctUnitAt,
+  knowledgePaths,
   recordPage,
   type SkillRecord,
   skillAt,
-  touched,
   type UnitRecord,
   unitAt,
 } from './knowledge.ts'
@@ -26,8 +34,8 @@ import {
 /** Edits the texts of a unit. */
 export function UnitCorrection({ initial }: { initial: UnitRecord }) {
   const { id } = initial
-  const asked = useAsked(unitAt, { params: { id } }, { initial: { data: initial } })
-  const correct = useChange(correctUnitAt, { touches: touched })
+  const asked = useApiQuery(unitAt, { params: { id } }, { initial: { data: initial } })
+  const correct = useApiMutation(correctUnitAt, { touches: knowledgePaths })
   const unit = asked.data?.data ?? initial
   return (
     <CorrectionForm
@@ -49,8 +57,8 @@ export function UnitCorrection({ initial }: { initial: UnitRecord }) {
 /** Edits the SKILL.md and the files of a skill. */
 export function SkillCorrection({ initial }: { initial: SkillRecord }) {
   const { id } = initial
-  const asked = useAsked(skillAt, { params: { id } }, { initial: { data: initial } })
-  const correct = useChange(correctSkillAt, { touches: touched })
+  const asked = useApiQuery(skillAt, { params: { id } }, { initial: { data: initial } })
+  const correct = useApiMutation(correctSkillAt, { touches: knowledgePaths })
   const skill = asked.data?.data ?? initial
   return (
     <CorrectionForm
@@ -92,10 +100,10 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
   const t = useTranslations('knowledge.correct')
   const { draft, change, clear } = useDraft<Draft>(`correct:${id}`, { etag: '', typed: {} })
   const [warnings, setWarnings] = useState<string[]>()
-  const { changed, homeless } = sorted(fields, draft.typed)
+  const { changed, homeless } = sortedKeys(fields, draft.typed)
   const hasChanges = Object.keys(changed).length > 0
   // Somebody else changed the record after this edit began.
-  const isMoved = draft.etag !== '' && versionOf(draft.etag) !== versionOf(etag)
+  const isMoved = draft.etag !== '' && correctionVersionOf(draft.etag) !== correctionVersionOf(etag)
   const { problem } = state
   const faultWords = useFaultWords()
   const errorOf = (key: string) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { mergePatch } from '#lib/domains/knowledge/merge-patch.ts'
+import { mergePatch } from '#lib/domains/knowledge/units/merge-patch.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
-import { skillFields, skillPatch, sorted, unitFields, unitPatch, versionOf } from './corrections.ts'
+import { correctionVersionOf, skillFields, skillPatch, sortedKeys, unitFields, unitPatch } from './corrections.ts'
 
 const withText = pattern({
   tool_sequence: [{ step: 1, execution: 'sequential', tools: [{ name: 'search' }], condition: 'nothing was found' }],
@@ -63,14 +63,16 @@ describe('texts of a record', () => {
 describe('typed corrections', () => {
   test('sorted separates changed texts from texts whose place no longer exists', () => {
     const fields = unitFields(sop())
-    expect(sorted(fields, { name: 'Restore a backup', domain: 'ops', 'decision_tree.7.instruction': 'Gone' })).toEqual({
+    expect(
+      sortedKeys(fields, { name: 'Restore a backup', domain: 'ops', 'decision_tree.7.instruction': 'Gone' }),
+    ).toEqual({
       changed: { domain: 'ops' },
       homeless: [['decision_tree.7.instruction', 'Gone']],
     })
   })
   test('versionOf ignores votes', () => {
-    expect(versionOf('"v3-5000"')).toBe(versionOf('"v3-7100"'))
-    expect(versionOf('"v3-5000"')).not.toBe(versionOf('"v4-5000"'))
-    expect(versionOf('"v3"')).toBe('v3')
+    expect(correctionVersionOf('"v3-5000"')).toBe(correctionVersionOf('"v3-7100"'))
+    expect(correctionVersionOf('"v3-5000"')).not.toBe(correctionVersionOf('"v4-5000"'))
+    expect(correctionVersionOf('"v3"')).toBe('v3')
   })
 })

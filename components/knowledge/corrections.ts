@@ -1,4 +1,4 @@
-import type { SkillRecord, Unit } from './knowledge.ts'
+import type { ShownUnit, SkillRecord } from './knowledge.ts'
 
 /** A text of a record that a person can read and correct. */
 export interface TextField {
@@ -29,7 +29,7 @@ const field = (key: string, label: TextField['label'], value: string | undefined
 const short = { isLong: false }
 
 /** The texts of a unit in reading order. Absent texts are not offered. */
-export function unitFields(unit: Unit): TextField[] {
+export function unitFields(unit: ShownUnit): TextField[] {
   const domain = field('metadata.task_domain', 'domain', unit.metadata.task_domain, short)
   switch (unit['@type']) {
     case 'ReasoningTrace':
@@ -77,7 +77,7 @@ function put(root: unknown, path: readonly string[], text: string): void {
 }
 
 /** A merge patch (RFC 7396) that sets these texts. Merge patches replace lists as a whole. */
-export function unitPatch(unit: Unit, texts: Texts): Json {
+export function unitPatch(unit: ShownUnit, texts: Texts): Json {
   const whole: Json = structuredClone({ ...unit })
   const touched = new Set<string>()
   for (const [key, text] of Object.entries(texts)) {
@@ -98,7 +98,10 @@ export function skillPatch({ skill_md, files }: Pick<SkillRecord, 'skill_md' | '
 }
 
 /** Splits typed texts into changed ones and those whose place no longer exists in the record. */
-export function sorted(fields: readonly TextField[], typed: Texts): { changed: Texts; homeless: [string, string][] } {
+export function sortedKeys(
+  fields: readonly TextField[],
+  typed: Texts,
+): { changed: Texts; homeless: [string, string][] } {
   const now = new Map(fields.map(({ key, value }) => [key, value]))
   const changed: Record<string, string> = {}
   const homeless: [string, string][] = []
@@ -111,4 +114,4 @@ export function sorted(fields: readonly TextField[], typed: Texts): { changed: T
 }
 
 /** The version in an ETag. The rest of it changes with votes, not with the text. */
-export const versionOf = (etag: string): string => /^"(v\d+)/.exec(etag)?.[1] ?? etag
+export const correctionVersionOf = (etag: string): string => /^"(v\d+)/.exec(etag)?.[1] ?? etag

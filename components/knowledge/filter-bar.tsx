@@ -5,12 +5,12 @@ import { beginningOf } from '#components/frame/local-time.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { type Filters, isNarrowed, kinds, none, qualities } from './filters.ts'
-import { visibilities } from './knowledge.ts'
+import { isNarrowed, type KnowledgeFilters, noKnowledgeFilters, qualities, recordKindFilters } from './filters.ts'
+import { recordVisibilities } from './knowledge.ts'
 
-type Changes = { [K in keyof Filters]?: Filters[K] | null }
+type Changes = { [K in keyof KnowledgeFilters]?: KnowledgeFilters[K] | null }
 interface FilterBarProps {
-  filters: Filters
+  filters: KnowledgeFilters
   set: (changes: Changes) => void
   agents: readonly { id: string; name: string | null }[]
 }
@@ -58,10 +58,12 @@ export function FilterBar({ filters, set, agents }: FilterBarProps) {
             label={t('filters.kind')}
             name="kind"
             value={filters.kind ?? ''}
-            onChange={({ target }) => set({ kind: chosen(kinds, target.value) })}
+            onChange={({ target }) => set({ kind: chosen(recordKindFilters, target.value) })}
             options={[
               { value: '', title: t('filters.anyKind') },
-              ...kinds.filter((kind) => kind !== 'skill').map((kind) => ({ value: kind, title: t(`kinds.${kind}`) })),
+              ...recordKindFilters
+                .filter((kind) => kind !== 'skill')
+                .map((kind) => ({ value: kind, title: t(`kinds.${kind}`) })),
             ]}
           />
         )}
@@ -73,10 +75,10 @@ export function FilterBar({ filters, set, agents }: FilterBarProps) {
             label={t('filters.visibility')}
             name="visibility"
             value={filters.visibility ?? ''}
-            onChange={({ target }) => set({ visibility: chosen(visibilities, target.value) })}
+            onChange={({ target }) => set({ visibility: chosen(recordVisibilities, target.value) })}
             options={[
               { value: '', title: t('filters.anyVisibility') },
-              ...visibilities.map((value) => ({ value, title: t(`visibility.${value}.name`) })),
+              ...recordVisibilities.map((value) => ({ value, title: t(`visibility.${value}.name`) })),
             ]}
           />
           <Select
@@ -126,7 +128,7 @@ export function FilterBar({ filters, set, agents }: FilterBarProps) {
         </div>
       </details>
       {isNarrowed(filters) && (
-        <Button tone="ghost" size="small" className="justify-self-start" onClick={() => set(none)}>
+        <Button tone="ghost" size="small" className="justify-self-start" onClick={() => set(noKnowledgeFilters)}>
           {t('filters.clear')}
         </Button>
       )}

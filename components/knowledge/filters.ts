@@ -1,26 +1,26 @@
 import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
 import { beginningOf, endOf } from '#components/frame/local-time.ts'
-import { visibilities } from './knowledge.ts'
+import { recordVisibilities } from './knowledge.ts'
 
-export const kinds = ['trace', 'pattern', 'sop', 'skill'] as const
+export const recordKindFilters = ['trace', 'pattern', 'sop', 'skill'] as const
 export const qualities = ['0.25', '0.5', '0.75'] as const
 
 /** The filters in the address of the list. */
-export const filterParsers = {
+export const knowledgeFilterParsers = {
   q: parseAsString.withDefault(''),
   show: parseAsStringLiteral(['mine', 'all'] as const).withDefault('mine'),
-  kind: parseAsStringLiteral(kinds),
-  visibility: parseAsStringLiteral(visibilities),
+  kind: parseAsStringLiteral(recordKindFilters),
+  visibility: parseAsStringLiteral(recordVisibilities),
   agent: parseAsString,
   domain: parseAsString,
   from: parseAsString,
   to: parseAsString,
   quality: parseAsStringLiteral(qualities),
 }
-export type Filters = inferParserType<typeof filterParsers>
-export const loadFilters = createLoader(filterParsers)
+export type KnowledgeFilters = inferParserType<typeof knowledgeFilterParsers>
+export const loadKnowledgeFilters = createLoader(knowledgeFilterParsers)
 /** All filters cleared. */
-export const none = {
+export const noKnowledgeFilters = {
   q: null,
   show: null,
   visibility: null,
@@ -40,7 +40,7 @@ const isText = (text: string | null, most: number): text is string =>
  * The query for the API; days are in the reader's time zone. Invalid values are omitted, so that a mistyped address shows more rows instead
  * of an error.
  */
-export function queryOf(filters: Filters, timeZone: string) {
+export function knowledgeQueryOf(filters: KnowledgeFilters, timeZone: string) {
   const { q, show, kind, visibility, agent, domain, quality } = filters
   const from = filters.from === null ? undefined : beginningOf(filters.from, timeZone)
   const to = filters.to === null ? undefined : endOf(filters.to, timeZone)
@@ -59,5 +59,5 @@ export function queryOf(filters: Filters, timeZone: string) {
   }
 }
 /** Whether a filter other than owner and kind is set. */
-export const isNarrowed = ({ q, visibility, agent, domain, from, to, quality }: Filters): boolean =>
+export const isNarrowed = ({ q, visibility, agent, domain, from, to, quality }: KnowledgeFilters): boolean =>
   q !== '' || [visibility, agent, domain, from, to, quality].some((one) => one !== null)

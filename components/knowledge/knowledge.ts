@@ -1,6 +1,6 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { eraseUnit, rectifyUnit } from '#lib/domains/knowledge/contract.ts'
-import type { inspectSkill, inspectUnit, listRecords } from '#lib/domains/knowledge/inspection-contract.ts'
+import type { inspectSkill, inspectUnit, listRecords } from '#lib/domains/knowledge/inspection/inspection-contract.ts'
 import type { correctSkill, eraseSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
@@ -12,20 +12,20 @@ export const correctSkillAt: Endpoint<typeof correctSkill> = { method: 'patch', 
 export const eraseUnitAt: Endpoint<typeof eraseUnit> = { method: 'delete', path: '/v1/knowledge/{id}' }
 export const eraseSkillAt: Endpoint<typeof eraseSkill> = { method: 'delete', path: '/v1/skills/{id}' }
 /** Path prefixes of the cached answers that a record change affects. */
-export const touched = ['/api/knowledge', '/api/skills', '/api/agents', '/api/privacy']
+export const knowledgePaths = ['/api/knowledge', '/api/skills', '/api/agents', '/api/privacy']
 
 export type RecordPage = Output<typeof listRecords>
-export type RecordRow = RecordPage['data'][number]
+export type ListedRecord = RecordPage['data'][number]
 export type UnitRecord = Output<typeof inspectUnit>['data']
-export type Unit = UnitRecord['unit']
+export type ShownUnit = UnitRecord['unit']
 export type SkillRecord = Output<typeof inspectSkill>['data']
-export type Visibility = RecordRow['visibility']
-export const visibilities = ['private', 'org', 'network'] as const satisfies readonly Visibility[]
-export type Kind = RecordRow['kind']
+export type RecordVisibility = ListedRecord['visibility']
+export const recordVisibilities = ['private', 'org', 'network'] as const satisfies readonly RecordVisibility[]
+export type RecordKind = ListedRecord['kind']
 
 export const isSkillId = (id: string): boolean => id.startsWith('kp:skill:')
 /** The kind of a record, from its id. */
-export const kindOf = (id: string): Kind => {
+export const recordKindOf = (id: string): RecordKind => {
   const kind = id.split(':')[1]
   return kind === 'pattern' || kind === 'sop' || kind === 'skill' ? kind : 'trace'
 }

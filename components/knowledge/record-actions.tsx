@@ -3,7 +3,7 @@
 import { Download } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Choice } from '#components/ui/field.tsx'
@@ -15,21 +15,21 @@ import {
   eraseUnitAt,
   fileNameOf,
   isSkillId,
+  knowledgePaths,
+  type RecordVisibility,
   recordDocument,
   recordPage,
-  touched,
-  type Visibility,
-  visibilities,
+  recordVisibilities,
 } from './knowledge.ts'
 
 interface RecordActionsProps {
   id: string
   etag: string
   isOwn: boolean
-  visibility: Visibility
+  visibility: RecordVisibility
   wasPublic: boolean
   /** Retention in days by visibility; null means forever. */
-  periods: Record<Visibility, number | null>
+  periods: Record<RecordVisibility, number | null>
 }
 
 /** The actions for a unit or a skill. */
@@ -71,13 +71,13 @@ export function RecordActions(props: RecordActionsProps) {
 
 function WhoSees({ id, etag, visibility, wasPublic, periods, onClose }: RecordActionsProps & { onClose: () => void }) {
   const t = useTranslations('knowledge')
-  const [chosen, setChosen] = useState<Visibility>(visibility)
-  const unit = useChange(correctUnitAt, { touches: touched })
-  const skill = useChange(correctSkillAt, { touches: touched })
+  const [chosen, setChosen] = useState<RecordVisibility>(visibility)
+  const unit = useApiMutation(correctUnitAt, { touches: knowledgePaths })
+  const skill = useApiMutation(correctSkillAt, { touches: knowledgePaths })
   const isSkill = isSkillId(id)
   const days = periods[chosen]
   const parts = { params: { id }, headers: { 'if-match': etag }, body: { visibility: chosen } }
-  const order: readonly Visibility[] = visibilities
+  const order: readonly RecordVisibility[] = recordVisibilities
   const isWider = order.indexOf(chosen) > order.indexOf(visibility)
   return (
     <Confirm
@@ -97,7 +97,7 @@ function WhoSees({ id, etag, visibility, wasPublic, periods, onClose }: RecordAc
         name="visibility"
         value={chosen}
         onChange={setChosen}
-        options={visibilities.map((value) => ({
+        options={recordVisibilities.map((value) => ({
           value,
           title: t(`visibility.${value}.name`),
           text: t(`visibility.${value}.text`),
@@ -111,8 +111,8 @@ function WhoSees({ id, etag, visibility, wasPublic, periods, onClose }: RecordAc
 
 function Erasure({ id, visibility, wasPublic, onClose }: RecordActionsProps & { onClose: () => void }) {
   const t = useTranslations('knowledge.erase')
-  const unit = useChange(eraseUnitAt, { touches: touched })
-  const skill = useChange(eraseSkillAt, { touches: touched })
+  const unit = useApiMutation(eraseUnitAt, { touches: knowledgePaths })
+  const skill = useApiMutation(eraseSkillAt, { touches: knowledgePaths })
   const isSkill = isSkillId(id)
   const parts = { params: { id }, headers: { prefer: 'return=representation' } }
   return (

@@ -3,8 +3,8 @@
 import { useTimeZone, useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useState } from 'react'
-import { usePages } from '#components/frame/asking.ts'
-import { counted } from '#components/frame/counted.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { countText } from '#components/frame/count-text.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -16,9 +16,15 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { BulkErasure } from './bulk-erasure.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { type Filters, filterParsers, isNarrowed, none, queryOf } from './filters.ts'
-import { percent, type RecordPage, type RecordRow, recordPage, recordsAt } from './knowledge.ts'
-import { Snippet } from './snippet.tsx'
+import {
+  isNarrowed,
+  type KnowledgeFilters,
+  knowledgeFilterParsers,
+  knowledgeQueryOf,
+  noKnowledgeFilters,
+} from './filters.ts'
+import { type ListedRecord, percent, type RecordPage, recordPage, recordsAt } from './knowledge.ts'
+import { SearchSnippet } from './snippet.tsx'
 
 /** The most results of a ranked search. */
 const mostRanked = 300
@@ -26,22 +32,22 @@ const mostRanked = 300
 interface RecordListProps {
   initial: RecordPage
   /** The filters for which the server rendered `initial`. */
-  asked: Filters
+  initialFilters: KnowledgeFilters
   agents: readonly { id: string; name: string | null }[]
 }
 
 /** Units or skills, with search, filters and selection for erasure. */
-export function RecordList({ initial, asked, agents }: RecordListProps) {
+export function RecordList({ initial, initialFilters, agents }: RecordListProps) {
   const t = useTranslations('knowledge')
   const common = useTranslations('common')
   const zone = useTimeZone() ?? 'UTC'
-  const [filters, setFilters] = useQueryStates(filterParsers)
-  const query = queryOf(filters, zone)
+  const [filters, setFilters] = useQueryStates(knowledgeFilterParsers)
+  const query = knowledgeQueryOf(filters, zone)
   const asking = JSON.stringify(query)
-  const list = usePages(
+  const list = useApiInfiniteQuery(
     recordsAt,
     { query },
-    { initial: asking === JSON.stringify(queryOf(asked, zone)) ? initial : undefined },
+    { initial: asking === JSON.stringify(knowledgeQueryOf(initialFilters, zone)) ? initial : undefined },
   )
   const [chosen, setChosen] = useState<{ asking: string; ids: ReadonlySet<string> }>({ asking, ids: new Set() })
   const [isErasing, setErasing] = useState(false)
@@ -65,7 +71,7 @@ export function RecordList({ initial, asked, agents }: RecordListProps) {
       <FilterBar filters={filters} set={(changes) => void setFilters(changes)} agents={agents} />
       {isNarrowed(filters) && !list.isLoading && !list.problem && (
         <p role="status" className="text-quiet">
-          {t('list.result', { total, shown: counted(common, total, { isFirst: true }) })}
+          {t('list.result', { total, shown: countText(common, total, { isFirst: true }) })}
           {corrected.map(({ from, to }) => ` ${t('list.corrected', { from, to })}`)}
         </p>
       )}
@@ -89,7 +95,7 @@ export function RecordList({ initial, asked, agents }: RecordListProps) {
           ))}
         </div>
       ) : list.rows.length === 0 && !list.problem ? (
-        <Nothing filters={filters} clear={() => void setFilters(none)} />
+        <Nothing filters={filters} clear={() => void setFilters(noKnowledgeFilters)} />
       ) : (
         <DataTable
           label={t(isSkills ? 'list.skills' : 'list.units')}
@@ -114,7 +120,7 @@ export function RecordList({ initial, asked, agents }: RecordListProps) {
                   {
                     key: 'kind',
                     title: t('list.kind'),
-                    cell: (row: RecordRow) => <span className="whitespace-nowrap">{t(`kinds.${row.kind}`)}</span>,
+                    cell: (row: ListedRecord) => <span className="whitespace-nowrap">{t(`kinds.${row.kind}`)}</span>,
                   },
                 ]),
             {
@@ -164,9 +170,9 @@ export function RecordList({ initial, asked, agents }: RecordListProps) {
   )
 }
 
-function What({ row }: { row: RecordRow }) {
+function What({ row }: { row: ListedRecord }) {
   const t = useTranslations('knowledge.list')
-  const under = row.snippet ? <Snippet snippet={row.snippet} /> : row.summary ? <bdi>{row.summary}</bdi> : null
+  const under = row.snippet ? <SearchSnippet snippet={row.snippet} /> : row.summary ? <bdi>{row.summary}</bdi> : null
   return (
     <div className="grid min-w-56 gap-0.5">
       <TextLink href={recordPage(row.id)} className="line-clamp-2">
@@ -182,7 +188,7 @@ function What({ row }: { row: RecordRow }) {
   )
 }
 
-function Nothing({ filters, clear }: { filters: Filters; clear: () => void }) {
+function Nothing({ filters, clear }: { filters: KnowledgeFilters; clear: () => void }) {
   const t = useTranslations('knowledge')
   if (isNarrowed(filters) || filters.show === 'all')
     return (

@@ -1,7 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { Alert } from '#components/ui/alert.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import type { SkillRecord } from './knowledge.ts'
 import { Written } from './unit-content.tsx'
 
@@ -25,7 +25,7 @@ export function SkillContent({ skill }: { skill: SkillRecord }) {
           <p>{t('undeclaredText', { tools: format.list(skill.undeclared_tools) })}</p>
         </Alert>
       )}
-      <Facts
+      <FactList
         facts={[
           ...named(t('author'), skill.author),
           ...named(t('version'), skill.version),

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
-import type { RecordRow } from './knowledge.ts'
+import type { ListedRecord } from './knowledge.ts'
 
 /** A search result excerpt with highlighted words, always rendered as text. */
-export function Snippet({ snippet: { text, highlights } }: { snippet: NonNullable<RecordRow['snippet']> }) {
+export function SearchSnippet({ snippet: { text, highlights } }: { snippet: NonNullable<ListedRecord['snippet']> }) {
   const pieces: ReactNode[] = []
   let at = 0
   for (const { start, end } of highlights) {

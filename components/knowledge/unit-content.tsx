@@ -1,7 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Tag } from '#components/ui/tag.tsx'
-import { percent, type Unit } from './knowledge.ts'
+import { percent, type ShownUnit } from './knowledge.ts'
 
 /** User text, with its own writing direction and line breaks. */
 export const Written = ({ text }: { text: string }) => (
@@ -40,7 +40,7 @@ const Step = ({ head, children }: { head: ReactNode; children: ReactNode }) => (
 )
 
 /** A unit in readable form. */
-export function UnitContent({ unit }: { unit: Unit }) {
+export function UnitContent({ unit }: { unit: ShownUnit }) {
   switch (unit['@type']) {
     case 'ReasoningTrace':
       return <Trace unit={unit} />
@@ -51,7 +51,7 @@ export function UnitContent({ unit }: { unit: Unit }) {
   }
 }
 
-function Trace({ unit }: { unit: Extract<Unit, { '@type': 'ReasoningTrace' }> }) {
+function Trace({ unit }: { unit: Extract<ShownUnit, { '@type': 'ReasoningTrace' }> }) {
   const t = useTranslations('knowledge.unit')
   return (
     <div className="grid gap-6">
@@ -79,7 +79,13 @@ function Trace({ unit }: { unit: Extract<Unit, { '@type': 'ReasoningTrace' }> })
     </div>
   )
 }
-function StepHead({ n, step }: { n: number; step: Extract<Unit, { '@type': 'ReasoningTrace' }>['steps'][number] }) {
+function StepHead({
+  n,
+  step,
+}: {
+  n: number
+  step: Extract<ShownUnit, { '@type': 'ReasoningTrace' }>['steps'][number]
+}) {
   const t = useTranslations('knowledge.unit')
   return (
     <>
@@ -90,7 +96,7 @@ function StepHead({ n, step }: { n: number; step: Extract<Unit, { '@type': 'Reas
   )
 }
 
-function Pattern({ unit }: { unit: Extract<Unit, { '@type': 'ToolCallPattern' }> }) {
+function Pattern({ unit }: { unit: Extract<ShownUnit, { '@type': 'ToolCallPattern' }> }) {
   const t = useTranslations('knowledge.unit')
   const { uses, success_rate, avg_ms } = unit.performance
   return (
@@ -134,7 +140,7 @@ function Pattern({ unit }: { unit: Extract<Unit, { '@type': 'ToolCallPattern' }>
   )
 }
 
-function Procedure({ unit }: { unit: Extract<Unit, { '@type': 'ExpertSOP' }> }) {
+function Procedure({ unit }: { unit: Extract<ShownUnit, { '@type': 'ExpertSOP' }> }) {
   const t = useTranslations('knowledge.unit')
   const format = useFormatter()
   const cases = unit.validation?.test_cases.length ?? 0

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useQueryState } from 'nuqs'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
@@ -11,7 +11,7 @@ import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { listLetters } from '#lib/domains/outbox/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
-import { LetterDrawer } from './letter-drawer.tsx'
+import { EmailDrawer } from './email-drawer.tsx'
 
 const listAt: Endpoint<typeof listLetters> = { method: 'get', path: '/api/admin/outbox' }
 const listQuery = { limit: '50' } as const
@@ -19,7 +19,7 @@ const listQuery = { limit: '50' } as const
 /** Emails in the outbox folder. The address holds the open one. */
 export function OutboxView({ initial }: { initial: Output<typeof listLetters> }) {
   const t = useTranslations('outbox')
-  const pages = usePages(listAt, { query: listQuery }, { initial })
+  const pages = useApiInfiniteQuery(listAt, { query: listQuery }, { initial })
   const [open, setOpen] = useQueryState('letter')
   const { rows } = pages
   const { cursor } = useRowKeys({ count: rows.length, onOpen: (index) => void setOpen(rows[index]?.id ?? null) })
@@ -61,7 +61,7 @@ export function OutboxView({ initial }: { initial: Output<typeof listLetters> })
           <MoreButton pages={pages} />
         </div>
       )}
-      <LetterDrawer id={open} onClose={() => void setOpen(null)} />
+      <EmailDrawer id={open} onClose={() => void setOpen(null)} />
     </>
   )
 }

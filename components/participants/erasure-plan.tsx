@@ -2,22 +2,22 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useHoldingNames } from '#components/erasures/store-progress.tsx'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { DataTable } from '#components/ui/table.tsx'
-import { planAt } from './places.ts'
+import { planAt } from './endpoints.ts'
 
 /** Data sources whose records an erasure changes and does not delete. */
 const changed = new Set(['privacy.requests', 'knowledge.references'])
 
 /** The dry run of a participant's erasure: what is erased, by kind and store, and what a legal hold retains. */
-export function ErasurePlan({ projectId, participantId }: { projectId: string; participantId: string }) {
+export function ParticipantErasurePlan({ projectId, participantId }: { projectId: string; participantId: string }) {
   const t = useTranslations('participants.plan')
   const format = useFormatter()
   const names = useHoldingNames()
-  const { data, problem } = useAsked(planAt, { params: { projectId, participantId } })
+  const { data, problem } = useApiQuery(planAt, { params: { projectId, participantId } })
   if (problem) return <ProblemAlert problem={problem} />
   if (!data) return <Skeleton className="h-40" />
   const rows = data.data.holdings

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { isolated } from '#components/agents/names.ts'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -11,15 +11,15 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { Choice, Field, TextArea } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { graces, kinds } from '#lib/domains/privacy-requests/rules.ts'
-import { ErasurePlan } from './erasure-plan.tsx'
-import { type FilingDraft, type FilingFault, filingOf, hasStatement } from './filing-rules.ts'
-import { type Filed, fileAt, type Participant, touched } from './places.ts'
+import { graces, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
+import { type FiledForParticipant, fileForParticipantAt, type Participant, participantPaths } from './endpoints.ts'
+import { ParticipantErasurePlan } from './erasure-plan.tsx'
+import { filingOf, hasStatement, type ParticipantFilingDraft, type ParticipantFilingFault } from './filing-rules.ts'
 
 const mostWords = 4_000
 
 /** The outcome of a filed request, with the address of the receipt that follows an erasure. */
-function Outcome({ filed, claimed }: { filed: Filed; claimed: boolean }) {
+function Outcome({ filed, claimed }: { filed: FiledForParticipant; claimed: boolean }) {
   const t = useTranslations('participants.file')
   const { data, joined } = filed
   return (
@@ -41,16 +41,22 @@ function Outcome({ filed, claimed }: { filed: Filed; claimed: boolean }) {
 }
 
 /** Files a request for a participant. An erasure shows its plan first and asks for confirmation. */
-export function FilingForm({ projectId, participant }: { projectId: string; participant: Participant }) {
+export function ParticipantFilingForm({ projectId, participant }: { projectId: string; participant: Participant }) {
   const t = useTranslations('participants.file')
   const common = useTranslations('common')
   const { id: participantId, claimed, name, email, external_id } = participant
-  const empty: FilingDraft = { kind: 'access', grace: '24h', name: name ?? '', email: email ?? '', statement: '' }
+  const empty: ParticipantFilingDraft = {
+    kind: 'access',
+    grace: '24h',
+    name: name ?? '',
+    email: email ?? '',
+    statement: '',
+  }
   const { draft, change, clear } = useDraft(`participant.${participantId}`, empty)
-  const filing = useChange(fileAt, { touches: touched })
-  const [fault, setFault] = useState<FilingFault>()
+  const filing = useApiMutation(fileForParticipantAt, { touches: participantPaths })
+  const [fault, setFault] = useState<ParticipantFilingFault>()
   const [isAsked, setAsked] = useState(false)
-  const [filed, setFiled] = useState<Filed>()
+  const [filed, setFiled] = useState<FiledForParticipant>()
   const { kind } = draft
   const file = () => {
     const found = filingOf(draft, participant)
@@ -78,7 +84,11 @@ export function FilingForm({ projectId, participant }: { projectId: string; part
         label={t('kind')}
         name="kind"
         value={kind}
-        options={kinds.map((value) => ({ value, title: t(`kinds.${value}.title`), text: t(`kinds.${value}.text`) }))}
+        options={requestKinds.map((value) => ({
+          value,
+          title: t(`kinds.${value}.title`),
+          text: t(`kinds.${value}.text`),
+        }))}
         onChange={(value) => {
           filing.reset()
           setFiled(undefined)
@@ -122,7 +132,7 @@ export function FilingForm({ projectId, participant }: { projectId: string; part
       )}
       {kind === 'erasure' && (
         <>
-          {!claimed && <ErasurePlan projectId={projectId} participantId={participantId} />}
+          {!claimed && <ParticipantErasurePlan projectId={projectId} participantId={participantId} />}
           <Choice
             label={t('grace')}
             name="grace"

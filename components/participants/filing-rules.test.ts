@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { type FilingDraft, filingOf } from './filing-rules.ts'
+import { filingOf, type ParticipantFilingDraft } from './filing-rules.ts'
 
 const known = { name: 'Pat Quill', email: 'pat@example.org', claimed: false }
-const draft = (more: Partial<FilingDraft>): FilingDraft => ({
+const draft = (more: Partial<ParticipantFilingDraft>): ParticipantFilingDraft => ({
   ...{ kind: 'access', grace: '24h', name: 'Pat Quill', email: 'pat@example.org', statement: '' },
   ...more,
 })
 
 describe('filingOf', () => {
-  it.each<[string, Partial<FilingDraft>, object]>([
+  it.each<[string, Partial<ParticipantFilingDraft>, object]>([
     ['a grace only with an erasure', { kind: 'erasure', grace: '7d' }, { kinds: ['erasure'], grace: '7d' }],
     ['no statement with access', { statement: 'Words.' }, { kinds: ['access'] }],
     [
@@ -30,7 +30,7 @@ describe('filingOf', () => {
     expect(filingOf(draft(more), known)).toEqual({ body })
   })
 
-  it.each<[string, Partial<FilingDraft>, boolean, string]>([
+  it.each<[string, Partial<ParticipantFilingDraft>, boolean, string]>([
     ['a correction without changes', { kind: 'rectification' }, false, 'changes'],
     ['a correction with a malformed address', { kind: 'rectification', email: 'pat' }, false, 'email'],
     [

@@ -1,19 +1,19 @@
-import type { RequestParts } from '#lib/client/request.ts'
+import type { RequestInput } from '#lib/client/request.ts'
 import type { fileForParticipant } from '#lib/domains/privacy-requests/participant-contract.ts'
-import type { Grace, Kind } from '#lib/domains/privacy-requests/rules.ts'
-import type { Participant } from './places.ts'
+import type { Grace, RequestKind } from '#lib/domains/privacy-requests/rules.ts'
+import type { Participant } from './endpoints.ts'
 
-export type FilingDraft = { kind: Kind; grace: Grace; name: string; email: string; statement: string }
-export type FilingFault = 'changes' | 'email' | 'statement'
-type Known = Pick<Participant, 'name' | 'email' | 'claimed'>
-type Body = NonNullable<RequestParts<typeof fileForParticipant>['body']>
+export type ParticipantFilingDraft = { kind: RequestKind; grace: Grace; name: string; email: string; statement: string }
+export type ParticipantFilingFault = 'changes' | 'email' | 'statement'
+type ParticipantFacts = Pick<Participant, 'name' | 'email' | 'claimed'>
+type Body = NonNullable<RequestInput<typeof fileForParticipant>['body']>
 
 /** The kinds whose request can contain a statement. */
-export const hasStatement = (kind: Kind): boolean => kind === 'rectification' || kind === 'objection'
+export const hasStatement = (kind: RequestKind): boolean => kind === 'rectification' || kind === 'objection'
 const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/.test(text)
 
 /** The fields of a correction that differ from the stored values. A person who claimed the participation corrects their account. */
-function changesOf({ name, email }: FilingDraft, known: Known) {
+function changesOf({ name, email }: ParticipantFilingDraft, known: ParticipantFacts) {
   if (known.claimed) return {}
   const [newName, newEmail] = [name.trim(), email.trim().toLowerCase()]
   return {
@@ -23,7 +23,10 @@ function changesOf({ name, email }: FilingDraft, known: Known) {
 }
 
 /** The request body, or the field that prevents filing. */
-export function filingOf(draft: FilingDraft, known: Known): { body: Body } | { fault: FilingFault } {
+export function filingOf(
+  draft: ParticipantFilingDraft,
+  known: ParticipantFacts,
+): { body: Body } | { fault: ParticipantFilingFault } {
   const { kind, grace } = draft
   const statement = hasStatement(kind) ? draft.statement.trim() : ''
   const words = statement === '' ? {} : { statement }

@@ -2,16 +2,16 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { liftAt, touched } from './places.ts'
+import { liftAt, participantPaths } from './endpoints.ts'
 
 /** Lifts a restriction that a request imposed. */
 export function LiftButton({ projectId, participantId }: { projectId: string; participantId: string }) {
   const t = useTranslations('participants.restriction')
   const [isOpen, setOpen] = useState(false)
-  const lifting = useChange(liftAt, { touches: touched })
+  const lifting = useApiMutation(liftAt, { touches: participantPaths })
   return (
     <>
       <Button tone="plain" className="justify-self-start" onClick={() => setOpen(true)}>

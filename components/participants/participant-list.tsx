@@ -3,7 +3,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { parseAsString, useQueryStates } from 'nuqs'
 import { useCallback } from 'react'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
@@ -12,11 +12,17 @@ import { Field } from '#components/ui/field.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import {
+  type Participant,
+  type ParticipantPage,
+  participantPage,
+  participantQuery,
+  participantsAt,
+} from './endpoints.ts'
 import { ParticipantTags } from './participant-tags.tsx'
-import { type Participant, type ParticipantPage, participantPage, participantQuery, participantsAt } from './places.ts'
 
 interface ParticipantListProps {
   projectId: string
@@ -34,8 +40,12 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
   const pass = useCallback((text: string) => void setFilters({ q: text || null }), [setFilters])
   const { typed, setTyped } = useTyped(q, pass)
   const query = participantQuery(q)
-  const isAsAsked = JSON.stringify(query) === JSON.stringify(participantQuery(asked))
-  const list = usePages(participantsAt, { params: { projectId }, query }, { initial: isAsAsked ? initial : undefined })
+  const isInitial = JSON.stringify(query) === JSON.stringify(participantQuery(asked))
+  const list = useApiInfiniteQuery(
+    participantsAt,
+    { params: { projectId }, query },
+    { initial: isInitial ? initial : undefined },
+  )
   const { cursor } = useRowKeys({ count: list.rows.length, ...(!mayFile && { onOpen: null }) })
   const addressOf = ({ id }: Participant) => participantPage(projectId, id)
   const isFiltered = query.q !== undefined
@@ -45,7 +55,7 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
         <p>{t('noneText')}</p>
       </Empty>
     )
-  const columns: Column<Participant>[] = [
+  const columns: ShownColumn<Participant>[] = [
     {
       key: 'participant',
       title: t('columns.participant'),

@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { Tag } from '#components/ui/tag.tsx'
-import type { Participant } from './places.ts'
+import type { Participant } from './endpoints.ts'
 
 /** Shows that processing is restricted, and that a person claimed the participation. */
 export function ParticipantTags({ participant }: { participant: Pick<Participant, 'restricted_at' | 'claimed'> }) {

@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAsked, useChange } from '#components/frame/asking.ts'
-import { pace } from '#components/requests/request-rules.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
+import { requestPollInterval } from '#components/requests/request-rules.ts'
 import { TimeLeft } from '#components/requests/time-left.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
@@ -11,7 +11,13 @@ import { DataTable } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { cancelAt, type ParticipantRequest, type ParticipantRequests, requestsAt, touched } from './places.ts'
+import {
+  cancelAt,
+  type ParticipantRequest,
+  type ParticipantRequests,
+  participantPaths,
+  requestsAt,
+} from './endpoints.ts'
 
 const tones = {
   received: 'amber',
@@ -37,22 +43,24 @@ interface RequestListProps {
   mayCancel: boolean
 }
 /** The privacy requests about a participant. While a request runs, the list refreshes; once they are erased, it says so. */
-export function RequestList({ projectId, participantId, initial, mayCancel }: RequestListProps) {
+export function ParticipantRequestList({ projectId, participantId, initial, mayCancel }: RequestListProps) {
   const t = useTranslations('participants.requests')
   const file = useTranslations('participants.file')
   const params = { projectId, participantId }
-  const list = useAsked(
+  const list = useApiQuery(
     requestsAt,
     { params },
     {
       initial,
       every: (data) => {
-        const paces = (data ?? initial).data.map((one) => pace(one, null)).filter((wait) => wait !== false)
+        const paces = (data ?? initial).data
+          .map((one) => requestPollInterval(one, null))
+          .filter((wait) => wait !== false)
         return paces.length === 0 ? false : Math.min(...paces)
       },
     },
   )
-  const cancelling = useChange(cancelAt, { touches: touched })
+  const cancelling = useApiMutation(cancelAt, { touches: participantPaths })
   const rows = (list.data ?? initial).data
   if (list.problem?.code === 'not_found') {
     const receipt = rows.find(({ kinds, receipt_id }) => kinds.includes('erasure') && receipt_id !== null)?.receipt_id

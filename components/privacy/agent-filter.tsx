@@ -6,7 +6,7 @@ import { useTransition } from 'react'
 import { Select } from '#components/ui/field.tsx'
 
 /** Selects whose data the page shows: the person with all their agents, or one agent. The address holds the choice. */
-export function AgentFilter({ agents }: { agents: readonly { id: string; name: string }[] }) {
+export function AgentSelect({ agents }: { agents: readonly { id: string; name: string }[] }) {
   const t = useTranslations('inventory')
   const label = useTranslations('myPrivacy.filter')('label')
   const [isChanging, startTransition] = useTransition()

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -10,7 +10,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { giveConsent, withdrawConsent } from '#lib/domains/agents/contract.ts'
 import type { withdrawAllConsent } from '#lib/domains/agents/privacy-contract.ts'
-import { Refusal } from './refusal.tsx'
+import { RefusalNote } from './refusal.tsx'
 
 const withdrawAllAt: Endpoint<typeof withdrawAllConsent> = { method: 'delete', path: '/api/privacy/consent' }
 const withdrawAt: Endpoint<typeof withdrawConsent> = { method: 'delete', path: '/v1/auth/consent' }
@@ -27,12 +27,12 @@ interface ConsentPanelProps {
 }
 
 /** Withdraws consent for all agents or one agent, and gives it again for one (GDPR art. 7(3)). */
-export function ConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBasis }: ConsentPanelProps) {
+export function PrivacyConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBasis }: ConsentPanelProps) {
   const t = useTranslations('myPrivacy.consent')
   const touches = ['/api/privacy/restriction']
-  const all = useChange(withdrawAllAt, { touches })
-  const one = useChange(withdrawAt, { touches })
-  const again = useChange(giveAt, { touches })
+  const all = useApiMutation(withdrawAllAt, { touches })
+  const one = useApiMutation(withdrawAt, { touches })
+  const again = useApiMutation(giveAt, { touches })
   const [isAsked, setAsked] = useState(false)
   const [done, setDone] = useState<'withdrawn' | 'given'>()
   const withdrawal = agent ? one : all
@@ -72,7 +72,7 @@ export function ConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBas
       )}
       {agent && withdrawn > 0 && (
         <div className="grid justify-items-start gap-2">
-          <Refusal error={again.error} words="myPrivacy" />
+          <RefusalNote error={again.error} words="myPrivacy" />
           <Button
             tone="plain"
             aria-disabled={again.isPending}
@@ -99,7 +99,7 @@ export function ConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBas
         change={{ ...withdrawal, problem: undefined }}
         onConfirm={withdraw}
       >
-        <Refusal error={withdrawal.error} words="myPrivacy" />
+        <RefusalNote error={withdrawal.error} words="myPrivacy" />
       </Confirm>
     </div>
   )

@@ -8,18 +8,18 @@ import { Field, Select } from '#components/ui/field.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { localeNamed } from '#lib/domains/accounts/rules.ts'
 import { FiledNote } from './filed-note.tsx'
-import { type Filed, useFiling } from './filing.ts'
-import { type AccountFields, correctionsOf, isWrongAddress, toldAfter } from './filing-rules.ts'
-import { type Identity, IdentityField } from './identity-field.tsx'
-import { Refusal } from './refusal.tsx'
+import { type FiledRequestAnswer, useFiling } from './filing.ts'
+import { type AccountFields, correctionsOf, isWrongAddress, reportedAfter } from './filing-rules.ts'
+import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
+import { RefusalNote } from './refusal.tsx'
 
 /** Corrects name, email address and language of the account. A new address takes effect after its mailbox confirms it. */
-export function CorrectForm({ account, identity }: { account: AccountFields; identity: Identity }) {
+export function CorrectForm({ account, identity }: { account: AccountFields; identity: PasswordIdentity }) {
   const t = useTranslations('myPrivacy.correct')
   const busy = useTranslations('myPrivacy.filed')('busy')
   const { draft, change, clear } = useDraft('privacy.correct', { ...account })
   const filing = useFiling(identity)
-  const [filed, setFiled] = useState<{ answer: Filed; email: string | undefined; isMore: boolean }>()
+  const [filed, setFiled] = useState<{ answer: FiledRequestAnswer; email: string | undefined; isMore: boolean }>()
   const [fault, setFault] = useState<'name' | 'email' | 'unchanged'>()
 
   if (!identity.hasPassword)
@@ -38,7 +38,7 @@ export function CorrectForm({ account, identity }: { account: AccountFields; ide
     })
   }
   const refusedAddress = filing.refusal !== undefined && isWrongAddress(filing.refusal.problem)
-  const isAddressAsked = filed !== undefined && toldAfter(filed.answer) === 'address' && filed.email !== undefined
+  const isAddressAsked = filed !== undefined && reportedAfter(filed.answer) === 'address' && filed.email !== undefined
   return (
     <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('account')}>
       {filed && (
@@ -48,7 +48,7 @@ export function CorrectForm({ account, identity }: { account: AccountFields; ide
           text={isAddressAsked && filed.isMore ? t('donePart') : undefined}
         />
       )}
-      {!refusedAddress && <Refusal error={filing.refusal} words="myPrivacy" />}
+      {!refusedAddress && <RefusalNote error={filing.refusal} words="myPrivacy" />}
       <div className="grid gap-5 sm:grid-cols-2">
         <Field
           label={t('name')}

@@ -7,11 +7,11 @@ import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Grace } from '#lib/domains/privacy-requests/rules.ts'
-import { askedQuery } from './asked-rules.ts'
 import { beginsAt, type CopyChoice, isDeleteWord } from './deletion-rules.ts'
+import { filedDeletionQuery } from './filed-deletion-rules.ts'
 import { useFiling } from './filing.ts'
-import { type Identity, IdentityField } from './identity-field.tsx'
-import { Refusal } from './refusal.tsx'
+import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
+import { RefusalNote } from './refusal.tsx'
 
 interface DeletionConfirmProps {
   grace: Grace
@@ -19,7 +19,7 @@ interface DeletionConfirmProps {
   /** The person's name is removed from records that other people wrote in graphs. */
   redacts: boolean
   agentId: string | undefined
-  identity: Identity
+  identity: PasswordIdentity
   isAdmin: boolean
 }
 
@@ -51,7 +51,7 @@ export function DeletionConfirm({ grace, copy, redacts, agentId, identity, isAdm
       ({ data, joined }) => {
         setSent(true)
         const isJoined = joined.some(({ kind }) => kind === 'erasure')
-        router.replace(`/settings/privacy/delete?${askedQuery(data, { agent: agentId, isJoined })}`)
+        router.replace(`/settings/privacy/delete?${filedDeletionQuery(data, { agent: agentId, isJoined })}`)
         router.refresh()
       },
     )
@@ -69,7 +69,7 @@ export function DeletionConfirm({ grace, copy, redacts, agentId, identity, isAdm
             })}
       </p>
       {redacts && <p>{t('names')}</p>}
-      <Refusal error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
+      <RefusalNote error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
       <Field
         label={t('type', { word: own ?? '' })}
         hint={t('typeHint', { other: other ?? '' })}

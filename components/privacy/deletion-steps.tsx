@@ -12,14 +12,14 @@ import { AgentExport } from './agent-export.tsx'
 import { DeletionConfirm } from './deletion-confirm.tsx'
 import { beginsAt, copyChoices, deletionSteps, nameChoices } from './deletion-rules.ts'
 import { ExportDesk, type Exports } from './export-desk.tsx'
-import type { Identity } from './identity-field.tsx'
+import type { PasswordIdentity } from './identity-field.tsx'
 
 interface DeletionStepsProps {
   /** The consequences, in words. */
   what: ReactNode
   exported: Exports
   agent: { id: string; name: string } | undefined
-  identity: Identity
+  identity: PasswordIdentity
   isAdmin: boolean
   /** Whether tokens and sign-in keep working during the grace period, as configured for this installation. */
   tokens: 'stop' | 'keep'

@@ -8,7 +8,7 @@ import type { ErasureAhead, ErasuresAhead } from '#lib/domains/privacy-requests/
 import { BannerLine } from './banner-line.tsx'
 import { ErasureNotice } from './erasure-notice.tsx'
 
-interface Kept {
+interface CancelledErasure {
   erasure: ErasureAhead
   /** The page on which the erasure was called off; the confirmation disappears on the next page. */
   path: string
@@ -18,7 +18,7 @@ interface Kept {
 export function ErasureBanner({ ahead }: { ahead: ErasuresAhead }) {
   const t = useTranslations('erasure')
   const path = usePathname()
-  const [kept, setKept] = useState<Kept>()
+  const [kept, setKept] = useState<CancelledErasure>()
   const shown = ahead.shown.filter(({ requestId }) => requestId !== kept?.erasure.requestId)
   const more = ahead.total - ahead.shown.length
   // A new request for the same subject makes the confirmation wrong.

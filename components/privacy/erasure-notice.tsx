@@ -16,7 +16,7 @@ import { BannerLine } from './banner-line.tsx'
 const cancelAt: Endpoint<typeof cancelRequest> = { method: 'post', path: '/api/privacy/requests/{id}/cancel' }
 
 /** The current state: the server reports what has begun, the clock whether the grace period is over. */
-function standingOf({ state, grace, waitsForCopy }: ErasureAhead, now: Date) {
+function statusOf({ state, grace, waitsForCopy }: ErasureAhead, now: Date) {
   if (state !== 'waiting') return state
   if (grace && Date.parse(grace.until) > now.getTime()) return 'waiting'
   return waitsForCopy ? 'afterCopy' : 'due'
@@ -46,7 +46,7 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
   const { agent, grace } = erasure
   const whom = agent === null ? 'person' : 'agent'
   const name = { agent: agent ?? '' }
-  const standing = standingOf(erasure, now)
+  const standing = statusOf(erasure, now)
   const hasBegun = standing === 'running'
   const isUrgent = !hasBegun && (standing === 'due' || (grace !== null && isNear(grace, now)))
   const notes = hasBegun

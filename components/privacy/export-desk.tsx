@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -11,7 +11,7 @@ import type { Endpoint } from '#lib/client/request.ts'
 import type { deleteExport, listExports, prepareExport } from '#lib/domains/exports/prepared-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { ExportEntry } from './export-entry.tsx'
-import { askAgain } from './export-rules.ts'
+import { exportPollInterval } from './export-rules.ts'
 
 const listAt: Endpoint<typeof listExports> = { method: 'get', path: '/api/privacy/exports' }
 const prepareAt: Endpoint<typeof prepareExport> = { method: 'post', path: '/api/privacy/exports' }
@@ -28,10 +28,10 @@ interface ExportDeskProps {
 export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
   const t = useTranslations('exports')
   const copy = useTranslations('deletion.copy')
-  const list = useAsked(listAt, {}, { initial, every: (data) => askAgain(data?.data ?? []) })
+  const list = useApiQuery(listAt, {}, { initial, every: (data) => exportPollInterval(data?.data ?? []) })
   const change = { touches: ['/api/privacy/exports'], isQuiet: true }
-  const beginning = useChange(prepareAt, change)
-  const removal = useChange(deleteAt, change)
+  const beginning = useApiMutation(prepareAt, change)
+  const removal = useApiMutation(deleteAt, change)
   const [removing, setRemoving] = useState<string>()
   const { data, quota } = list.data ?? initial
   const left = quota.limit === null ? null : Math.max(0, quota.limit - quota.used)

@@ -2,13 +2,13 @@
 
 import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
-import { exportStanding, sizeOf } from './export-rules.ts'
+import { exportSizeOf, exportStatus } from './export-rules.ts'
 
 const tones = { queued: 'plain', running: 'plain', ready: 'accent', expired: 'plain', failed: 'red' } as const
 
@@ -17,12 +17,12 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
   const t = useTranslations('exports')
   const format = useFormatter()
   const now = useNow({ updateInterval: 30_000 })
-  const standing = exportStanding(entry, now)
-  const shown = standing === 'erased' ? 'expired' : standing
+  const status = exportStatus(entry, now)
+  const shown = status === 'erased' ? 'expired' : status
   const what = t(`scopes.${entry.scope}`)
-  const { value, unit } = sizeOf(entry.bytes ?? 0)
+  const { value, unit } = exportSizeOf(entry.bytes ?? 0)
   const size = format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
-  const isGoing = standing === 'queued' || standing === 'running'
+  const isGoing = status === 'queued' || status === 'running'
   return (
     <li className="grid gap-2 px-4 py-3">
       <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
@@ -44,7 +44,7 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
           </p>
         </div>
         <div className="flex flex-wrap gap-2">
-          {standing === 'ready' && (
+          {status === 'ready' && (
             <PlainButtonLink
               href={`/api/privacy/exports/${entry.id}/file`}
               download
@@ -54,7 +54,7 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
               {t('download')}
             </PlainButtonLink>
           )}
-          {(isGoing || standing === 'ready') && (
+          {(isGoing || status === 'ready') && (
             <Button tone="plain" size="small" onClick={onRemove} aria-label={t('removeNamed', { what })}>
               {t(isGoing ? 'giveUp' : 'remove')}
             </Button>
@@ -63,7 +63,7 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
       </div>
       {isGoing && (
         <div className="grid gap-1">
-          <Progress value={entry.parts_done} max={entry.parts_total} label={t('progressLabel')} />
+          <ProgressBar value={entry.parts_done} max={entry.parts_total} label={t('progressLabel')} />
           <p className="text-sm text-quiet tabular-nums">
             {entry.parts_total === 0
               ? t('soon')
@@ -71,7 +71,7 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
           </p>
         </div>
       )}
-      {standing === 'ready' && (
+      {status === 'ready' && (
         <div className="grid gap-0.5 text-sm">
           <p>
             {t('records', { records: entry.records, size })}
@@ -92,8 +92,8 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
           )}
         </div>
       )}
-      {(standing === 'expired' || standing === 'erased' || standing === 'failed') && (
-        <p className="text-sm text-quiet">{t(standing)}</p>
+      {(status === 'expired' || status === 'erased' || status === 'failed') && (
+        <p className="text-sm text-quiet">{t(status)}</p>
       )}
     </li>
   )

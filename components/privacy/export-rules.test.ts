@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askAgain, exportStanding, sizeOf } from './export-rules.ts'
+import { exportPollInterval, exportSizeOf, exportStatus } from './export-rules.ts'
 
 test.each([
   [0, 0, 'byte'],
@@ -7,7 +7,7 @@ test.each([
   [1_000, 1, 'kilobyte'],
   [1_500_000, 1.5, 'megabyte'],
   [5_000_000_000_000, 5_000, 'gigabyte'],
-] as const)('sizeOf(%d) returns %d %s', (bytes, value, unit) => expect(sizeOf(bytes)).toEqual({ value, unit }))
+] as const)('sizeOf(%d) returns %d %s', (bytes, value, unit) => expect(exportSizeOf(bytes)).toEqual({ value, unit }))
 
 const now = new Date('2026-11-21T12:00:00.000Z')
 test.each([
@@ -17,17 +17,17 @@ test.each([
   [{ state: 'expired', fault: null, expires_at: '2026-11-21T11:00:00.000Z' }, 'expired'],
   [{ state: 'expired', fault: 'erased', expires_at: null }, 'erased'],
   [{ state: 'failed', fault: 'internal', expires_at: null }, 'failed'],
-] as const)('exportStanding maps %j to %s', (one, standing) => expect(exportStanding(one, now)).toBe(standing))
+] as const)('exportStanding maps %j to %s', (one, standing) => expect(exportStatus(one, now)).toBe(standing))
 
 test('askAgain returns a short delay during preparation, a long one until the download, then false', () => {
   const ready = { state: 'ready', downloaded_at: null } as const
-  expect(askAgain([ready, { state: 'running', downloaded_at: null }])).toBe(1_500)
-  expect(askAgain([ready])).toBe(10_000)
+  expect(exportPollInterval([ready, { state: 'running', downloaded_at: null }])).toBe(1_500)
+  expect(exportPollInterval([ready])).toBe(10_000)
   expect(
-    askAgain([
+    exportPollInterval([
       { ...ready, downloaded_at: now.toISOString() },
       { state: 'expired', downloaded_at: null },
     ]),
   ).toBe(false)
-  expect(askAgain([])).toBe(false)
+  expect(exportPollInterval([])).toBe(false)
 })

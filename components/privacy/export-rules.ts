@@ -2,22 +2,22 @@ import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
 /** A size in the largest unit in which it is at least one, with the unit name that Intl uses. */
-export function sizeOf(bytes: number): { value: number; unit: (typeof units)[number] } {
+export function exportSizeOf(bytes: number): { value: number; unit: (typeof units)[number] } {
   const step = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log10(bytes) / 3))
   return { value: bytes / 1_000 ** step, unit: units[step] ?? 'byte' }
 }
 
 type Export = Pick<ExportView, 'state' | 'fault' | 'expires_at'>
-export type ExportStanding = ExportView['state'] | 'erased'
+export type ExportStatus = ExportView['state'] | 'erased'
 /** The current state of an export. An export expires by the clock, even before the cleanup job has removed its file. */
-export function exportStanding({ state, fault, expires_at: until }: Export, now: Date): ExportStanding {
+export function exportStatus({ state, fault, expires_at: until }: Export, now: Date): ExportStatus {
   if (state === 'queued' || state === 'running' || state === 'failed') return state
   if (fault === 'erased') return 'erased'
   return state === 'expired' || (until !== null && Date.parse(until) <= now.getTime()) ? 'expired' : 'ready'
 }
 
 /** Milliseconds until the next poll of the exports; false if nothing changes without a user action. */
-export function askAgain(list: readonly Pick<ExportView, 'state' | 'downloaded_at'>[]): number | false {
+export function exportPollInterval(list: readonly Pick<ExportView, 'state' | 'downloaded_at'>[]): number | false {
   if (list.some(({ state }) => state === 'queued' || state === 'running')) return 1_500
   return list.some(({ state, downloaded_at: at }) => state === 'ready' && at === null) ? 10_000 : false
 }

@@ -3,10 +3,18 @@
 import { useTranslations } from 'next-intl'
 import { Alert } from '#components/ui/alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import type { Filed } from './filing.ts'
+import type { FiledRequestAnswer } from './filing.ts'
 
 /** Confirms a filed request and links to it. */
-export function FiledNote({ filed, title, text }: { filed: Filed; title: string; text?: string | undefined }) {
+export function FiledNote({
+  filed,
+  title,
+  text,
+}: {
+  filed: FiledRequestAnswer
+  title: string
+  text?: string | undefined
+}) {
   const t = useTranslations('myPrivacy.filed')
   return (
     <Alert tone="done" title={filed.data.state === 'received' ? t('link') : title} isLive>

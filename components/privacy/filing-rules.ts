@@ -3,7 +3,7 @@ import type { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 /** Longest text in a request, in UTF-16 units, as the API counts it. */
-export const mostWords = 4_000
+export const longestStatement = 4_000
 
 const namesField = (problem: ProblemDocument | undefined, field: string): boolean =>
   problem?.code === 'invalid' && (problem.issues ?? []).some(({ path }) => path[0] === field)
@@ -13,7 +13,7 @@ export const isWrongAddress = (problem: ProblemDocument | undefined): boolean =>
 
 type Filed = Output<typeof fileRequest>
 /** What to say after filing: `link` if the subject must confirm their identity, `address` if the new address must be confirmed. */
-export function toldAfter({ data }: Pick<Filed, 'data'>): 'link' | 'address' | 'done' {
+export function reportedAfter({ data }: Pick<Filed, 'data'>): 'link' | 'address' | 'done' {
   if (data.state === 'received') return 'link'
   return data.parts.some(({ outcome }) => outcome.waits_for === 'address') ? 'address' : 'done'
 }

@@ -1,21 +1,21 @@
 'use client'
 
 import { useEffect, useRef, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
-import { type Endpoint, type RequestParts, RequestRefused } from '#lib/client/request.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
+import { type Endpoint, type RequestInput, RequestRefused } from '#lib/client/request.ts'
 import type { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { isWrongPassword } from './filing-rules.ts'
 
 const fileAt: Endpoint<typeof fileRequest> = { method: 'post', path: '/api/privacy/requests' }
-export type Filed = Output<typeof fileRequest>
-type Body = NonNullable<RequestParts<typeof fileRequest>['body']>
+export type FiledRequestAnswer = Output<typeof fileRequest>
+type Body = NonNullable<RequestInput<typeof fileRequest>['body']>
 
 /** Files a request with the password in `input`, and clears the input after success. `isQuiet`: the caller decides what is shown next. */
 export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boolean; isQuiet?: boolean }) {
   const input = useRef<HTMLInputElement>(null)
   const [isMissing, setMissing] = useState(false)
-  const change = useChange(fileAt, { touches: ['/api/privacy'], isQuiet })
+  const change = useApiMutation(fileAt, { touches: ['/api/privacy'], isQuiet })
   const isWrong = isWrongPassword(change.problem)
   const error: unknown = change.error
   useEffect(() => {
@@ -28,7 +28,7 @@ export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boole
     answer: change.data,
     /** The refusal, except for a wrong password, which is shown at its field. */
     refusal: error instanceof RequestRefused && !isWrong ? error : undefined,
-    file(body: Omit<Body, 'password'>, done: (filed: Filed) => void) {
+    file(body: Omit<Body, 'password'>, done: (filed: FiledRequestAnswer) => void) {
       const password = hasPassword ? (input.current?.value ?? '') : undefined
       setMissing(password === '')
       if (password === '') return input.current?.focus()

@@ -5,12 +5,12 @@ import type { RefObject } from 'react'
 import { Field } from '#components/ui/field.tsx'
 import { longestPassword } from '#lib/domains/accounts/rules.ts'
 
-export interface Identity {
+export interface PasswordIdentity {
   /** The address of the account, for password managers. */
   email: string
   hasPassword: boolean
 }
-interface IdentityFieldProps extends Identity {
+interface IdentityFieldProps extends PasswordIdentity {
   input: RefObject<HTMLInputElement | null>
   fault: 'wrong' | 'missing' | undefined
 }

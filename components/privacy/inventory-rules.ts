@@ -9,9 +9,13 @@ export function groundsIn(basis: string): Ground[] {
   return grounds.filter((ground) => named.includes(ground))
 }
 
-type Held = Inventory['data'][number]
+type InventoryItem = Inventory['data'][number]
 /** Data sources that hold records of the subject, sorted by store size and then by count; those without records are listed separately. */
-export function sortedHoldings(data: readonly Held[]): { held: Held[]; empty: Held[]; stores: number } {
+export function sortedHoldings(data: readonly InventoryItem[]): {
+  held: InventoryItem[]
+  empty: InventoryItem[]
+  stores: number
+} {
   const held = data.filter(({ count }) => count > 0)
   const ofStore = new Map<string, number>()
   for (const { store, count } of held) ofStore.set(store, (ofStore.get(store) ?? 0) + count)

@@ -9,7 +9,7 @@ import { lineKeyOf } from './notice-lines.ts'
 // Opens no connection before the first request.
 const app = createApp({ env: readEnv({}) })
 afterAll(() => app.close())
-const named = [...app.holders, ...app.kept]
+const named = [...app.dataSources, ...app.retainedRecords]
 
 it.each([
   ['English', en],

@@ -8,7 +8,7 @@ import { groups, isStore, lineKeyOf, noticeLines } from './notice-lines.ts'
 // The production application; no test here queries its database.
 const app = createApp({ env: readEnv({}) })
 afterAll(() => app.close())
-const named = [...app.holders, ...app.kept]
+const named = [...app.dataSources, ...app.retainedRecords]
 const keys = named.map(({ name }) => lineKeyOf(name))
 
 describe.each([
@@ -28,7 +28,7 @@ describe.each([
 })
 
 it('noticeLines returns each data source once and at least one per group', () => {
-  const shown = noticeLines(app.holders, app.kept)
+  const shown = noticeLines(app.dataSources, app.retainedRecords)
   expect(
     groups
       .flatMap((group) => shown[group])

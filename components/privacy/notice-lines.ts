@@ -1,4 +1,4 @@
-import type { DataHolder, Kept } from '#lib/kernel/holder.ts'
+import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
 import en from '#messages/en.ts'
 
 const { lines } = en.privacy.held
@@ -19,16 +19,19 @@ export const isStore = (name: string): name is StoreKey => Object.hasOwn(stores,
 
 export const groups = ['identity', 'content', 'passing', 'proof'] as const
 export type Group = (typeof groups)[number]
-type Named = Pick<Kept, 'name' | 'store' | 'what' | 'purpose' | 'kept'>
+type Named = Pick<RetainedRecord, 'name' | 'store' | 'what' | 'purpose' | 'kept'>
 
 const groupOfStage = { derived: 'passing', content: 'content', agent: 'identity', account: 'identity' } as const
 const order: string[] = Object.keys(lines)
 const placeOf = ({ name }: Named): number => order.indexOf(lineKeyOf(name) ?? '')
 
 /** All data sources and retained records by group, in the order of the messages. */
-export function noticeLines(holders: readonly DataHolder[], kept: readonly Kept[]): Record<Group, Named[]> {
-  const made: Record<Group, Named[]> = { identity: [], content: [], passing: [], proof: [...kept] }
-  for (const holder of holders) made[groupOfStage[holder.stage]].push(holder)
+export function noticeLines(
+  dataSources: readonly DataSource[],
+  retainedRecords: readonly RetainedRecord[],
+): Record<Group, Named[]> {
+  const made: Record<Group, Named[]> = { identity: [], content: [], passing: [], proof: [...retainedRecords] }
+  for (const dataSource of dataSources) made[groupOfStage[dataSource.stage]].push(dataSource)
   for (const group of groups) made[group].sort((one, other) => placeOf(one) - placeOf(other))
   return made
 }

@@ -3,12 +3,18 @@ import { Tag, type TagTone } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
-import type { DueTag } from '#lib/domains/privacy-requests/rules.ts'
+import type { DueStatus } from '#lib/domains/privacy-requests/rules.ts'
 
-const tones: Record<DueTag, TagTone> = { ok: 'plain', near: 'amber', overdue: 'red', paused: 'plain', stopped: 'plain' }
+const tones: Record<DueStatus, TagTone> = {
+  ok: 'plain',
+  near: 'amber',
+  overdue: 'red',
+  paused: 'plain',
+  stopped: 'plain',
+}
 
 /** Open requests: what each is, its state and its due date. */
-export function OpenRequests({ requests, more }: { requests: readonly RequestView[]; more: number }) {
+export function OpenPrivacyRequests({ requests, more }: { requests: readonly RequestView[]; more: number }) {
   const t = useTranslations('myPrivacy')
   const now = useNow()
   return (

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -21,8 +21,8 @@ type List = Output<typeof listParticipations>
 /** Project participations with the person's verified address, and those that the person has claimed. */
 export function Participations({ initial }: { initial: List }) {
   const t = useTranslations('myPrivacy.participations')
-  const { data: list = initial } = useAsked(listAt, {}, { initial })
-  const claim = useChange(claimAt, { touches: ['/api/participations', '/api/privacy/inventory'] })
+  const { data: list = initial } = useApiQuery(listAt, {}, { initial })
+  const claim = useApiMutation(claimAt, { touches: ['/api/participations', '/api/privacy/inventory'] })
   const [chosen, setChosen] = useState<List['data'][number]>()
   const [claimed, setClaimed] = useState<string>()
   const close = () => setChosen(undefined)

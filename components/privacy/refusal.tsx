@@ -35,7 +35,7 @@ interface RefusalProps {
 }
 
 /** Explains a refusal: what is unaffected, and when to try again. Renders nothing without a refusal. */
-export function Refusal({ error, words, conflict }: RefusalProps) {
+export function RefusalNote({ error, words, conflict }: RefusalProps) {
   const mine = useTranslations('myPrivacy.refused')
   const deletion = useTranslations('deletion.refused')
   const format = useFormatter()

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -10,7 +10,7 @@ import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { readRestriction, setRestriction } from '#lib/domains/agents/privacy-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
-import { Refusal } from './refusal.tsx'
+import { RefusalNote } from './refusal.tsx'
 
 const readAt: Endpoint<typeof readRestriction> = { method: 'get', path: '/api/privacy/restriction' }
 const setAt: Endpoint<typeof setRestriction> = { method: 'post', path: '/api/privacy/restriction' }
@@ -26,8 +26,8 @@ interface RestrictionPanelProps {
 /** Shows whether processing is restricted, since when and why, with a button to change it. */
 export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelProps) {
   const t = useTranslations('myPrivacy.restrict')
-  const state = useAsked(readAt, agent ? { query: { agent_id: agent.id } } : {}, { initial })
-  const change = useChange(setAt, { touches: ['/api/privacy/restriction'] })
+  const state = useApiQuery(readAt, agent ? { query: { agent_id: agent.id } } : {}, { initial })
+  const change = useApiMutation(setAt, { touches: ['/api/privacy/restriction'] })
   const [asked, setAsked] = useState<'begin' | 'lift'>()
   const [done, setDone] = useState<'begun' | 'lifted'>()
   const { data } = state.data ?? initial
@@ -79,7 +79,7 @@ export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelPr
         change={{ ...change, problem: undefined }}
         onConfirm={() => set(asked !== 'lift')}
       >
-        <Refusal error={change.error} words="myPrivacy" {...(asked === 'lift' && agent && { conflict: 'ofAll' })} />
+        <RefusalNote error={change.error} words="myPrivacy" {...(asked === 'lift' && agent && { conflict: 'ofAll' })} />
       </Confirm>
     </div>
   )

@@ -6,17 +6,17 @@ import { useDraft } from '#components/frame/draft.ts'
 import { Button } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import { FiledNote } from './filed-note.tsx'
-import { type Filed, useFiling } from './filing.ts'
-import { mostWords } from './filing-rules.ts'
-import { type Identity, IdentityField } from './identity-field.tsx'
-import { Refusal } from './refusal.tsx'
+import { type FiledRequestAnswer, useFiling } from './filing.ts'
+import { longestStatement } from './filing-rules.ts'
+import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
+import { RefusalNote } from './refusal.tsx'
 
 interface StatementFormProps {
   /** `correct`: a statement about wrong data; `object`: an objection (GDPR art. 21). Also the message namespace. */
   about: 'correct' | 'object'
   /** Set if it concerns only this agent. */
   agentId: string | undefined
-  identity: Identity
+  identity: PasswordIdentity
 }
 
 /** Files a free-text statement that a person reviews. */
@@ -26,10 +26,10 @@ export function StatementForm({ about, agentId, identity }: StatementFormProps) 
   const busy = useTranslations('myPrivacy.filed')('busy')
   const { draft, change, clear } = useDraft(`privacy.${about}.${agentId ?? ''}`, { statement: '' })
   const filing = useFiling(identity)
-  const [filed, setFiled] = useState<Filed>()
+  const [filed, setFiled] = useState<FiledRequestAnswer>()
   const [isMissing, setMissing] = useState(false)
   const statement = draft.statement.trim()
-  const over = statement.length - mostWords
+  const over = statement.length - longestStatement
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -51,10 +51,10 @@ export function StatementForm({ about, agentId, identity }: StatementFormProps) 
   return (
     <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('statement')}>
       {filed && <FiledNote filed={filed} title={t('sent')} />}
-      <Refusal error={filing.refusal} words="myPrivacy" />
+      <RefusalNote error={filing.refusal} words="myPrivacy" />
       <TextArea
         label={t('statement')}
-        hint={correct('statementHint', { most: mostWords })}
+        hint={correct('statementHint', { most: longestStatement })}
         name="statement"
         dir="auto"
         value={draft.statement}

@@ -1,7 +1,7 @@
 'use client'
 
 import { useLocale, useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
@@ -9,7 +9,7 @@ import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { regionOptions } from '#components/ui/region-words.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { beginAt, conversationPage, type Project, touched } from './places.ts'
+import { beginAt, conversationPage, type Project, projectPaths } from './endpoints.ts'
 import { regionsWithin } from './region-of.ts'
 
 const empty = { title: '', region: '' }
@@ -27,7 +27,7 @@ export function BeginForm({ project, regions }: BeginFormProps) {
   const names = useTranslations('projects.create.regions')
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft(`projects.begin.${projectId}`, empty)
-  const begin = useChange(beginAt, { touches: touched })
+  const begin = useApiMutation(beginAt, { touches: projectPaths })
   const made = begin.data?.data
   const { problem } = begin
   const choosable = regionsWithin(project, regions)

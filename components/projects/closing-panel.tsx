@@ -3,12 +3,12 @@
 import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { isolated } from '#components/agents/names.ts'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Select } from '#components/ui/field.tsx'
-import { closeAt, type Project, reopenAt, touched } from './places.ts'
+import { closeAt, type Project, projectPaths, reopenAt } from './endpoints.ts'
 
 const reasons = ['deal_closure', 'user_request', 'gdpr_erasure'] as const
 const shape = { day: 'numeric', month: 'long', year: 'numeric' } as const
@@ -23,7 +23,7 @@ export function CloseButton({ project, days }: { project: Project; days: number 
   const now = useNow()
   const [isOpen, setOpen] = useState(false)
   const [reason, setReason] = useState<(typeof reasons)[number]>('deal_closure')
-  const change = useChange(closeAt, { touches: touched })
+  const change = useApiMutation(closeAt, { touches: projectPaths })
   const date = format.dateTime(new Date(now.getTime() + days * 86_400_000), shape)
   return (
     <>
@@ -63,7 +63,7 @@ export function CloseButton({ project, days }: { project: Project; days: number 
 export function ReopenButton({ project, tone = 'plain' }: { project: Project; tone?: 'plain' | 'main' }) {
   const t = useTranslations('projects.settings.reopen')
   const [isOpen, setOpen] = useState(false)
-  const change = useChange(reopenAt, { touches: touched })
+  const change = useApiMutation(reopenAt, { touches: projectPaths })
   return (
     <>
       <Button tone={tone} onClick={() => setOpen(true)} className="justify-self-start">

@@ -1,11 +1,11 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { ConversationRegion } from './conversation-region.tsx'
@@ -15,8 +15,8 @@ import {
   conversationPage,
   conversationsAt,
   type Project,
-  rowsAtOnce,
-} from './places.ts'
+  projectRowsPerPage,
+} from './endpoints.ts'
 
 interface ConversationListProps {
   project: Project
@@ -26,7 +26,11 @@ export function ConversationList({ project, initial }: ConversationListProps) {
   const projectId = project.id
   const t = useTranslations('projects.conversations')
   const format = useFormatter()
-  const list = usePages(conversationsAt, { params: { projectId }, query: { limit: rowsAtOnce } }, { initial })
+  const list = useApiInfiniteQuery(
+    conversationsAt,
+    { params: { projectId }, query: { limit: projectRowsPerPage } },
+    { initial },
+  )
   const { cursor } = useRowKeys({ count: list.rows.length })
   if (list.rows.length === 0 && !list.problem)
     return (
@@ -35,7 +39,7 @@ export function ConversationList({ project, initial }: ConversationListProps) {
       </Empty>
     )
   const hasRegions = project.region !== null || list.rows.some(({ region }) => region !== null)
-  const columns: Column<Conversation>[] = [
+  const columns: ShownColumn<Conversation>[] = [
     {
       key: 'title',
       title: t('columns.title'),

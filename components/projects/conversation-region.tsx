@@ -2,7 +2,7 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import { regionTitle } from '#components/ui/region-words.ts'
-import type { Conversation, Project } from './places.ts'
+import type { Conversation, Project } from './endpoints.ts'
 import { regionOf } from './region-of.ts'
 
 /** The region of a conversation, and whether it is that of its project. */

@@ -1,7 +1,7 @@
 'use client'
 
 import { useLocale, useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
@@ -9,7 +9,7 @@ import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { regionOptions } from '#components/ui/region-words.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { createAt, projectPage, touched } from './places.ts'
+import { createProjectAt, projectPage, projectPaths } from './endpoints.ts'
 
 const empty = { name: '', region: '', group: '' }
 
@@ -20,12 +20,12 @@ interface CreateFormProps {
   regions: readonly string[]
 }
 /** A new project, whose owner the reader becomes. */
-export function CreateForm({ prefixes, regions }: CreateFormProps) {
+export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
   const locale = useLocale()
   const t = useTranslations('projects.create')
   const faults = useTranslations('common.faults')
   const { draft, change, clear } = useDraft('projects.create', empty)
-  const create = useChange(createAt, { touches: touched })
+  const create = useApiMutation(createProjectAt, { touches: projectPaths })
   const { problem } = create
   const messageOf = (field: string) => problem?.issues?.find(({ path }) => path.includes(field))?.message
   const faultOf = (field: string) => {

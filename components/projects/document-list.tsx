@@ -1,29 +1,36 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type DocumentPage, documentFile, documentsAt, erasePage, type ProjectDocument, rowsAtOnce } from './places.ts'
+import {
+  erasePage,
+  type ProjectDocument,
+  type ProjectDocumentPage,
+  projectDocumentFile,
+  projectDocumentsAt,
+  projectRowsPerPage,
+} from './endpoints.ts'
 import { useSizes } from './sizes.ts'
 import { WriterName } from './writer-name.tsx'
 
 interface DocumentListProps {
   projectId: string
-  initial: DocumentPage
+  initial: ProjectDocumentPage
   kind: ProjectDocument['kind'] | undefined
   isOwner: boolean
 }
-export function DocumentList({ projectId, initial, kind, isOwner }: DocumentListProps) {
+export function ProjectDocumentList({ projectId, initial, kind, isOwner }: DocumentListProps) {
   const t = useTranslations('projects.documents')
   const size = useSizes()
-  const list = usePages(
-    documentsAt,
-    { params: { projectId }, query: { ...(kind && { kind }), limit: rowsAtOnce } },
+  const list = useApiInfiniteQuery(
+    projectDocumentsAt,
+    { params: { projectId }, query: { ...(kind && { kind }), limit: projectRowsPerPage } },
     { initial },
   )
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
@@ -33,7 +40,7 @@ export function DocumentList({ projectId, initial, kind, isOwner }: DocumentList
         <p>{t('noneText')}</p>
       </Empty>
     )
-  const columns: Column<ProjectDocument>[] = [
+  const columns: ShownColumn<ProjectDocument>[] = [
     {
       key: 'name',
       title: t('columns.name'),
@@ -58,7 +65,7 @@ export function DocumentList({ projectId, initial, kind, isOwner }: DocumentList
           <PlainButtonLink
             tone="plain"
             size="small"
-            href={documentFile(projectId, id)}
+            href={projectDocumentFile(projectId, id)}
             download
             aria-label={t('downloadNamed', { name })}
           >

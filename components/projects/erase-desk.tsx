@@ -13,15 +13,22 @@ import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
-import { erasureReasons, type Reason, useErasing } from './erasing.ts'
-import { documentFile, erasurePage, exportFile, type Plan, type Target, touched } from './places.ts'
+import { DecisionList, DecisionTable } from './decision-list.tsx'
+import {
+  erasurePage,
+  exportFile,
+  type PartErasurePlan,
+  type PlannedPart,
+  projectDocumentFile,
+  projectPaths,
+} from './endpoints.ts'
+import { type ErasureReason, shownErasureReasons, useErasing } from './erasing.ts'
 import { goingIn, plansByStore } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 import { StorePlans } from './store-plans.tsx'
-import { VerdictList, VerdictTable } from './verdict-list.tsx'
 
 /** The result of a dry run: what is erased, what stays and why, first in words and numbers, then item by item. */
-function PlanView({ plan }: { plan: Plan }) {
+function PlanView({ plan }: { plan: PartErasurePlan }) {
   const t = useTranslations('projects.plan')
   const format = useFormatter()
   const names = useHoldingNames()
@@ -59,7 +66,7 @@ function PlanView({ plan }: { plan: Plan }) {
           title={t('untouched.title')}
           lead={t('untouched.lead', { count: plan.counts.untouched })}
         >
-          <VerdictTable label={t('untouched.title')} verdicts={untouched} />
+          <DecisionTable label={t('untouched.title')} verdicts={untouched} />
         </Section>
       )}
       {plan.verdicts.length > 0 && (
@@ -72,7 +79,7 @@ function PlanView({ plan }: { plan: Plan }) {
             <summary className="cursor-pointer text-accent">{t('verdicts.open')}</summary>
             <div className="mt-4 grid gap-4">
               {plan.omitted > 0 && <p>{t('omitted', { count: plan.omitted, shown: plan.verdicts.length })}</p>}
-              <VerdictList verdicts={plan.verdicts} />
+              <DecisionList verdicts={plan.verdicts} />
             </div>
           </details>
         </Section>
@@ -83,7 +90,7 @@ function PlanView({ plan }: { plan: Plan }) {
 
 interface EraseDeskProps {
   projectId: string
-  target: Target
+  target: PlannedPart
   /** Whether the reader may remove names from records of others. Only project owners may. */
   mayRedact: boolean
 }
@@ -95,7 +102,7 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
   const client = useQueryClient()
   const erasing = useErasing(projectId, target)
   const [isOpen, setOpen] = useState(false)
-  const [reason, setReason] = useState<Reason>('user_request')
+  const [reason, setReason] = useState<ErasureReason>('user_request')
   const [redacts, setRedacts] = useState(false)
   const { plan } = erasing
   const { kind } = target
@@ -105,7 +112,7 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
       // No cached list may still show the erased item.
       client.removeQueries({
         type: 'inactive',
-        predicate: ({ queryKey: [path] }) => typeof path === 'string' && path.startsWith(touched[0] ?? ''),
+        predicate: ({ queryKey: [path] }) => typeof path === 'string' && path.startsWith(projectPaths[0] ?? ''),
       })
       router.push(erasurePage(projectId, auditId))
     })
@@ -144,9 +151,9 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
               label={t('confirm.reason')}
               name="reason"
               value={reason}
-              options={erasureReasons.map((value) => ({ value, title: t(`confirm.reasons.${value}`) }))}
+              options={shownErasureReasons.map((value) => ({ value, title: t(`confirm.reasons.${value}`) }))}
               onChange={({ target: { value } }) =>
-                setReason(erasureReasons.find((one) => one === value) ?? 'user_request')
+                setReason(shownErasureReasons.find((one) => one === value) ?? 'user_request')
               }
             />
           </div>
@@ -161,7 +168,10 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
           )}
           <p>
             {t('confirm.copy')}{' '}
-            <PlainLink href={kind === 'document' ? documentFile(projectId, target.id) : exportFile(projectId)} download>
+            <PlainLink
+              href={kind === 'document' ? projectDocumentFile(projectId, target.id) : exportFile(projectId)}
+              download
+            >
               {t(kind === 'document' ? 'confirm.copyDocument' : 'confirm.copyProject')}
             </PlainLink>
           </p>

@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { editAt, type Project, touched } from './places.ts'
+import { editProjectAt, type Project, projectPaths } from './endpoints.ts'
 
 type Kind = Project['entity_kinds'][string]
 interface Line {
@@ -26,7 +26,7 @@ export function KindsForm({ project: { id, entity_kinds: kinds }, isOwner }: { p
   )
   const next = useRef(lines.length)
   const [isChecked, setChecked] = useState(false)
-  const edit = useChange(editAt, { touches: touched })
+  const edit = useApiMutation(editProjectAt, { touches: projectPaths })
   const faultOf = ({ label }: Line): string | undefined => {
     if (!labelForm.test(label.trim())) return t('bad')
     return lines.filter((line) => line.label.trim() === label.trim()).length > 1 ? t('twice') : undefined

@@ -2,13 +2,13 @@
 
 import { useTranslations } from 'next-intl'
 import type { FormEvent } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Choice, Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { addMemberAt, touched } from './places.ts'
+import { addMemberAt, projectPaths } from './endpoints.ts'
 
 type Draft = { kind: 'account' | 'agent'; email: string; agent: string; role: 'owner' | 'member' }
 const empty: Draft = { kind: 'account', email: '', agent: '', role: 'member' }
@@ -21,7 +21,7 @@ export function MemberForm({ projectId }: { projectId: string }) {
   const roles = useTranslations('projects.roles')
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft(`projects.member.${projectId}`, empty)
-  const add = useChange(addMemberAt, { touches: touched })
+  const add = useApiMutation(addMemberAt, { touches: projectPaths })
   const isUnknown = add.problem?.code === 'not_found'
   const submit = (event: FormEvent) => {
     event.preventDefault()

@@ -4,39 +4,51 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { isolated } from '#components/agents/names.ts'
-import { useChange, usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { addMemberAt, type Member, type MemberPage, membersAt, removeMemberAt, rowsAtOnce, touched } from './places.ts'
+import {
+  addMemberAt,
+  type Member,
+  type ProjectMemberPage,
+  projectMembersAt,
+  projectPaths,
+  projectRowsPerPage,
+  removeMemberAt,
+} from './endpoints.ts'
 
 interface MemberListProps {
   projectId: string
-  initial: MemberPage
+  initial: ProjectMemberPage
   isOwner: boolean
   /** The account id of the reader. */
   me: string
 }
 /** The members. Owners change roles and remove members; everybody may leave, except the last owner. */
-export function MemberList({ projectId, initial, isOwner, me }: MemberListProps) {
+export function ProjectMemberList({ projectId, initial, isOwner, me }: MemberListProps) {
   const t = useTranslations('projects.members')
   const roles = useTranslations('projects.roles')
   const router = useRouter()
-  const list = usePages(membersAt, { params: { projectId }, query: { limit: rowsAtOnce } }, { initial })
-  const removal = useChange(removeMemberAt, { touches: touched })
-  const promotion = useChange(addMemberAt, { touches: touched })
+  const list = useApiInfiniteQuery(
+    projectMembersAt,
+    { params: { projectId }, query: { limit: projectRowsPerPage } },
+    { initial },
+  )
+  const removal = useApiMutation(removeMemberAt, { touches: projectPaths })
+  const promotion = useApiMutation(addMemberAt, { touches: projectPaths })
   const [removing, setRemoving] = useState<Member>()
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   const isMe = ({ kind, member_id }: Member) => kind === 'account' && member_id === me
   const nameOf = ({ name, member_id }: Member) => name ?? member_id
   const isLastOwner = (problem: { code: string } | undefined) => problem?.code === 'conflict'
 
-  const columns: Column<Member>[] = [
+  const columns: ShownColumn<Member>[] = [
     {
       key: 'member',
       title: t('columns.member'),

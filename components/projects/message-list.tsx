@@ -2,47 +2,47 @@
 
 import { useTranslations } from 'next-intl'
 import { useLayoutEffect, useRef } from 'react'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { MessageView } from './message-view.tsx'
-import { type Message, type MessagePage, messagesAt } from './places.ts'
+import { type MessagePage, messagesAt, type ProjectMessage } from './endpoints.ts'
+import { MessageItem } from './message-view.tsx'
 
 /** The position in a conversation: at its end, its beginning, or one message. */
-export type Standing =
+export type ConversationPosition =
   | { at: 'last'; newest: MessagePage }
   | { at: 'first'; oldest: MessagePage }
-  | { at: 'message'; message: Message; cursor: string; newest: MessagePage; oldest: MessagePage }
+  | { at: 'message'; message: ProjectMessage; cursor: string; newest: MessagePage; oldest: MessagePage }
 
 interface MessageListProps {
   projectId: string
   conversationId: string
-  standing: Standing
+  position: ConversationPosition
   isOwner: boolean
 }
 const atOnce = 50
 
 /** Messages in chronological order. More load in both directions from the start position. */
-export function MessageList({ projectId, conversationId, standing, isOwner }: MessageListProps) {
+export function MessageList({ projectId, conversationId, position, isOwner }: MessageListProps) {
   const t = useTranslations('projects.conversation')
   const common = useTranslations('common')
   const params = { projectId, conversationId }
-  const cursor = standing.at === 'message' ? { cursor: standing.cursor } : {}
-  const earlier = usePages(
+  const cursor = position.at === 'message' ? { cursor: position.cursor } : {}
+  const earlier = useApiInfiniteQuery(
     messagesAt,
     { params, query: { order: 'newest', limit: atOnce, ...cursor } },
-    { initial: 'newest' in standing ? standing.newest : undefined, enabled: standing.at !== 'first' },
+    { initial: 'newest' in position ? position.newest : undefined, enabled: position.at !== 'first' },
   )
-  const later = usePages(
+  const later = useApiInfiniteQuery(
     messagesAt,
     { params, query: { order: 'oldest', limit: atOnce, ...cursor } },
-    { initial: 'oldest' in standing ? standing.oldest : undefined, enabled: standing.at !== 'last' },
+    { initial: 'oldest' in position ? position.oldest : undefined, enabled: position.at !== 'last' },
   )
-  const named = standing.at === 'message' ? standing.message : undefined
-  const before = standing.at === 'first' ? [] : earlier.rows.toReversed()
-  const after = standing.at === 'last' ? [] : later.rows
+  const named = position.at === 'message' ? position.message : undefined
+  const before = position.at === 'first' ? [] : earlier.rows.toReversed()
+  const after = position.at === 'last' ? [] : later.rows
   const messages = [...before, ...(named ? [named] : []), ...after]
   const keys = useRowKeys({ count: messages.length, onOpen: null })
 
@@ -63,8 +63,8 @@ export function MessageList({ projectId, conversationId, standing, isOwner }: Me
         <p>{t('noneText')}</p>
       </Empty>
     )
-  const isAtStart = standing.at === 'first' || !earlier.hasMore
-  const isAtEnd = standing.at === 'last' || !later.hasMore
+  const isAtStart = position.at === 'first' || !earlier.hasMore
+  const isAtEnd = position.at === 'last' || !later.hasMore
   return (
     <div className="grid gap-2">
       <div className="flex flex-wrap items-center gap-3 text-sm text-quiet">
@@ -79,7 +79,7 @@ export function MessageList({ projectId, conversationId, standing, isOwner }: Me
       {problem && <ProblemAlert problem={problem} />}
       <section aria-label={t('messages')} className="divide-y divide-line border-y border-line">
         {messages.map((message, row) => (
-          <MessageView
+          <MessageItem
             key={message.id}
             projectId={projectId}
             message={message}

@@ -4,23 +4,23 @@ import { clsx } from 'clsx'
 import { Paperclip } from 'lucide-react'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { attachmentFile, conversationPage, erasePage, type Message, messageAt } from './places.ts'
+import { attachmentFile, conversationPage, erasePage, messageEndpoint, type ProjectMessage } from './endpoints.ts'
 import { useSizes } from './sizes.ts'
 import { WriterName } from './writer-name.tsx'
 
 /** Earlier versions of a message; they load when opened. */
-function Former({ projectId, message }: { projectId: string; message: Message }) {
+function Former({ projectId, message }: { projectId: string; message: ProjectMessage }) {
   const t = useTranslations('projects.conversation')
   const [isOpen, setOpen] = useState(false)
   const params = { projectId, conversationId: message.conversation_id, messageId: message.id }
-  const whole = useAsked(messageAt, { params }, { enabled: isOpen })
+  const whole = useApiQuery(messageEndpoint, { params }, { enabled: isOpen })
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary className="cursor-pointer text-sm text-accent">{t('edited', { count: message.edits })}</summary>
@@ -44,7 +44,7 @@ function Former({ projectId, message }: { projectId: string; message: Message })
 
 interface MessageViewProps {
   projectId: string
-  message: Message
+  message: ProjectMessage
   mayErase: boolean
   /** The message that the address names. */
   isNamed?: boolean
@@ -53,7 +53,7 @@ interface MessageViewProps {
   isAtHand?: boolean
 }
 /** A message with its files, its earlier versions and a link to erase it. */
-export function MessageView({ projectId, message, mayErase, isNamed, row, isAtHand }: MessageViewProps) {
+export function MessageItem({ projectId, message, mayErase, isNamed, row, isAtHand }: MessageViewProps) {
   const t = useTranslations('projects.conversation')
   const format = useFormatter()
   const size = useSizes()

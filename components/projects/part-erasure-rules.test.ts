@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import en from '#messages/en.ts'
-import { paceOf, type Saying, sayingOf } from './part-erasure-rules.ts'
+import { type PartErasureSaying, paceOf, partErasureSayingOf } from './part-erasure-rules.ts'
 
 const step = (state: 'waiting' | 'running' | 'done' | 'stuck', fault: string | null = null) => ({
   holder: 'graph.episodes',
@@ -30,7 +30,12 @@ it.each([
 ] as const)(
   'sayingOf an erasure in state %s with steps %j and %d late writes returns %s',
   (state, states, late, saying) => {
-    const said: Saying = sayingOf({ state, steps: states.map((one) => step(one)), waits_for: [], late_found: late })
+    const said: PartErasureSaying = partErasureSayingOf({
+      state,
+      steps: states.map((one) => step(one)),
+      waits_for: [],
+      late_found: late,
+    })
     expect(said).toBe(saying)
     expect(en.projects.erasure.title).toHaveProperty(said)
   },
@@ -45,7 +50,7 @@ it.each([
   ['stuck', 'erasing', [undecided, step('stuck', 'internal')]],
   ['done', 'done', [step('done')]],
 ] as const)('sayingOf returns %s for an erasure in state %s that waits for a store', (saying, state, steps) => {
-  expect(sayingOf({ state, steps: [...steps], waits_for, late_found: 0 })).toBe(saying)
+  expect(partErasureSayingOf({ state, steps: [...steps], waits_for, late_found: 0 })).toBe(saying)
   expect(en.projects.erasure.title).toHaveProperty(saying)
 })
 

@@ -1,14 +1,14 @@
+import { erasurePollInterval, type Run } from '#components/erasures/endpoints.ts'
 import { isStuck, isUndecided } from '#components/erasures/fault-rules.ts'
-import { pace, type Run } from '#components/erasures/places.ts'
 
-export type Saying = Run['state'] | 'stuck' | 'undecided' | 'waiting' | 'doneLate'
+export type PartErasureSaying = Run['state'] | 'stuck' | 'undecided' | 'waiting' | 'doneLate'
 /** The headline of an erasure. A stuck step has precedence, because it needs a person to continue. */
-export function sayingOf({
+export function partErasureSayingOf({
   state,
   steps,
   waits_for: waits,
   late_found: late,
-}: Pick<Run, 'state' | 'steps' | 'waits_for' | 'late_found'>): Saying {
+}: Pick<Run, 'state' | 'steps' | 'waits_for' | 'late_found'>): PartErasureSaying {
   if (state === 'done') return late > 0 ? 'doneLate' : 'done'
   if (state === 'failed' || state === 'held') return state
   if (steps.some(isStuck)) return 'stuck'
@@ -18,6 +18,8 @@ export function sayingOf({
 
 /** Milliseconds until the next poll; false if nothing changes any more. Longer if a person or a legal hold has to act first. */
 export function paceOf(run: Pick<Run, 'state' | 'steps' | 'waits_for' | 'late_found' | 'receipt_id'>): number | false {
-  if (run.state === 'done') return run.receipt_id === null ? pace : false
-  return ['stuck', 'undecided', 'held', 'failed'].includes(sayingOf(run)) ? pace * 10 : pace
+  if (run.state === 'done') return run.receipt_id === null ? erasurePollInterval : false
+  return ['stuck', 'undecided', 'held', 'failed'].includes(partErasureSayingOf(run))
+    ? erasurePollInterval * 10
+    : erasurePollInterval
 }

@@ -4,23 +4,23 @@ import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { CancelErasure } from '#components/erasures/cancel-erasure.tsx'
+import { erasureAt, isLive, type Run } from '#components/erasures/endpoints.ts'
 import { isStuck } from '#components/erasures/fault-rules.ts'
 import { Mentions } from '#components/erasures/mentions.tsx'
-import { erasureAt, isLive, type Run } from '#components/erasures/places.ts'
 import { RetryErasure } from '#components/erasures/retry-erasure.tsx'
 import { StoreProgress, useHoldingNames } from '#components/erasures/store-progress.tsx'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
 import { ThreadDecisions } from '#components/erasures/thread-decisions.tsx'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { paceOf, sayingOf } from './part-erasure-rules.ts'
-import { projectPage } from './places.ts'
+import { projectPage } from './endpoints.ts'
+import { paceOf, partErasureSayingOf } from './part-erasure-rules.ts'
 
 interface PartErasureProps {
   projectId: string
@@ -32,7 +32,7 @@ interface PartErasureProps {
   mayRetry: boolean
 }
 /** Progress of the erasure of a message, conversation or document, store by store, until the receipt is signed. */
-export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }: PartErasureProps) {
+export function PartErasurePanel({ projectId, initial, isAdmin, mayDelete, mayRetry }: PartErasureProps) {
   const t = useTranslations('projects.erasure')
   const format = useFormatter()
   const names = useHoldingNames()
@@ -42,7 +42,7 @@ export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }
     setCancelled(true)
     router.push(projectPage(projectId))
   }
-  const asked = useAsked(
+  const asked = useApiQuery(
     erasureAt,
     { params: { id: initial.data.audit_id ?? initial.data.run_id } },
     { initial, enabled: !isCancelled, every: (answer) => paceOf(answer?.data ?? initial.data) },
@@ -51,7 +51,7 @@ export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }
   const planned = run.steps.reduce((sum, step) => sum + step.planned, 0)
   const erased = run.steps.reduce((sum, step) => sum + step.erased, 0)
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
-  const saying = sayingOf(run)
+  const saying = partErasureSayingOf(run)
   const stuck = [...new Set(run.steps.filter(isStuck).map(({ store }) => names.store(store)))]
   const facts: [string, ReactNode][] = [
     ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
@@ -121,7 +121,7 @@ export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }
             </TextLink>
           )}
         </p>
-        <Facts facts={facts} />
+        <FactList facts={facts} />
       </Section>
     </Page>
   )

@@ -3,16 +3,30 @@ import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it } from 'vitest'
 import { totalsOf } from '#lib/domains/projects/erasing/plan-totals.ts'
-import { judge } from '#lib/domains/projects/graph/rules.ts'
+import { decideNeighbourhood } from '#lib/domains/projects/graph/rules.ts'
 import { episode, entity as graphEntity } from '#lib/testing/graphs.ts'
 import { neighbourhoodIn } from '#lib/testing/model-graph.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import type { Verdict } from './places.ts'
-import { filtered, foundKey, goingIn, isEmpty, kindKey, plansByStore, reasonKey, type StorePlan } from './plan-rules.ts'
+import type { PlanDecision } from './endpoints.ts'
+import {
+  filtered,
+  goingIn,
+  isEmptyPlan,
+  kindKey,
+  matchReasonKey,
+  plansByStore,
+  reasonKey,
+  type StorePlan,
+} from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 
-const verdict = (kind: string, outcome: Verdict['verdict'], reason: string, more: Partial<Verdict> = {}): Verdict => ({
+const verdict = (
+  kind: string,
+  outcome: PlanDecision['verdict'],
+  reason: string,
+  more: Partial<PlanDecision> = {},
+): PlanDecision => ({
   store: 'graph',
   kind,
   id: 'x',
@@ -24,7 +38,7 @@ const verdict = (kind: string, outcome: Verdict['verdict'], reason: string, more
   ...more,
 })
 /** Verdicts of the real policy for companies that another episode also mentions. */
-const companies = (count: number): Verdict[] => {
+const companies = (count: number): PlanDecision[] => {
   const entities = Array.from({ length: count }, (_, n) =>
     graphEntity(`n${n}`, `Sample ${n}`, ['Company'], { summary: n === 0 ? 'Told of it.' : '', attributes: {} }),
   )
@@ -33,7 +47,7 @@ const companies = (count: number): Verdict[] => {
     ...{ group: 'g', episodes: [episode('e1', 1), episode('e2', 2)], entities, mentions },
     ...{ facts: [], communities: [], sagas: [], next: [] },
   }
-  const { verdicts } = judge(neighbourhoodIn(graph, ['e1'], []), {
+  const { verdicts } = decideNeighbourhood(neighbourhoodIn(graph, ['e1'], []), {
     ...{ entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } },
   })
   return verdicts
@@ -110,7 +124,7 @@ describe('plansByStore', () => {
   })
   it('marks a store that did not answer and never reports it as empty', () => {
     const asked = plansByStore({ planned, totals: totalsOf(verdicts), unanswered: ['cache', 'objects'] })
-    expect(asked.filter(isEmpty)).toEqual([])
+    expect(asked.filter(isEmptyPlan)).toEqual([])
     expect(asked.flatMap(({ store, isUnanswered }) => (isUnanswered ? [store] : []))).toEqual(['cache', 'objects'])
   })
 })
@@ -135,6 +149,6 @@ it('every code that has a translation is recognized, and unknown codes are not',
   const { kinds, reasons, found } = en.projects.plan
   expect(Object.keys(kinds).map(kindKey)).toEqual(Object.keys(kinds))
   expect(Object.keys(reasons).map(reasonKey)).toEqual(Object.keys(reasons))
-  expect(Object.keys(found).map(foundKey)).toEqual(Object.keys(found))
-  expect([kindKey('__proto__'), reasonKey('new one'), foundKey('')]).toEqual([undefined, undefined, undefined])
+  expect(Object.keys(found).map(matchReasonKey)).toEqual(Object.keys(found))
+  expect([kindKey('__proto__'), reasonKey('new one'), matchReasonKey('')]).toEqual([undefined, undefined, undefined])
 })

@@ -1,4 +1,4 @@
-import type { Plan, Verdict } from './places.ts'
+import type { PartErasurePlan, PlanDecision } from './endpoints.ts'
 
 const partKinds = [
   'group',
@@ -12,8 +12,8 @@ const partKinds = [
   'row',
   'reference',
 ] as const
-export type PartKind = (typeof partKinds)[number] | 'other'
-const sameAs: Record<string, PartKind> = {
+export type PlanPartKind = (typeof partKinds)[number] | 'other'
+const sameAs: Record<string, PlanPartKind> = {
   community: 'summary',
   saga: 'summary',
   message: 'checkpoint',
@@ -21,18 +21,18 @@ const sameAs: Record<string, PartKind> = {
   document: 'row',
   conversation: 'row',
 }
-const partKindOf = ({ kind, store }: Pick<Verdict, 'kind' | 'store'>): PartKind => {
+const partKindOf = ({ kind, store }: Pick<PlanDecision, 'kind' | 'store'>): PlanPartKind => {
   // A message is a row in PostgreSQL, but part of a thread in the checkpoint store.
   if (kind === 'message' && store !== 'checkpoints') return 'row'
   return partKinds.find((one) => one === kind) ?? (Object.hasOwn(sameAs, kind) ? sameAs[kind] : undefined) ?? 'other'
 }
 
-export interface Part {
-  kind: PartKind
-  verdict: Verdict['verdict']
+export interface PlanPart {
+  kind: PlanPartKind
+  verdict: PlanDecision['verdict']
   count: number
 }
-type Total = Plan['totals'][number]
+type Total = PartErasurePlan['totals'][number]
 type EntityGroup = NonNullable<Total['group']>
 type Label = NonNullable<Total['label']>
 export interface StorePlan {
@@ -43,7 +43,7 @@ export interface StorePlan {
   held: number
   /** Graph entities by group, in the order of {@link entityGroups}. `label` is set if all of a group have the same label. */
   entities: { group: EntityGroup; count: number; label?: Label }[]
-  parts: Part[]
+  parts: PlanPart[]
   /** Data sources with records, for a store whose items are not judged one by one. */
   holders: { holder: string; items: number }[]
   /** The store does not answer, or a store with data is switched off: it may contain more. */
@@ -73,8 +73,8 @@ function entitiesOf(totals: readonly Total[]): StorePlan['entities'] {
     return first ? [{ group, count: sum(own), ...(label && { label }) }] : []
   })
 }
-function partsOf(totals: readonly Total[]): Part[] {
-  const parts = new Map<string, Part>()
+function partsOf(totals: readonly Total[]): PlanPart[] {
+  const parts = new Map<string, PlanPart>()
   for (const total of totals) {
     if (total.group !== null) continue
     const kind = partKindOf(total)
@@ -89,7 +89,7 @@ export function plansByStore({
   planned,
   totals,
   unanswered,
-}: Pick<Plan, 'planned' | 'totals' | 'unanswered'>): StorePlan[] {
+}: Pick<PartErasurePlan, 'planned' | 'totals' | 'unanswered'>): StorePlan[] {
   const stores = [...new Set([...planned, ...totals].map(({ store }) => store)).union(new Set(unanswered))]
   return stores
     .map((store) => {
@@ -108,17 +108,17 @@ export function plansByStore({
         isUnanswered: unanswered.includes(store),
       }
     })
-    .toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)))
+    .toSorted((one, other) => Number(isEmptyPlan(one)) - Number(isEmptyPlan(other)))
 }
 export const goingIn = (plans: readonly Pick<StorePlan, 'goes'>[]): number =>
   plans.reduce((all, { goes }) => all + goes, 0)
-export const isEmpty = ({ goes, held, entities, parts, isUnanswered }: StorePlan): boolean =>
+export const isEmptyPlan = ({ goes, held, entities, parts, isUnanswered }: StorePlan): boolean =>
   goes === 0 && held === 0 && entities.length === 0 && parts.length === 0 && !isUnanswered
 
-export const verdictViews = ['all', ...outcomes] as const
-export type VerdictView = (typeof verdictViews)[number]
+export const decisionViews = ['all', ...outcomes] as const
+export type DecisionView = (typeof decisionViews)[number]
 /** The verdicts of a view that contain the text in name, id, kind, reason or evidence. */
-export function filtered(verdicts: readonly Verdict[], view: VerdictView, typed: string): Verdict[] {
+export function filtered(verdicts: readonly PlanDecision[], view: DecisionView, typed: string): PlanDecision[] {
   const wanted = typed.trim().toLowerCase()
   return verdicts.filter(
     ({ verdict, id, name, kind, reason, evidence }) =>
@@ -173,4 +173,4 @@ const ways = ['pointer', 'thread', 'group', 'text', 'tools', 'row', 'prefix', 'i
 /** Message keys for the codes of a verdict; undefined for an unknown code, which is shown as it is. */
 export const kindKey = (kind: string) => kinds.find((one) => one === kind)
 export const reasonKey = (reason: string) => reasons.find((one) => one === reason)
-export const foundKey = (found: string) => ways.find((one) => one === found)
+export const matchReasonKey = (found: string) => ways.find((one) => one === found)

@@ -1,6 +1,6 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { useHoldingNames } from '#components/erasures/store-progress.tsx'
-import { foundKey, kindKey, reasonKey, type StorePlan } from './plan-rules.ts'
+import { kindKey, matchReasonKey, reasonKey, type StorePlan } from './plan-rules.ts'
 
 /** Translates the codes of a plan. A reason without a translation is shown as it is. */
 export function usePlanWords() {
@@ -24,7 +24,7 @@ export function usePlanWords() {
     found: (found: string) =>
       format.list(
         found.split(', ').map((way) => {
-          const key = foundKey(way)
+          const key = matchReasonKey(way)
           return key ? t(`found.${key}`) : way
         }),
       ),

@@ -1,24 +1,36 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type Project, type ProjectPage, projectPage, projectsAt, rowsAtOnce, type View, viewQuery } from './places.ts'
-import { ProjectStatus } from './project-status.tsx'
+import {
+  type Project,
+  type ProjectListView,
+  type ProjectPage,
+  projectPage,
+  projectRowsPerPage,
+  projectsAt,
+  viewQuery,
+} from './endpoints.ts'
+import { ProjectStatusTag } from './project-status.tsx'
 
-export function ProjectList({ initial, view }: { initial: ProjectPage; view: View }) {
+export function ProjectList({ initial, view }: { initial: ProjectPage; view: ProjectListView }) {
   const t = useTranslations('projects')
   const format = useFormatter()
-  const projects = usePages(projectsAt, { query: { ...viewQuery(view), limit: rowsAtOnce } }, { initial })
+  const projects = useApiInfiniteQuery(
+    projectsAt,
+    { query: { ...viewQuery(view), limit: projectRowsPerPage } },
+    { initial },
+  )
   const { cursor } = useRowKeys({ count: projects.rows.length })
   if (projects.rows.length === 0 && !projects.problem)
     return <Empty title={t(view === 'mine' ? 'none' : 'noneOfView')}>{view === 'mine' && <p>{t('noneText')}</p>}</Empty>
-  const columns: Column<Project>[] = [
+  const columns: ShownColumn<Project>[] = [
     {
       key: 'project',
       title: t('columns.project'),
@@ -37,7 +49,7 @@ export function ProjectList({ initial, view }: { initial: ProjectPage; view: Vie
       title: t('columns.status'),
       cell: (project) => (
         <span className="flex flex-wrap items-baseline gap-x-2">
-          <ProjectStatus project={project} />
+          <ProjectStatusTag project={project} />
           {project.closes_at !== null && project.status === 'closing' && (
             <span className="text-quiet">
               {t.rich('closesOn', { time: () => <Time key="closes" at={project.closes_at ?? ''} isDay /> })}

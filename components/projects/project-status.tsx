@@ -1,8 +1,8 @@
 import { useTranslations } from 'next-intl'
 import { Tag } from '#components/ui/tag.tsx'
-import type { Project } from './places.ts'
+import type { Project } from './endpoints.ts'
 
-export function ProjectStatus({ project }: { project: Pick<Project, 'status' | 'is_erasing'> }) {
+export function ProjectStatusTag({ project }: { project: Pick<Project, 'status' | 'is_erasing'> }) {
   const t = useTranslations('projects.statuses')
   if (project.is_erasing) return <Tag tone="red">{t('erasing')}</Tag>
   const tone = { active: 'accent', closing: 'amber', closed: 'plain' } as const

@@ -2,13 +2,13 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { regionOptions } from '#components/ui/region-words.ts'
-import { editAt, type Project, touched } from './places.ts'
+import { editProjectAt, type Project, projectPaths } from './endpoints.ts'
 
 /** Where the data of the project may be stored: in one region, or in any region of this installation. */
 export function RegionForm({ project: { id, region }, regions }: { project: Project; regions: readonly string[] }) {
@@ -16,7 +16,7 @@ export function RegionForm({ project: { id, region }, regions }: { project: Proj
   const t = useTranslations('projects.settings.region')
   const create = useTranslations('projects.create')
   const [chosen, setChosen] = useState<string>(region ?? '')
-  const edit = useChange(editAt, { touches: touched })
+  const edit = useApiMutation(editProjectAt, { touches: projectPaths })
   const { problem } = edit
   const submit = (event: FormEvent) => {
     event.preventDefault()

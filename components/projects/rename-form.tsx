@@ -2,17 +2,17 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { editAt, type Project, touched } from './places.ts'
+import { editProjectAt, type Project, projectPaths } from './endpoints.ts'
 
 export function RenameForm({ project: { id, name } }: { project: Project }) {
   const t = useTranslations('projects.settings')
   const [typed, setTyped] = useState(name)
-  const edit = useChange(editAt, { touches: touched })
+  const edit = useApiMutation(editProjectAt, { touches: projectPaths })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     edit.begin({ params: { projectId: id }, body: { name: typed.trim() } })

@@ -1,11 +1,11 @@
 import { useFormatter } from 'next-intl'
-import { sizeOf } from '#components/privacy/export-rules.ts'
+import { exportSizeOf } from '#components/privacy/export-rules.ts'
 
 /** Formats a number of bytes with a suitable unit. */
 export function useSizes(): (bytes: number) => string {
   const format = useFormatter()
   return (bytes) => {
-    const { value, unit } = sizeOf(bytes)
+    const { value, unit } = exportSizeOf(bytes)
     return format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
   }
 }

@@ -2,8 +2,8 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useHoldingNames } from '#components/erasures/store-progress.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
-import { isEmpty, type StorePlan } from './plan-rules.ts'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
+import { isEmptyPlan, type StorePlan } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 
 /** The plan by store, each as a sentence with its numbers. */
@@ -13,13 +13,13 @@ export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
   const names = useHoldingNames()
   const words = usePlanWords()
   const isHeld = plans.some(({ held }) => held > 0)
-  const columns: Column<StorePlan>[] = [
+  const columns: ShownColumn<StorePlan>[] = [
     { key: 'store', title: t('stores.store'), main: true, cell: ({ store }) => names.store(store) },
     {
       key: 'what',
       title: t('stores.what'),
       cell: (plan) =>
-        isEmpty(plan) ? (
+        isEmptyPlan(plan) ? (
           <span className="text-quiet">{t('none')}</span>
         ) : (
           <span className="grid gap-0.5">

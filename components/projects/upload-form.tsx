@@ -8,9 +8,9 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
-import { touched } from './places.ts'
+import { projectPaths } from './endpoints.ts'
 import { useSizes } from './sizes.ts'
 import { mediaTypeOf, upload } from './uploading.ts'
 
@@ -79,7 +79,7 @@ export function UploadForm({ projectId, most, types }: UploadFormProps) {
       setFile(undefined)
       setTold({ tone: 'done', title: t('done', { name }) })
       await client.invalidateQueries({
-        predicate: ({ queryKey: [path] }) => typeof path === 'string' && path.startsWith(touched[0] ?? ''),
+        predicate: ({ queryKey: [path] }) => typeof path === 'string' && path.startsWith(projectPaths[0] ?? ''),
       })
       router.refresh()
     } catch (error) {
@@ -139,7 +139,7 @@ export function UploadForm({ projectId, most, types }: UploadFormProps) {
           <p role="status">
             {percent >= 100 ? t('storing', { name: going.name }) : t('progress', { name: going.name, percent })}
           </p>
-          <Progress value={going.sent} max={going.size} label={t('progress', { name: going.name, percent })} />
+          <ProgressBar value={going.sent} max={going.size} label={t('progress', { name: going.name, percent })} />
         </div>
       )}
       <div className="flex flex-wrap gap-2">

@@ -1,8 +1,8 @@
 import { useTranslations } from 'next-intl'
-import type { Message } from './places.ts'
+import type { ProjectMessage } from './endpoints.ts'
 
 /** The author of a message. The id is in the tooltip, because an erased author has no name. */
-export function WriterName({ writer: { kind, id, name } }: { writer: Message['author'] }) {
+export function WriterName({ writer: { kind, id, name } }: { writer: ProjectMessage['author'] }) {
   const t = useTranslations('projects')
   return (
     <span title={id}>

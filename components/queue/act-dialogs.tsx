@@ -2,17 +2,17 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Checkbox, Select } from '#components/ui/field.tsx'
-import { type ActProps, type DialogAct, Shell, touching, useWords } from './act-shell.tsx'
+import { type ActProps, type DialogAct, Shell, touching, useReasonText } from './act-shell.tsx'
 import { CompleteDialog, ExtendDialog, RefuseDialog } from './decision-dialogs.tsx'
-import { assignAt, expediteAt, type Minder, pauseAt, resumeAt, retryAt, verifyAt } from './places.ts'
+import { assignAt, expediteAt, type Minder, pauseAt, resumeAt, retryAt, verifyAt } from './endpoints.ts'
 import { WordsField } from './words-field.tsx'
 
 function VerifyDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.verify')
-  const words = useWords(props, 'verify')
-  const change = useChange(verifyAt, touching)
+  const words = useReasonText(props, 'verify')
+  const change = useApiMutation(verifyAt, touching)
   const send = () => change.begin({ params: { id: props.request.id }, body: { note: words.text } }, words.sent)
   return (
     <Shell
@@ -30,8 +30,8 @@ function VerifyDialog(props: ActProps) {
 
 function PauseDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.pause')
-  const words = useWords(props, 'pause')
-  const change = useChange(pauseAt, touching)
+  const words = useReasonText(props, 'pause')
+  const change = useApiMutation(pauseAt, touching)
   const send = () => change.begin({ params: { id: props.request.id }, body: { reason: words.text } }, words.sent)
   return (
     <Shell
@@ -49,9 +49,9 @@ function PauseDialog(props: ActProps) {
 
 function ExpediteDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.expedite')
-  const words = useWords(props, 'expedite')
+  const words = useReasonText(props, 'expedite')
   const [dropCopies, setDropCopies] = useState(false)
-  const change = useChange(expediteAt, touching)
+  const change = useApiMutation(expediteAt, touching)
   const send = () =>
     change.begin(
       { params: { id: props.request.id }, body: { reason: words.text, drop_copies: dropCopies } },
@@ -83,7 +83,7 @@ function ExpediteDialog(props: ActProps) {
 
 function ResumeDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.resume')
-  const change = useChange(resumeAt, touching)
+  const change = useApiMutation(resumeAt, touching)
   return (
     <Shell
       {...props}
@@ -97,7 +97,7 @@ function ResumeDialog(props: ActProps) {
 
 function RetryDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.retry')
-  const change = useChange(retryAt, touching)
+  const change = useApiMutation(retryAt, touching)
   return (
     <Shell
       {...props}
@@ -114,7 +114,7 @@ function AssignDialog(props: ActProps & { minders: readonly Minder[]; me: string
   const { request, minders, me } = props
   // An unassigned request: suggest the reader.
   const [who, setWho] = useState(request.assigned_to ?? me)
-  const change = useChange(assignAt, touching)
+  const change = useApiMutation(assignAt, touching)
   const send = () =>
     change.begin({ params: { id: request.id }, body: { account_id: who === '' ? null : who } }, props.done)
   return (

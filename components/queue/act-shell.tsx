@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { useDraft } from '#components/frame/draft.ts'
 import { Confirm, type Confirmed } from '#components/ui/confirm.tsx'
 import type { Act } from './acts.ts'
-import { type AdminRequestDetail, touched } from './places.ts'
+import { type AdminRequestDetail, requestPaths } from './endpoints.ts'
 import { StateProblem } from './state-problem.tsx'
 
 export type DialogAct = Exclude<Act, 'comment'>
@@ -15,7 +15,7 @@ export interface ActProps {
   /** Called after success. */
   done: () => void
 }
-export const touching = { touches: touched }
+export const touching = { touches: requestPaths }
 
 interface ShellProps extends Pick<ActProps, 'request' | 'close'> {
   act: DialogAct
@@ -47,7 +47,7 @@ export function Shell({ act, request, close, text, tone = 'main', change, childr
 }
 
 /** A text draft that survives a reload and an ended session until it is sent. */
-export function useWords({ request, done }: ActProps, act: DialogAct) {
+export function useReasonText({ request, done }: ActProps, act: DialogAct) {
   const { draft, change, clear } = useDraft(`request:${request.id}:${act}`, { text: '' })
   return {
     text: draft.text,

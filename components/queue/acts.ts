@@ -1,11 +1,11 @@
 import {
   type Clocks,
   type ExtensionFault,
-  extended,
+  extendedDeadline,
   isCancellable,
   isClosed,
 } from '#lib/domains/privacy-requests/rules.ts'
-import type { AdminRequest, AdminRequestDetail } from './places.ts'
+import type { AdminRequest, AdminRequestDetail } from './endpoints.ts'
 
 /** The actions that an admin can apply to many requests, with their keys. */
 export const bulkActs = { assign: 'a', expedite: 'e', pause: 'p', resume: 'u', retry: 't', comment: 'c' } as const
@@ -29,19 +29,19 @@ export const acts = [
 ] as const
 export type Act = (typeof acts)[number]
 
-type Known = Pick<AdminRequest, 'state' | 'parts' | 'paused' | 'extended' | 'account_id' | 'agent_id'>
+type ActableRequest = Pick<AdminRequest, 'state' | 'parts' | 'paused' | 'extended' | 'account_id' | 'agent_id'>
 const handKinds = ['rectification', 'objection'] as const
 export type HandKind = (typeof handKinds)[number]
 
 /** Running parts that need a decision or manual work by an admin. */
-export const partsByHand = ({ parts }: Pick<Known, 'parts'>): HandKind[] =>
+export const partsByHand = ({ parts }: Pick<ActableRequest, 'parts'>): HandKind[] =>
   handKinds.filter((kind) => parts.some((part) => part.kind === kind && part.state === 'running'))
 
 /**
  * The actions that apply to a request in its current state, in display order. The state may have changed since: the server then answers
  * `wrong_state`.
  */
-export function actsOf(request: Known, erasure?: AdminRequestDetail['erasure']): Act[] {
+export function actsOf(request: ActableRequest, erasure?: AdminRequestDetail['erasure']): Act[] {
   const { state, parts, paused, account_id, agent_id } = request
   const isOver = isClosed(state)
   const isEarly = isCancellable(state)
@@ -78,7 +78,7 @@ const clocksOf = (request: AdminRequest): Clocks => ({
 })
 /** The legal due date after an extension by `days`, or why it is not allowed. */
 export const extendedBy = (request: AdminRequest, days: number, now: Date): Date | ExtensionFault =>
-  extended(clocksOf(request), days, now)
+  extendedDeadline(clocksOf(request), days, now)
 
 /** The longest extension in days that the law allows; 0 if none. GDPR art. 12(3) allows two months. */
 export function longestExtension(request: AdminRequest, now: Date): number {

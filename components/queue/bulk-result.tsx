@@ -6,7 +6,7 @@ import { useTranslations } from 'next-intl'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import type { BulkResult } from './bulk.ts'
-import type { BulkOutcome } from './places.ts'
+import type { BulkOutcome } from './endpoints.ts'
 import { requestHref } from './queue-table.tsx'
 import { useRequestWords } from './request-words.tsx'
 

@@ -1,9 +1,9 @@
 'use client'
 
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import type { BulkAct } from './acts.ts'
-import { type AdminRequest, type BulkOutcome, bulkAt, touched } from './places.ts'
+import { type AdminRequest, type BulkOutcome, bulkAt, requestPaths } from './endpoints.ts'
 
 /** The most requests per call of the API. */
 export const mostAtOnce = 100
@@ -35,7 +35,7 @@ function bodyOf(act: BulkAct, ids: string[], me: string, { text, dropCopies }: B
 
 /** Applies an action to many requests and keeps the outcomes until the next action. */
 export function useBulk(me: string) {
-  const change = useChange(bulkAt, { touches: touched })
+  const change = useApiMutation(bulkAt, { touches: requestPaths })
   const [result, setResult] = useState<BulkResult>()
   const [current, setCurrent] = useState<BulkAct>()
   return {

@@ -2,22 +2,22 @@
 
 import { useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Field, Select } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { isCancellable, type RefusalGround, refusalGrounds } from '#lib/domains/privacy-requests/rules.ts'
-import { type ActProps, Shell, touching, useWords } from './act-shell.tsx'
+import { type ActProps, Shell, touching, useReasonText } from './act-shell.tsx'
 import { extendedBy, type HandKind, longestExtension, partsByHand } from './acts.ts'
-import { completeAt, extendAt, refuseAt } from './places.ts'
+import { completeAt, extendAt, refuseAt } from './endpoints.ts'
 import { WordsField } from './words-field.tsx'
 
 export function ExtendDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.extend')
-  const words = useWords(props, 'extend')
+  const words = useReasonText(props, 'extend')
   const now = useNow()
   const most = longestExtension(props.request, now)
   const [days, setDays] = useState('30')
-  const change = useChange(extendAt, touching)
+  const change = useApiMutation(extendAt, touching)
   const count = Number(days)
   const limit = Number.isInteger(count) && count > 0 ? extendedBy(props.request, count, now) : undefined
   const isAllowed = limit instanceof Date
@@ -62,9 +62,9 @@ export function ExtendDialog(props: ActProps) {
 export function RefuseDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.refuse')
   const queue = useTranslations('queue.kinds')
-  const words = useWords(props, 'refuse')
+  const words = useReasonText(props, 'refuse')
   const [ground, setGround] = useState<RefusalGround>('unfounded')
-  const change = useChange(refuseAt, touching)
+  const change = useApiMutation(refuseAt, touching)
   const { request } = props
   const kinds = partsByHand(request)
     .map((kind) => queue(kind))
@@ -95,10 +95,10 @@ export function RefuseDialog(props: ActProps) {
 export function CompleteDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.complete')
   const queue = useTranslations('queue.kinds')
-  const words = useWords(props, 'complete')
+  const words = useReasonText(props, 'complete')
   const kinds = partsByHand(props.request)
   const [chosen, setChosen] = useState<HandKind>()
-  const change = useChange(completeAt, touching)
+  const change = useApiMutation(completeAt, touching)
   const kind = chosen ?? kinds[0]
   const send = () => {
     if (kind) change.begin({ params: { id: props.request.id }, body: { kind, note: words.text } }, words.sent)

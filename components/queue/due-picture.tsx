@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { countByStretch } from './due.ts'
-import type { AdminRequest } from './places.ts'
+import type { AdminRequest } from './endpoints.ts'
 
 const [width, height, left, right] = [720, 84, 40, 20]
 /** Days shown before and after now; requests beyond are drawn at the edge. */

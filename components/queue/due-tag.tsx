@@ -1,8 +1,8 @@
 import { useFormatter, useTranslations } from 'next-intl'
-import type { Span } from '#components/requests/time-left-rules.ts'
+import type { TimeLeftSpan } from '#components/requests/time-left-rules.ts'
 import { Tag } from '#components/ui/tag.tsx'
 import { dueOf } from './due.ts'
-import type { AdminRequest } from './places.ts'
+import type { AdminRequest } from './endpoints.ts'
 
 const shape = {
   day: 'numeric',
@@ -16,11 +16,11 @@ const shape = {
 /** A duration in words: "3 days". */
 function useSpanWords() {
   const t = useTranslations('queue.duration')
-  return ({ unit, n }: Span): string => t(unit, { n })
+  return ({ unit, n }: TimeLeftSpan): string => t(unit, { n })
 }
 
 /** The remaining time in words. The exact time, local and UTC, is in the tooltip and available to screen readers. */
-export function DueTag({ request }: { request: AdminRequest }) {
+export function DueStatusTag({ request }: { request: AdminRequest }) {
   const t = useTranslations('queue.due')
   const format = useFormatter()
   const words = useSpanWords()

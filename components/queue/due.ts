@@ -1,9 +1,9 @@
-import { leftOf, type Span, spanOf } from '#components/requests/time-left-rules.ts'
-import type { AdminRequest } from './places.ts'
+import { spanOf, type TimeLeftSpan, timeLeftOf } from '#components/requests/time-left-rules.ts'
+import type { AdminRequest } from './endpoints.ts'
 
 type Clocks = Pick<AdminRequest, 'due' | 'seconds_left' | 'due_at' | 'legal_due_at'>
-export type Due = ReturnType<typeof leftOf> & {
-  span: Span
+export type Due = ReturnType<typeof timeLeftOf> & {
+  span: TimeLeftSpan
   /** The earlier of the two limits, and whose limit it is; null if the request is closed. */
   at: string | null
   clock: 'ours' | 'legal'
@@ -15,7 +15,7 @@ export type Due = ReturnType<typeof leftOf> & {
 export function dueOf({ due, seconds_left, due_at, legal_due_at }: Clocks): Due {
   const isOurs = due_at !== null && due_at < legal_due_at
   const [clock, at] = isOurs ? (['ours', due_at] as const) : (['legal', legal_due_at] as const)
-  return { ...leftOf(due, seconds_left), span: spanOf(seconds_left ?? 0), at: due === 'stopped' ? null : at, clock }
+  return { ...timeLeftOf(due, seconds_left), span: spanOf(seconds_left ?? 0), at: due === 'stopped' ? null : at, clock }
 }
 
 /** The ends of the ranges in the picture, in days. */

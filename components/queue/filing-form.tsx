@@ -2,18 +2,18 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Checkbox, Choice, Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { fileForSubject } from '#lib/domains/privacy-requests/admin-contract.ts'
-import { graces, kinds, legalDueAt, receivedAtMost } from '#lib/domains/privacy-requests/rules.ts'
+import type { fileForSubject } from '#lib/domains/privacy-requests/queue/contract.ts'
+import { graces, legalDueAt, receivedAtMost, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
-import { type FilingDraft, faultsOf, filingBody, localTime, subjectsBy } from './filing.ts'
-import { fileAt, touched } from './places.ts'
+import { fileForSubjectAt, requestPaths } from './endpoints.ts'
+import { faultsOf, filingBody, localTime, type QueueFilingDraft, subjectsBy } from './filing.ts'
 import { WordsField } from './words-field.tsx'
 
 type Filed = Output<typeof fileForSubject>
@@ -47,7 +47,7 @@ function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
   )
 }
 
-const empty: FilingDraft = {
+const empty: QueueFilingDraft = {
   by: 'email',
   subject: '',
   kinds: [],
@@ -61,7 +61,7 @@ const empty: FilingDraft = {
  * Records a request that arrived by mail. Typed text survives until it is filed. A form about one account (`about`) has its own draft, so that
  * it cannot contain another person's data.
  */
-export function FilingForm({ about }: { about: string | undefined }) {
+export function QueueFilingForm({ about }: { about: string | undefined }) {
   const t = useTranslations('filing')
   const queue = useTranslations('queue')
   const common = useTranslations('common')
@@ -69,13 +69,13 @@ export function FilingForm({ about }: { about: string | undefined }) {
     draft,
     change: type,
     clear,
-  } = useDraft<FilingDraft>(
+  } = useDraft<QueueFilingDraft>(
     about ? `filing:${about}` : 'filing',
     about ? { ...empty, by: 'account_id', subject: about } : empty,
   )
   const [isTried, setIsTried] = useState(false)
   const [filed, setFiled] = useState<Filed>()
-  const change = useChange(fileAt, { touches: touched })
+  const change = useApiMutation(fileForSubjectAt, { touches: requestPaths })
   const received = localTime(draft.received)
   const faults = faultsOf(draft, new Date(), receivedAtMost)
   const shown = isTried ? faults : new Set()
@@ -121,7 +121,7 @@ export function FilingForm({ about }: { about: string | undefined }) {
       />
       <fieldset className="grid gap-2">
         <legend className="mb-2 font-medium">{t('what')}</legend>
-        {kinds.map((kind) => (
+        {requestKinds.map((kind) => (
           <Checkbox
             key={kind}
             label={queue(`kinds.${kind}`)}

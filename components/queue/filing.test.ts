@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { receivedAtMost } from '#lib/domains/privacy-requests/rules.ts'
-import { accountNamed, type FilingDraft, faultsOf, filingBody, localTime } from './filing.ts'
+import { accountNamed, faultsOf, filingBody, localTime, type QueueFilingDraft } from './filing.ts'
 
 const now = new Date('2026-03-10T12:00:00Z')
-const draft = (more: Partial<FilingDraft> = {}): FilingDraft => ({
+const draft = (more: Partial<QueueFilingDraft> = {}): QueueFilingDraft => ({
   by: 'email',
   subject: ' somebody@example.org ',
   kinds: ['access'],
@@ -26,7 +26,7 @@ describe('filing a request that arrived by mail', () => {
     [{ kinds: ['rectification'], statement: 'My name.' }, []],
     [{ by: 'agent_id', kinds: ['access', 'erasure'] }, ['copyOfAgent']],
     [{ by: 'email', kinds: ['access', 'erasure'] }, []],
-  ] satisfies [Partial<FilingDraft>, string[]][])('faultsOf a draft with %j returns %j', (more, faults) => {
+  ] satisfies [Partial<QueueFilingDraft>, string[]][])('faultsOf a draft with %j returns %j', (more, faults) => {
     expect([...faultsOf(draft(more), now, receivedAtMost)]).toEqual(faults)
   })
 

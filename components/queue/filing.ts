@@ -1,19 +1,19 @@
-import type { Grace, Kind } from '#lib/domains/privacy-requests/rules.ts'
+import type { Grace, RequestKind } from '#lib/domains/privacy-requests/rules.ts'
 
 export const subjectsBy = ['email', 'account_id', 'agent_id'] as const
 export type SubjectBy = (typeof subjectsBy)[number]
 
 /** The form as typed. `received` is a local time without a time zone. */
-export type FilingDraft = {
+export type QueueFilingDraft = {
   by: SubjectBy
   subject: string
-  kinds: Kind[]
+  kinds: RequestKind[]
   received: string
   statement: string
   grace: Grace
   redact: boolean
 }
-export type FilingFault = 'subject' | 'kinds' | 'copyOfAgent' | 'received' | 'statement'
+export type QueueFilingFault = 'subject' | 'kinds' | 'copyOfAgent' | 'received' | 'statement'
 
 /** The account id in an address; undefined if the text is not one. */
 export const accountNamed = (text: string | string[] | undefined): string | undefined =>
@@ -26,10 +26,10 @@ export function localTime(text: string): Date | undefined {
 }
 
 /** Missing or inconsistent fields, checked before sending. `most` is the greatest age of a request in milliseconds. */
-export function faultsOf(draft: FilingDraft, now: Date, most: number): Set<FilingFault> {
+export function faultsOf(draft: QueueFilingDraft, now: Date, most: number): Set<QueueFilingFault> {
   const { by, subject, kinds, received, statement } = draft
   const at = localTime(received)
-  const faults = new Set<FilingFault>()
+  const faults = new Set<QueueFilingFault>()
   if (subject.trim() === '') faults.add('subject')
   if (kinds.length === 0) faults.add('kinds')
   if (by === 'agent_id' && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
@@ -40,7 +40,7 @@ export function faultsOf(draft: FilingDraft, now: Date, most: number): Set<Filin
 }
 
 /** The request body; undefined without a valid time of receipt. */
-export function filingBody({ by, subject, kinds, received, statement, grace, redact }: FilingDraft) {
+export function filingBody({ by, subject, kinds, received, statement, grace, redact }: QueueFilingDraft) {
   const at = localTime(received)
   const named = subject.trim()
   if (!at) return undefined

@@ -1,15 +1,22 @@
 import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
-import { type Channel, channels, type Kind, kinds, type State, states } from '#lib/domains/privacy-requests/rules.ts'
+import {
+  type Channel,
+  channels,
+  type RequestKind,
+  type RequestState,
+  requestKinds,
+  states,
+} from '#lib/domains/privacy-requests/rules.ts'
 
-export const views = ['true', 'false', 'all'] as const
+export const queueViews = ['true', 'false', 'all'] as const
 export const dues = ['near', 'overdue'] as const
 export const sorts = ['due', 'received'] as const
 
 /** The filters in the address; defaults are omitted. `assignee` is `me`, `none`, or the id of an admin. */
-export const filterParsers = {
-  open: parseAsStringLiteral(views).withDefault('true'),
+export const queueFilterParsers = {
+  open: parseAsStringLiteral(queueViews).withDefault('true'),
   state: parseAsStringLiteral(states),
-  kind: parseAsStringLiteral(kinds),
+  kind: parseAsStringLiteral(requestKinds),
   channel: parseAsStringLiteral(channels),
   due: parseAsStringLiteral(dues),
   assignee: parseAsString,
@@ -17,9 +24,9 @@ export const filterParsers = {
   hold: parseAsString,
   sort: parseAsStringLiteral(sorts).withDefault('due'),
 }
-export type Filters = inferParserType<typeof filterParsers>
-export const loadFilters = createLoader(filterParsers)
-export const addressOf = createSerializer(filterParsers)
+export type QueueFilterValues = inferParserType<typeof queueFilterParsers>
+export const loadQueueFilters = createLoader(queueFilterParsers)
+export const addressOf = createSerializer(queueFilterParsers)
 
 /** Rows per page. */
 const pageSize = 50
@@ -27,8 +34,8 @@ const isId = (text: string, kind: 'usr' | 'hold') => new RegExp(`^${kind}_[0-9A-
 
 export type RequestQuery = {
   open?: 'true' | 'false'
-  state?: State
-  kind?: Kind
+  state?: RequestState
+  kind?: RequestKind
   channel?: Channel
   due?: (typeof dues)[number]
   assignee?: string
@@ -39,7 +46,7 @@ export type RequestQuery = {
 }
 
 /** The query for the API. Invalid values are omitted, so that a mistyped address shows more rows instead of an error. */
-export function queryOf(filters: Filters, me: string): RequestQuery {
+export function queueQueryOf(filters: QueueFilterValues, me: string): RequestQuery {
   const { open, state, kind, channel, due, assignee, q, hold, sort } = filters
   const who = assignee === 'me' ? me : assignee
   return {
@@ -56,5 +63,5 @@ export function queryOf(filters: Filters, me: string): RequestQuery {
   }
 }
 /** Whether a filter other than the view and the order is set. */
-export const isFiltered = ({ open: _open, sort: _sort, ...rest }: Filters): boolean =>
+export const isQueueFiltered = ({ open: _open, sort: _sort, ...rest }: QueueFilterValues): boolean =>
   Object.values(rest).some((value) => value !== null && value !== '')

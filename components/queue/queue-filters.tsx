@@ -6,13 +6,13 @@ import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { channels, kinds, states } from '#lib/domains/privacy-requests/rules.ts'
-import { dues, type Filters, isFiltered, sorts } from './filters.ts'
-import type { Minder } from './places.ts'
+import { channels, requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
+import type { Minder } from './endpoints.ts'
+import { dues, isQueueFiltered, type QueueFilterValues, sorts } from './filters.ts'
 
 interface QueueFiltersProps {
-  filters: Filters
-  change: (changes: Partial<Filters> | null) => void
+  filters: QueueFilterValues
+  change: (changes: Partial<QueueFilterValues> | null) => void
   minders: readonly Minder[]
   me: string
 }
@@ -22,9 +22,13 @@ export function QueueFilters({ filters, change, minders, me }: QueueFiltersProps
   const any = { value: '', title: t('filters.any') }
   const pass = useCallback((q: string) => change({ q: q || null }), [change])
   const { typed, setTyped } = useTyped(filters.q ?? '', pass)
-  const choice = <K extends keyof Filters>(key: K, list: readonly NonNullable<Filters[K]>[], text: string) => {
+  const choice = <K extends keyof QueueFilterValues>(
+    key: K,
+    list: readonly NonNullable<QueueFilterValues[K]>[],
+    text: string,
+  ) => {
     const found = list.find((one) => one === text)
-    change({ [key]: found ?? null } as Partial<Filters>)
+    change({ [key]: found ?? null } as Partial<QueueFilterValues>)
   }
   const others = minders.filter(({ account_id }) => account_id !== me)
   return (
@@ -52,8 +56,8 @@ export function QueueFilters({ filters, change, minders, me }: QueueFiltersProps
         <Select
           label={t('filters.kind')}
           value={filters.kind ?? ''}
-          onChange={(event) => choice('kind', kinds, event.currentTarget.value)}
-          options={[any, ...kinds.map((value) => ({ value, title: t(`kinds.${value}`) }))]}
+          onChange={(event) => choice('kind', requestKinds, event.currentTarget.value)}
+          options={[any, ...requestKinds.map((value) => ({ value, title: t(`kinds.${value}`) }))]}
         />
         <Select
           label={t('filters.state')}
@@ -91,7 +95,7 @@ export function QueueFilters({ filters, change, minders, me }: QueueFiltersProps
           <ShortId id={filters.hold} what={t('columns.id')} />
         </p>
       )}
-      {isFiltered(filters) && (
+      {isQueueFiltered(filters) && (
         <Button tone="plain" size="small" className="justify-self-start" onClick={() => change(null)}>
           {t('filters.clear')}
         </Button>

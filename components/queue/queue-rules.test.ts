@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { kinds, states } from '#lib/domains/privacy-requests/rules.ts'
+import { requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
 import { actsOf, extendedBy, longestExtension } from './acts.ts'
 import { countByStretch, dueOf } from './due.ts'
-import { type Filters, isFiltered, loadFilters, queryOf } from './filters.ts'
-import type { AdminRequest } from './places.ts'
+import type { AdminRequest } from './endpoints.ts'
+import { isQueueFiltered, loadQueueFilters, type QueueFilterValues, queueQueryOf } from './filters.ts'
 
 const day = 86_400
 const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
@@ -125,15 +125,15 @@ describe('an extension of the legal limit', () => {
 
 describe('queryOf', () => {
   const me = `usr_${'1'.repeat(22)}`
-  const read = async (query: string): Promise<Filters> => loadFilters(new URLSearchParams(query))
+  const read = async (query: string): Promise<QueueFilterValues> => loadQueueFilters(new URLSearchParams(query))
 
   it('defaults to open requests sorted by due date', async () => {
-    expect(queryOf(await read(''), me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
-    expect(queryOf(await read('open=all&sort=received'), me)).toEqual({ sort: 'received', limit: '50' })
+    expect(queueQueryOf(await read(''), me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
+    expect(queueQueryOf(await read('open=all&sort=received'), me)).toEqual({ sort: 'received', limit: '50' })
   })
   it('passes every filter to the API', async () => {
-    const query = `state=waiting&kind=${kinds[5]}&channel=mail&due=near&assignee=me&q=preq_1&open=false`
-    expect(queryOf(await read(query), me)).toEqual({
+    const query = `state=waiting&kind=${requestKinds[5]}&channel=mail&due=near&assignee=me&q=preq_1&open=false`
+    expect(queueQueryOf(await read(query), me)).toEqual({
       open: 'false',
       state: 'waiting',
       kind: 'erasure',
@@ -144,11 +144,11 @@ describe('queryOf', () => {
       sort: 'due',
       limit: '50',
     })
-    expect(isFiltered(await read(query))).toBe(true)
-    expect(isFiltered(await read('open=all'))).toBe(false)
+    expect(isQueueFiltered(await read(query))).toBe(true)
+    expect(isQueueFiltered(await read('open=all'))).toBe(false)
   })
   it('ignores invalid values', async () => {
     const wrong = await read('state=nowhere&q=%25%3B&assignee=somebody&hold=1&open=perhaps')
-    expect(queryOf(wrong, me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
+    expect(queueQueryOf(wrong, me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
   })
 })

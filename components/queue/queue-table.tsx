@@ -1,12 +1,12 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { DueTag } from './due-tag.tsx'
-import type { AdminRequest } from './places.ts'
+import { DueStatusTag } from './due-tag.tsx'
+import type { AdminRequest } from './endpoints.ts'
 import { useRequestWords } from './request-words.tsx'
 
 export const requestHref = ({ id }: Pick<AdminRequest, 'id'>): string => `/admin/requests/${id}`
@@ -23,8 +23,8 @@ interface QueueTableProps {
 export function QueueTable({ rows, me, cursor, chosen, toggle, toggleAll }: QueueTableProps) {
   const t = useTranslations('queue')
   const words = useRequestWords()
-  const columns: Column<AdminRequest>[] = [
-    { key: 'due', title: t('columns.due'), cell: (request) => <DueTag request={request} /> },
+  const columns: ShownColumn<AdminRequest>[] = [
+    { key: 'due', title: t('columns.due'), cell: (request) => <DueStatusTag request={request} /> },
     {
       key: 'subject',
       title: t('columns.subject'),

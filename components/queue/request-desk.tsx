@@ -7,9 +7,9 @@ import { isStuck, isUndecided } from '#components/erasures/fault-rules.ts'
 import { MentionsOf } from '#components/erasures/mentions.tsx'
 import { StoreProgress } from '#components/erasures/store-progress.tsx'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
-import { sayingOf } from '#components/requests/request-rules.ts'
+import { requestSayingOf } from '#components/requests/request-rules.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -18,8 +18,8 @@ import { Time } from '#components/ui/time.tsx'
 import { ActDialog } from './act-dialogs.tsx'
 import type { DialogAct } from './act-shell.tsx'
 import { type Act, actsOf, partsByHand } from './acts.ts'
-import { type AdminRequestDetail, type Minder, readAt } from './places.ts'
-import { RequestClocks, RequestFacts, RequestParts } from './request-facts.tsx'
+import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
+import { AdminRequestClocks, AdminRequestParts, RequestFacts } from './request-facts.tsx'
 import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
 
@@ -53,7 +53,7 @@ function NextStep({ request }: { request: AdminRequestDetail }) {
   const { state, paused, waiting_until, erasure, parts } = request
   const byHand = partsByHand(request)
   if (paused) return <p>{t.rich('paused', { time: () => <Time at={paused.since} />, reason: paused.reason })}</p>
-  const saying = sayingOf(request, request.timeline, now)
+  const saying = requestSayingOf(request, request.timeline, now)
   if ((saying === 'waitingPerson' || saying === 'waitingAgent') && waiting_until !== null)
     return <p>{t.rich('waiting', { time: () => <Time at={waiting_until} relative /> })}</p>
   if (saying === 'blocked' || saying === 'copyFirst') return <p>{t(saying)}</p>
@@ -80,8 +80,8 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
   const words = useRequestWords()
   const router = useRouter()
   const { id } = initial.data
-  const asked = useAsked(
-    readAt,
+  const asked = useApiQuery(
+    readAnyRequestAt,
     { params: { id } },
     { initial, every: (answer) => (answer ? pace(answer.data) : false) },
   )
@@ -145,10 +145,10 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
         </p>
       </Section>
       <Section id="clocks" title={t('clocks.title')}>
-        <RequestClocks request={request} />
+        <AdminRequestClocks request={request} />
       </Section>
       <Section id="parts" title={t('parts.title')}>
-        <RequestParts request={request} />
+        <AdminRequestParts request={request} />
       </Section>
       {request.kinds.includes('erasure') && (
         <Section id="erasure" title={t('erasure.title')}>

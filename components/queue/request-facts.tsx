@@ -2,13 +2,13 @@
 
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { DueTag } from './due-tag.tsx'
-import type { AdminRequestDetail } from './places.ts'
+import { DueStatusTag } from './due-tag.tsx'
+import type { AdminRequestDetail } from './endpoints.ts'
 import { useRequestWords } from './request-words.tsx'
 
 const ways = ['password', 'link', 'token', 'admin', 'manager'] as const
@@ -58,17 +58,17 @@ export function RequestFacts({ request }: { request: AdminRequestDetail }) {
     [t('assigned'), request.assigned_name ?? queue('nobody')],
     ...(closed_at === null ? [] : [[t('closed'), <Time key="c" at={closed_at} />] as [string, ReactNode]]),
   ]
-  return <Facts facts={facts} />
+  return <FactList facts={facts} />
 }
 
 /** Our limit and the legal limit: dates, and the time until the earlier one. */
-export function RequestClocks({ request }: { request: AdminRequestDetail }) {
+export function AdminRequestClocks({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.clocks')
   const { due_at, legal_due_at, due, extended, paused } = request
   return (
     <div className="grid gap-3">
       <p>
-        <DueTag request={request} />
+        <DueStatusTag request={request} />
       </p>
       {due === 'stopped' && <p className="text-quiet">{t('stopped')}</p>}
       {paused && <p className="text-amber">{t.rich('paused', { time: () => <Time at={paused.since} relative /> })}</p>}
@@ -103,7 +103,7 @@ const tones = {
 } as const
 const copies = ['ready', 'fetched', 'gone', 'failed'] as const
 
-export function RequestParts({ request }: { request: AdminRequestDetail }) {
+export function AdminRequestParts({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.parts')
   const queue = useTranslations('queue.kinds')
   return (

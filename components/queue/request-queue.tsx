@@ -5,7 +5,7 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useMemo, useState } from 'react'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
@@ -18,8 +18,15 @@ import { Tabs } from '#components/ui/tabs.tsx'
 import { type BulkAct, bulkActs, isWorded, type WordedAct } from './acts.ts'
 import { type BulkWords, mostAtOnce, useBulk } from './bulk.ts'
 import { useChosen } from './chosen.ts'
-import { addressOf, filterParsers, isFiltered, queryOf, type RequestQuery, views } from './filters.ts'
-import { listAt, type Minder, type RequestPage } from './places.ts'
+import { listAllRequestsAt, type Minder, type RequestPage } from './endpoints.ts'
+import {
+  addressOf,
+  isQueueFiltered,
+  queueFilterParsers,
+  queueQueryOf,
+  queueViews,
+  type RequestQuery,
+} from './filters.ts'
 import { QueueFilters } from './queue-filters.tsx'
 import { QueueTable, requestHref } from './queue-table.tsx'
 
@@ -36,19 +43,19 @@ const Key = (text: React.ReactNode) => <kbd className="font-mono text-ink">{text
 interface RequestQueueProps {
   initial: RequestPage
   /** The query that `initial` answers. */
-  asked: RequestQuery
+  initialFilters: RequestQuery
   me: string
   minders: readonly Minder[]
 }
 
 /** The request queue: sorted by due date, with bulk actions, usable by keyboard only. */
-export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps) {
+export function RequestQueue({ initial, initialFilters, me, minders }: RequestQueueProps) {
   const t = useTranslations('queue')
   const router = useRouter()
-  const [filters, setFilters] = useQueryStates(filterParsers)
-  const query = queryOf(filters, me)
-  const isAsked = JSON.stringify(query) === JSON.stringify(asked)
-  const list = usePages(listAt, { query }, isAsked ? { initial } : {})
+  const [filters, setFilters] = useQueryStates(queueFilterParsers)
+  const query = queueQueryOf(filters, me)
+  const isAsked = JSON.stringify(query) === JSON.stringify(initialFilters)
+  const list = useApiInfiniteQuery(listAllRequestsAt, { query }, isAsked ? { initial } : {})
   const { rows } = list
   const ids = useMemo(() => rows.map(({ id }) => id), [rows])
   const { chosen, toggle, range, toggleAll, only } = useChosen(ids)
@@ -93,7 +100,7 @@ export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps)
     <div className="grid gap-6">
       <Tabs
         label={t('views.label')}
-        tabs={views.map((view) => ({
+        tabs={queueViews.map((view) => ({
           href: addressOf('/admin/requests', { ...filters, open: view }),
           title: t(`views.${view}`),
           isCurrent: filters.open === view,
@@ -107,7 +114,7 @@ export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps)
         <Skeleton className="h-72" />
       ) : rows.length === 0 && !list.problem ? (
         <Empty title={t('empty.title')}>
-          <p>{t(isFiltered(filters) ? 'empty.filtered' : 'empty.open')}</p>
+          <p>{t(isQueueFiltered(filters) ? 'empty.filtered' : 'empty.open')}</p>
         </Empty>
       ) : (
         <>

@@ -2,17 +2,17 @@
 
 import { useTranslations } from 'next-intl'
 import type { FormEvent } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type AdminRequestDetail, commentAt, type TimelineEvent, touched } from './places.ts'
+import { type AdminRequestDetail, type AdminTimelineEvent, commentAt, requestPaths } from './endpoints.ts'
 import { StateProblem } from './state-problem.tsx'
 import { eventName } from './timeline-events.ts'
 import { WordsField } from './words-field.tsx'
 
-function EventRow({ event }: { event: TimelineEvent }) {
+function EventRow({ event }: { event: AdminTimelineEvent }) {
   const t = useTranslations('adminRequest.timeline')
   const queue = useTranslations('queue.states')
   const name = eventName(event)
@@ -43,7 +43,7 @@ function CommentForm({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.comment')
   const common = useTranslations('common')
   const { draft, change: type, clear } = useDraft(`request:${request.id}:comment`, { text: '' })
-  const change = useChange(commentAt, { touches: touched })
+  const change = useApiMutation(commentAt, { touches: requestPaths })
   const isEmpty = draft.text.trim() === ''
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -67,7 +67,7 @@ function CommentForm({ request }: { request: AdminRequestDetail }) {
 }
 
 /** Events have no id: number those with the same time and kind. */
-function keyed(events: readonly TimelineEvent[]) {
+function keyed(events: readonly AdminTimelineEvent[]) {
   const seen = new Map<string, number>()
   return events.map((event) => {
     const name = `${event.at} ${event.event}`

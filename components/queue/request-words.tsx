@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import type { AdminRequest } from './places.ts'
+import type { AdminRequest } from './endpoints.ts'
 
 /** Names for requests. Needs the messages `queue`. */
 export function useRequestWords() {

@@ -5,7 +5,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import type { Act } from './acts.ts'
-import type { AdminRequestDetail } from './places.ts'
+import type { AdminRequestDetail } from './endpoints.ts'
 import { useRequestWords } from './request-words.tsx'
 
 interface StateProblemProps {

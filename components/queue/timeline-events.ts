@@ -38,12 +38,12 @@ const events = [
   'copy_gone',
   'copy_failed',
 ] as const
-export type EventName = (typeof events)[number]
+export type TimelineEventName = (typeof events)[number]
 
-interface Told {
+interface TimelineEntry {
   event: string
   details: Readonly<Record<string, string | number | boolean | null>>
 }
 /** The message key of an event; undefined if it has no translation. */
-export const eventName = ({ event, details }: Told): EventName | undefined =>
+export const eventName = ({ event, details }: TimelineEntry): TimelineEventName | undefined =>
   event === 'assigned' && details.assigned === false ? 'unassigned' : events.find((name) => name === event)

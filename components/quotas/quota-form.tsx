@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -24,7 +24,7 @@ export function QuotaForm({ storage }: { storage: StorageFacts }) {
     is_override && limit !== null ? String(Math.round(limit / unit)) : ''
   const [mebibytes, setMebibytes] = useState(own(storage.bytes_limit, mebibyte))
   const [rows, setRows] = useState(own(storage.rows_limit, 1))
-  const change = useChange(quotaAt, { touches: ['/api/admin/organisations', '/api/storage'] })
+  const change = useApiMutation(quotaAt, { touches: ['/api/admin/organisations', '/api/storage'] })
   const isWrong = (typed: string) => typed.trim() !== '' && !form.test(typed.trim())
   const wanted = (typed: string, unit: number) => (typed.trim() === '' ? null : Number(typed.trim()) * unit)
   const submit = (event: FormEvent) => {

@@ -1,14 +1,14 @@
 import { useTranslations } from 'next-intl'
 import { useSizes } from '#components/projects/sizes.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import type { readStorage } from '#lib/domains/quotas/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export type StorageFacts = Output<typeof readStorage>['data']
 
 /** Storage use and limit of an organization, with a warning from 80 %. */
-export function StorageUse({ storage }: { storage: StorageFacts }) {
+export function StorageUseCard({ storage }: { storage: StorageFacts }) {
   const t = useTranslations('storage')
   const size = useSizes()
   const { bytes_used, bytes_limit, rows_used, rows_limit, percent_used, is_override } = storage
@@ -25,7 +25,7 @@ export function StorageUse({ storage }: { storage: StorageFacts }) {
             ? t('bytesWithoutLimit', { used: size(bytes_used) })
             : t('bytes', { used: size(bytes_used), limit: size(bytes_limit) })}
         </p>
-        {bytes_limit !== null && <Progress value={bytes_used} max={bytes_limit} label={t('bytesLabel')} />}
+        {bytes_limit !== null && <ProgressBar value={bytes_used} max={bytes_limit} label={t('bytesLabel')} />}
       </div>
       <div className="grid gap-1">
         <p>
@@ -33,7 +33,7 @@ export function StorageUse({ storage }: { storage: StorageFacts }) {
             ? t('rowsWithoutLimit', { used: rows_used })
             : t('rows', { used: rows_used, limit: rows_limit })}
         </p>
-        {rows_limit !== null && <Progress value={rows_used} max={rows_limit} label={t('rowsLabel')} />}
+        {rows_limit !== null && <ProgressBar value={rows_used} max={rows_limit} label={t('rowsLabel')} />}
       </div>
       {is_override && <p className="text-sm text-quiet">{t('override')}</p>}
     </div>

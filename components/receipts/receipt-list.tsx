@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
@@ -21,7 +21,7 @@ const placeOf = ({ receipt_id }: Receipts['data'][number]) => `/receipts/${recei
 /** The receipts of a person, newest first. */
 export function ReceiptList({ initial }: { initial: Receipts }) {
   const t = useTranslations('receipt.own')
-  const pages = usePages(listAt, { query: { limit: 50 } }, { initial })
+  const pages = useApiInfiniteQuery(listAt, { query: { limit: 50 } }, { initial })
   const { cursor } = useRowKeys({ count: pages.rows.length })
   if (pages.rows.length === 0) return <Empty title={t('title', { total: 0 })}>{t('empty')}</Empty>
   return (

@@ -2,12 +2,12 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { heldIn } from '#lib/domains/erasure/rules.ts'
+import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { DerivedSections, useStoreNames } from './derived-sections.tsx'
 import { PrintButton } from './print-button.tsx'
@@ -46,7 +46,7 @@ export function ReceiptView({ receipt, address }: { receipt: Receipt; address: s
         </PlainButtonLink>
         <PrintButton />
       </div>
-      <Facts facts={facts} />
+      <FactList facts={facts} />
       {retained.length > 0 && (
         <p>
           {last !== undefined && ends.length === retained.length
@@ -73,7 +73,11 @@ export function ReceiptView({ receipt, address }: { receipt: Receipt; address: s
         />
       </Section>
       <DerivedSections receipt={receipt} />
-      <Section id="retained" title={t('retained')} lead={t(heldIn(receipt) > 0 ? 'retainedLeadHeld' : 'retainedLead')}>
+      <Section
+        id="retained"
+        title={t('retained')}
+        lead={t(legalHoldCountsIn(receipt) > 0 ? 'retainedLeadHeld' : 'retainedLead')}
+      >
         <ReceiptTable
           columns={[t('what'), t('ground'), t('until')]}
           rows={receipt.retained.map((entry) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** The JSON Schema keywords that the page shows; it ignores all others. */
-export interface Schema {
+export interface ShownSchema {
   $ref?: string | undefined
   type?: string | string[] | undefined
   description?: string | undefined
@@ -16,15 +16,15 @@ export interface Schema {
   maxLength?: number | undefined
   minItems?: number | undefined
   maxItems?: number | undefined
-  properties?: Record<string, Schema> | undefined
+  properties?: Record<string, ShownSchema> | undefined
   required?: string[] | undefined
-  items?: Schema | undefined
-  additionalProperties?: boolean | Schema | undefined
-  anyOf?: Schema[] | undefined
-  oneOf?: Schema[] | undefined
-  allOf?: Schema[] | undefined
+  items?: ShownSchema | undefined
+  additionalProperties?: boolean | ShownSchema | undefined
+  anyOf?: ShownSchema[] | undefined
+  oneOf?: ShownSchema[] | undefined
+  allOf?: ShownSchema[] | undefined
 }
-const Schema: z.ZodType<Schema> = z.lazy(() =>
+const ShownSchema: z.ZodType<ShownSchema> = z.lazy(() =>
   z.looseObject({
     $ref: z.string().optional(),
     type: z.union([z.string(), z.array(z.string())]).optional(),
@@ -38,22 +38,22 @@ const Schema: z.ZodType<Schema> = z.lazy(() =>
     maxLength: z.number().optional(),
     minItems: z.number().optional(),
     maxItems: z.number().optional(),
-    properties: z.record(z.string(), Schema).optional(),
+    properties: z.record(z.string(), ShownSchema).optional(),
     required: z.array(z.string()).optional(),
-    items: Schema.optional(),
-    additionalProperties: z.union([z.boolean(), Schema]).optional(),
-    anyOf: z.array(Schema).optional(),
-    oneOf: z.array(Schema).optional(),
-    allOf: z.array(Schema).optional(),
+    items: ShownSchema.optional(),
+    additionalProperties: z.union([z.boolean(), ShownSchema]).optional(),
+    anyOf: z.array(ShownSchema).optional(),
+    oneOf: z.array(ShownSchema).optional(),
+    allOf: z.array(ShownSchema).optional(),
   }),
 )
-const Content = z.record(z.string(), z.looseObject({ schema: Schema.optional() }))
-const Parameter = z.looseObject({
+const Content = z.record(z.string(), z.looseObject({ schema: ShownSchema.optional() }))
+const ShownParameter = z.looseObject({
   name: z.string(),
   in: z.enum(['path', 'query', 'header', 'cookie']),
   required: z.boolean().default(false),
   description: z.string().optional(),
-  schema: Schema.optional(),
+  schema: ShownSchema.optional(),
 })
 const Response = z.looseObject({ description: z.string(), content: Content.optional() })
 const Shared = z.object({ $ref: z.string() })
@@ -66,30 +66,30 @@ const Described = z.looseObject({
   requestBody: z.looseObject({ content: Content }).optional(),
 })
 const Operation = Described.extend({
-  parameters: z.array(z.union([Shared, Parameter])).default([]),
+  parameters: z.array(z.union([Shared, ShownParameter])).default([]),
   responses: z.record(z.string(), z.union([Shared, Response])),
 })
 const Document = z.looseObject({
   info: z.looseObject({ version: z.string() }),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
   components: z.looseObject({
-    schemas: z.record(z.string(), Schema),
-    parameters: z.record(z.string(), Parameter),
+    schemas: z.record(z.string(), ShownSchema),
+    parameters: z.record(z.string(), ShownParameter),
     responses: z.record(z.string(), Response),
   }),
 })
 
-export type Parameter = z.output<typeof Parameter>
+export type ShownParameter = z.output<typeof ShownParameter>
 export interface ReferenceOperation extends z.output<typeof Described> {
   method: string
   path: string
-  parameters: Parameter[]
+  parameters: ShownParameter[]
   responses: Record<string, z.output<typeof Response>>
 }
-export interface Reference {
+export interface ApiReference {
   version: string
   operations: ReferenceOperation[]
-  schemas: Record<string, Schema>
+  schemas: Record<string, ShownSchema>
 }
 
 /**
@@ -105,7 +105,7 @@ function resolved<T extends object>(value: T | z.output<typeof Shared>, shared: 
 const isShared = (value: object): value is z.output<typeof Shared> => '$ref' in value
 
 /** Parses the OpenAPI document. */
-export function referenceOf(openApi: unknown): Reference {
+export function referenceOf(openApi: unknown): ApiReference {
   const { info, paths, components } = Document.parse(openApi)
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -135,7 +135,7 @@ export function matching(operations: readonly ReferenceOperation[], query: strin
 }
 
 /** A short text for the type of a schema: `string`, `array of Unit`, `"a" | "b"`. */
-export function typeOf(schema: Schema): string {
+export function typeOf(schema: ShownSchema): string {
   if (schema.$ref) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
@@ -147,7 +147,7 @@ export function typeOf(schema: Schema): string {
 }
 
 /** The bounds of a schema as short texts. */
-export function boundsOf(schema: Schema): string[] {
+export function boundsOf(schema: ShownSchema): string[] {
   const text = (bound: number) => bound.toLocaleString('en')
   const range = (least = 0, most = Number.MAX_SAFE_INTEGER, unit = ''): string[] => {
     const isOpen = most >= Number.MAX_SAFE_INTEGER

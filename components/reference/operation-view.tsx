@@ -1,7 +1,7 @@
 import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
 import { PlainLink } from '#components/ui/text-link.tsx'
-import { type Parameter, type ReferenceOperation, type Schema, typeOf } from './document.ts'
+import { type ReferenceOperation, type ShownParameter, type ShownSchema, typeOf } from './document.ts'
 import { Notes, SchemaView } from './schema-view.tsx'
 
 const methods: Record<string, string> = {
@@ -23,7 +23,7 @@ const Prose = ({ text }: { text: string }) => {
   )
 }
 
-function Parameters({ parameters }: { parameters: Parameter[] }) {
+function Parameters({ parameters }: { parameters: ShownParameter[] }) {
   const t = useTranslations('reference')
   return (
     <div className="grid gap-2">
@@ -53,7 +53,7 @@ export function OperationView({
   schemas,
 }: {
   operation: ReferenceOperation
-  schemas: Record<string, Schema>
+  schemas: Record<string, ShownSchema>
 }) {
   const t = useTranslations('reference')
   const { method, path, summary, description, operationId, parameters, requestBody, responses } = operation

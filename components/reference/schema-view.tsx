@@ -1,14 +1,14 @@
 import { useTranslations } from 'next-intl'
-import { boundsOf, type Schema, typeOf } from './document.ts'
+import { boundsOf, type ShownSchema, typeOf } from './document.ts'
 
 interface SchemaViewProps {
-  schema: Schema
-  schemas: Record<string, Schema>
+  schema: ShownSchema
+  schemas: Record<string, ShownSchema>
   /** Names of the enclosing schemas: a recursive schema is named but not expanded again. */
   above?: readonly string[]
 }
 
-const nameOf = (schema: Schema): string | undefined => schema.$ref?.slice(schema.$ref.lastIndexOf('/') + 1)
+const nameOf = (schema: ShownSchema): string | undefined => schema.$ref?.slice(schema.$ref.lastIndexOf('/') + 1)
 
 /** The contents of a schema: fields of an object, items of an array, or alternatives. */
 function Within({ schema, schemas, above = [] }: SchemaViewProps) {
@@ -52,7 +52,7 @@ function Within({ schema, schemas, above = [] }: SchemaViewProps) {
 }
 
 /** Description and bounds of one value. */
-export function Notes({ schema }: { schema: Schema }) {
+export function Notes({ schema }: { schema: ShownSchema }) {
   const bounds = boundsOf(schema)
   if (bounds.length === 0 && !schema.description) return null
   return (

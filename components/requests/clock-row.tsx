@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { useSpanWords } from './time-left.tsx'
 import { handOf, spanOf } from './time-left-rules.ts'
@@ -28,7 +28,7 @@ export function ClockRow({ name, text, from, until, now, runs }: ClockRowProps) 
         {runs && <span className={secondsLeft < 0 ? 'text-red' : isNear ? 'text-amber' : undefined}>{left}</span>}
         <Time at={until} />
       </p>
-      {runs && <Progress value={elapsed} max={1} label={t('request.elapsed', { name, left })} />}
+      {runs && <ProgressBar value={elapsed} max={1} label={t('request.elapsed', { name, left })} />}
       <p className="text-sm text-quiet">{text}</p>
     </div>
   )

@@ -1,16 +1,16 @@
 import { useNow, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { ourTerm } from '#lib/domains/privacy-requests/rules.ts'
 import { ClockRow } from './clock-row.tsx'
-import type { RequestDetail } from './requests.ts'
+import type { OwnRequestDetail } from './requests.ts'
 
 const proofs = ['password', 'link', 'token', 'admin', 'manager'] as const
 
 /** The receipt of a request and its two limits: ours and the legal one. */
-export function RequestClocks({ request }: { request: RequestDetail }) {
+export function RequestClocks({ request }: { request: OwnRequestDetail }) {
   const t = useTranslations('requests')
   const now = useNow({ updateInterval: 60_000 })
   const { due_at, legal_due_at, received_at, verified_at, waiting_until } = request
@@ -45,7 +45,7 @@ export function RequestClocks({ request }: { request: RequestDetail }) {
   ]
   return (
     <div className="grid gap-4">
-      <Facts facts={facts} />
+      <FactList facts={facts} />
       {request.due !== 'stopped' && (
         <div className="divide-y divide-line border-y border-line">
           {due_at === null ? (

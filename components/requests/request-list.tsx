@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -9,16 +9,16 @@ import { MoreButton } from '#components/ui/more-button.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { listAt, type Requests } from './requests.ts'
+import { listOwnRequestsAt, type Requests } from './requests.ts'
 import { TimeLeft } from './time-left.tsx'
 
 type Row = Requests['data'][number]
 const placeOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
 
 /** The requests of a person, newest first. */
-export function RequestList({ initial }: { initial: Requests }) {
+export function OwnRequestList({ initial }: { initial: Requests }) {
   const t = useTranslations('requests')
-  const pages = usePages(listAt, { query: { limit: 50 } }, { initial })
+  const pages = useApiInfiniteQuery(listOwnRequestsAt, { query: { limit: 50 } }, { initial })
   const { cursor } = useRowKeys({ count: pages.rows.length })
   if (pages.rows.length === 0)
     return (

@@ -1,16 +1,16 @@
 import { useTranslations } from 'next-intl'
 import { TextLink } from '#components/ui/text-link.tsx'
-import type { Part } from './request-rules.ts'
-import type { RequestDetail } from './requests.ts'
+import type { RequestPart } from './request-rules.ts'
+import type { OwnRequestDetail } from './requests.ts'
 
 /** The state of the requested copy; undefined if none is being prepared. */
-function copyOf({ outcome: { copy, export_id }, state }: Part) {
+function copyOf({ outcome: { copy, export_id }, state }: RequestPart) {
   if (copy === 'ready' || copy === 'fetched' || copy === 'gone' || copy === 'failed') return copy
   return export_id !== undefined && state === 'running' ? 'preparing' : undefined
 }
 
 /** The parts of a request with the progress of each. */
-export function RequestParts({ request: { parts, redact } }: { request: RequestDetail }) {
+export function RequestPartList({ request: { parts, redact } }: { request: OwnRequestDetail }) {
   const t = useTranslations('requests')
   return (
     <ul className="divide-y divide-line border-y border-line">

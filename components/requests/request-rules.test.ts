@@ -1,14 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { english } from '#lib/domains/privacy-requests/letters-english.ts'
+import { english } from '#lib/domains/privacy-requests/emails/emails-english.ts'
 import { states } from '#lib/domains/privacy-requests/rules.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import { isRetryable, leadOf, pace, type Saying, sayingOf, signedReceipt, type TimelineEvent } from './request-rules.ts'
-import { handOf, leftOf, spanOf } from './time-left-rules.ts'
-import { wordsOf } from './timeline-rules.ts'
+import {
+  isRetryable,
+  leadOf,
+  type RequestSaying,
+  requestPollInterval,
+  requestSayingOf,
+  type ShownTimelineEvent,
+  signedReceiptOf,
+} from './request-rules.ts'
+import { handOf, spanOf, timeLeftOf } from './time-left-rules.ts'
+import { eventTextOf } from './timeline-rules.ts'
 
 const now = new Date('2026-03-10T12:00:00Z')
-type Given = Parameters<typeof sayingOf>[0]
+type Given = Parameters<typeof requestSayingOf>[0]
 const request = (more: Partial<Given> = {}): Given => ({
   state: 'received',
   kinds: ['erasure'],
@@ -29,7 +37,7 @@ const part = (
   finished_at: null,
   outcome,
 })
-const event = (name: string, details: TimelineEvent['details'] = {}): TimelineEvent => ({
+const event = (name: string, details: ShownTimelineEvent['details'] = {}): ShownTimelineEvent => ({
   at: now.toISOString(),
   by: 'system',
   event: name,
@@ -40,7 +48,7 @@ const inAnHour = new Date(now.getTime() + 3_600_000).toISOString()
 const anHourAgo = new Date(now.getTime() - 3_600_000).toISOString()
 
 describe('sayingOf', () => {
-  const cases: [Saying, Given, TimelineEvent[]?][] = [
+  const cases: [RequestSaying, Given, ShownTimelineEvent[]?][] = [
     ['received', request()],
     ['paused', request({ paused: { since: anHourAgo, reason: 'Who are you?' } })],
     ['verified', request({ state: 'verified' })],
@@ -84,7 +92,9 @@ describe('sayingOf', () => {
     ['failedErasure', request({ state: 'failed', parts: [part('erasure', 'running')] })],
     ['failed', request({ state: 'failed', kinds: ['access'], parts: [part('access', 'running')] })],
   ]
-  it.each(cases)('returns %s', (saying, given, timeline = []) => expect(sayingOf(given, timeline, now)).toBe(saying))
+  it.each(cases)('returns %s', (saying, given, timeline = []) =>
+    expect(requestSayingOf(given, timeline, now)).toBe(saying),
+  )
 
   it('returns only keys that have a translation in both languages', () => {
     for (const words of [en, zh]) {
@@ -101,33 +111,33 @@ describe('sayingOf', () => {
 it('signedReceipt returns the reserved id only after an erasure that erased something', () => {
   const done = { receipt_id: 'rcpt_1', parts: [part('erasure', 'partly_done', { receipt_id: 'rcpt_1' })] }
   for (const state of ['received', 'waiting', 'running', 'verifying', 'failed'] as const)
-    expect(signedReceipt({ state, ...done })).toBeNull()
+    expect(signedReceiptOf({ state, ...done })).toBeNull()
   for (const state of ['completed', 'partly_completed'] as const)
-    expect(signedReceipt({ state, ...done })).toBe('rcpt_1')
+    expect(signedReceiptOf({ state, ...done })).toBe('rcpt_1')
   const kept = { receipt_id: 'rcpt_1', parts: [part('erasure', 'partly_done', { nothing_erased: true })] }
-  expect(signedReceipt({ state: 'partly_completed', ...kept })).toBeNull()
+  expect(signedReceiptOf({ state: 'partly_completed', ...kept })).toBeNull()
 })
 
 it('pace is short while an erasure runs and false for a closed request', () => {
-  expect(pace({ state: 'running' }, { state: 'erasing' })).toBe(3_000)
-  expect(pace({ state: 'waiting' }, null)).toBe(60_000)
-  expect(pace({ state: 'completed' }, { state: 'done' })).toBe(false)
+  expect(requestPollInterval({ state: 'running' }, { state: 'erasing' })).toBe(3_000)
+  expect(requestPollInterval({ state: 'waiting' }, null)).toBe(60_000)
+  expect(requestPollInterval({ state: 'completed' }, { state: 'done' })).toBe(false)
 })
 
 describe('wordsOf', () => {
   it('returns a translated key for every event that a subject sees', () => {
     const others = ['added_to', 'taken_over', 'retried', 'copy_fetched', 'copy_gone']
     for (const name of [...Object.keys(english), ...others]) {
-      const key = wordsOf({ ...event(name), by: 'subject' })
+      const key = eventTextOf({ ...event(name), by: 'subject' })
       expect(key, name).not.toBe('other')
       for (const words of [en, zh]) expect(words.timeline.events).toHaveProperty(key)
     }
   })
   it('distinguishes events by their details', () => {
-    expect(wordsOf(event('running', { run_id: 'run_1' }))).toBe('running_erasure')
-    expect(wordsOf(event('completed', { by: 'erasure' }))).toBe('completed_moot')
-    expect(wordsOf(event('partly_completed', { nothing_erased: true }))).toBe('kept_whole')
-    expect(wordsOf(event('something new'))).toBe('other')
+    expect(eventTextOf(event('running', { run_id: 'run_1' }))).toBe('running_erasure')
+    expect(eventTextOf(event('completed', { by: 'erasure' }))).toBe('completed_moot')
+    expect(eventTextOf(event('partly_completed', { nothing_erased: true }))).toBe('kept_whole')
+    expect(eventTextOf(event('something new'))).toBe('other')
   })
 })
 
@@ -143,9 +153,9 @@ describe('remaining time', () => {
     expect(spanOf(seconds)).toEqual({ unit, n })
   })
   it('leftOf returns amber when the limit is near and red when it has passed', () => {
-    expect(leftOf('near', 60).tone).toBe('amber')
-    expect(leftOf('overdue', -60)).toEqual({ says: 'over', tone: 'red' })
-    expect(leftOf('stopped', null).says).toBe('stopped')
+    expect(timeLeftOf('near', 60).tone).toBe('amber')
+    expect(timeLeftOf('overdue', -60)).toEqual({ says: 'over', tone: 'red' })
+    expect(timeLeftOf('stopped', null).says).toBe('stopped')
   })
   it('handOf returns the elapsed share of a limit', () => {
     expect(handOf(anHourAgo, inAnHour, now)).toEqual({ elapsed: 0.5, secondsLeft: 3_600 })

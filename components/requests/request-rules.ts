@@ -1,19 +1,19 @@
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
-import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
+import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 
 /** One entry of a timeline, as the API returns it. */
-export interface TimelineEvent {
+export interface ShownTimelineEvent {
   at: string
   by: 'subject' | 'manager' | 'admin' | 'system'
   event: string
   details: Record<string, string | number | boolean | null>
   note: string | null
 }
-export type Part = RequestView['parts'][number]
-type Standing = Pick<RequestView, 'state' | 'kinds' | 'subject' | 'parts' | 'paused' | 'waiting_until'>
+export type RequestPart = RequestView['parts'][number]
+type RequestStatus = Pick<RequestView, 'state' | 'kinds' | 'subject' | 'parts' | 'paused' | 'waiting_until'>
 
-const partOf = ({ parts }: Pick<RequestView, 'parts'>, kind: Part['kind']): Part | undefined =>
+const partOf = ({ parts }: Pick<RequestView, 'parts'>, kind: RequestPart['kind']): RequestPart | undefined =>
   parts.find((part) => part.kind === kind)
 const hasErasure = ({ kinds }: Pick<RequestView, 'kinds'>): boolean => kinds.includes('erasure')
 
@@ -22,7 +22,7 @@ const isKeptWhole = (request: Pick<RequestView, 'state' | 'parts'>): boolean =>
   request.state === 'partly_completed' && partOf(request, 'erasure')?.outcome.nothing_erased === true
 
 /** A correction waits until the new email address is confirmed. */
-export const waitsForAddress = (request: Pick<RequestView, 'parts'>): boolean =>
+export const isWaitingForAddress = (request: Pick<RequestView, 'parts'>): boolean =>
   partOf(request, 'rectification')?.state === 'running' &&
   partOf(request, 'rectification')?.outcome.waits_for === 'address'
 
@@ -31,21 +31,21 @@ export const waitsForCopy = ({ parts }: Pick<RequestView, 'parts'>): boolean =>
   parts.some(({ outcome }) => outcome.export_id !== undefined && outcome.copy !== 'fetched' && outcome.copy !== 'gone')
 
 /** The id of the signed receipt. The id is reserved much earlier, so its presence does not prove an erasure. */
-export const signedReceipt = ({ state, receipt_id, parts }: Pick<RequestView, 'state' | 'receipt_id' | 'parts'>) =>
+export const signedReceiptOf = ({ state, receipt_id, parts }: Pick<RequestView, 'state' | 'receipt_id' | 'parts'>) =>
   (state === 'completed' || state === 'partly_completed') &&
   !isKeptWhole({ state, parts }) &&
   typeof partOf({ parts }, 'erasure')?.outcome.receipt_id === 'string'
     ? receipt_id
     : null
 
-function saidWaiting(request: Standing, timeline: readonly TimelineEvent[], now: Date) {
+function saidWaiting(request: RequestStatus, timeline: readonly ShownTimelineEvent[], now: Date) {
   const whom = request.subject === 'agent' ? 'Agent' : 'Person'
   if (request.waiting_until !== null && Date.parse(request.waiting_until) > now.getTime())
     return `waiting${whom}` as const
   if (timeline.some(({ event }) => event === 'blocked')) return 'blocked'
   return waitsForCopy(request) ? 'copyFirst' : (`due${whom}` as const)
 }
-function saidClosed(request: Standing, timeline: readonly TimelineEvent[]) {
+function saidClosed(request: RequestStatus, timeline: readonly ShownTimelineEvent[]) {
   const last = timeline.findLast(({ event }) => event === request.state || event === 'expired')
   const isMoot = last?.details.by === 'erasure'
   switch (request.state) {
@@ -62,7 +62,7 @@ function saidClosed(request: Standing, timeline: readonly TimelineEvent[]) {
 }
 
 /** The message key of the sentence that describes the state of a request. */
-export function sayingOf(request: Standing, timeline: readonly TimelineEvent[], now: Date) {
+export function requestSayingOf(request: RequestStatus, timeline: readonly ShownTimelineEvent[], now: Date) {
   const whom = request.subject === 'agent' ? 'Agent' : 'Person'
   if (isClosed(request.state)) return saidClosed(request, timeline)
   if (request.paused !== null) return 'paused'
@@ -72,7 +72,7 @@ export function sayingOf(request: Standing, timeline: readonly TimelineEvent[], 
       return saidWaiting(request, timeline, now)
     case 'running':
       if (isErasing) return `erasing${whom}` as const
-      return waitsForAddress(request) ? 'address' : 'running'
+      return isWaitingForAddress(request) ? 'address' : 'running'
     case 'verifying':
       return `verifying${whom}` as const
     case 'partly_completed':
@@ -84,10 +84,10 @@ export function sayingOf(request: Standing, timeline: readonly TimelineEvent[], 
       return request.state === 'verified' ? 'verified' : 'received'
   }
 }
-export type Saying = ReturnType<typeof sayingOf>
+export type RequestSaying = ReturnType<typeof requestSayingOf>
 
 /** The message key of the explanation below that sentence, if there is one. */
-export function leadOf(saying: Saying) {
+export function leadOf(saying: RequestSaying) {
   if (saying === 'received' || saying === 'blocked' || saying === 'paused' || saying === 'rejected') return saying
   if (saying === 'partly' || saying === 'keptWhole') return saying
   if (saying === 'waitingPerson' || saying === 'waitingAgent') return 'waiting'
@@ -97,7 +97,10 @@ export function leadOf(saying: Saying) {
 }
 
 /** Milliseconds until the next poll: short while an erasure runs, long while a person or a date comes next. */
-export function pace(request: Pick<RequestView, 'state'>, run: { state: string } | null): number | false {
+export function requestPollInterval(
+  request: Pick<RequestView, 'state'>,
+  run: { state: string } | null,
+): number | false {
   if (isClosed(request.state)) return false
   if (run && ['planning', 'erasing', 'verifying'].includes(run.state)) return 3_000
   return request.state === 'running' || request.state === 'verifying' ? 10_000 : 60_000

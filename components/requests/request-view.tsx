@@ -3,7 +3,7 @@
 import { useNow, useTranslations } from 'next-intl'
 import { MentionsOf } from '#components/erasures/mentions.tsx'
 import { StoreProgress } from '#components/erasures/store-progress.tsx'
-import { useAsked } from '#components/frame/asking.ts'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
@@ -12,18 +12,24 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { CancelButton, CancelOutcome } from './cancel-button.tsx'
 import { PasswordAct } from './password-act.tsx'
 import { RequestClocks } from './request-clocks.tsx'
-import { RequestParts } from './request-parts.tsx'
-import { isRetryable, pace, sayingOf, signedReceipt, waitsForAddress } from './request-rules.ts'
+import { RequestPartList } from './request-parts.tsx'
 import {
-  type RequestDetail,
-  readAt,
+  isRetryable,
+  isWaitingForAddress,
+  requestPollInterval,
+  requestSayingOf,
+  signedReceiptOf,
+} from './request-rules.ts'
+import { RequestStatusDetail, RequestStatusText } from './request-status.tsx'
+import {
+  type OwnRequestDetail,
+  readOwnRequestAt,
   useCancelling,
   useExpediting,
   useRetrying,
   useSendingLink,
   useVerifying,
 } from './requests.ts'
-import { Said, SaidMore } from './saying.tsx'
 import { Timeline } from './timeline.tsx'
 
 /** After its erasure has begun, a request names nobody and nobody can read it. The receipt shows the state. */
@@ -41,7 +47,7 @@ function ErasedSubject({ receiptId }: { receiptId: string | null }) {
   )
 }
 
-function Actions({ request, hasPassword }: { request: RequestDetail; hasPassword: boolean }) {
+function Actions({ request, hasPassword }: { request: OwnRequestDetail; hasPassword: boolean }) {
   const t = useTranslations('requests.request.actions')
   const cancelling = useCancelling()
   const expediting = useExpediting()
@@ -51,7 +57,7 @@ function Actions({ request, hasPassword }: { request: RequestDetail; hasPassword
   const isErasing = request.kinds.includes('erasure')
   const mayEnd = request.state === 'waiting' && request.paused === null && !request.for_member
   const mayConfirm = request.state === 'received' && !request.for_member && hasPassword
-  const maySend = request.state === 'received' || (waitsForAddress(request) && !request.for_member)
+  const maySend = request.state === 'received' || (isWaitingForAddress(request) && !request.for_member)
   const mayRetry = isRetryable(request)
   const said = cancelling.isSuccess || cancelling.isError || sending.isSuccess || sending.isError
   if (!request.can_cancel && !mayConfirm && !maySend && !mayRetry && !said) return null
@@ -100,28 +106,28 @@ function Actions({ request, hasPassword }: { request: RequestDetail; hasPassword
 }
 
 /** One request: its state, actions, clocks, progress and timeline. It polls for changes. */
-export function RequestView({ initial, hasPassword }: { initial: RequestDetail; hasPassword: boolean }) {
+export function RequestPanel({ initial, hasPassword }: { initial: OwnRequestDetail; hasPassword: boolean }) {
   const t = useTranslations('requests')
   const now = useNow({ updateInterval: 10_000 })
-  const { data, problem } = useAsked(
-    readAt,
+  const { data, problem } = useApiQuery(
+    readOwnRequestAt,
     { params: { id: initial.id } },
     {
       initial: { data: initial },
-      every: (answer) => pace(answer?.data ?? initial, answer?.data.erasure ?? null),
+      every: (answer) => requestPollInterval(answer?.data ?? initial, answer?.data.erasure ?? null),
     },
   )
   const request = data?.data ?? initial
   if (problem?.code === 'not_found') return <ErasedSubject receiptId={request.receipt_id} />
-  const saying = sayingOf(request, request.timeline, now)
-  const receiptId = signedReceipt(request)
+  const saying = requestSayingOf(request, request.timeline, now)
+  const receiptId = signedReceiptOf(request)
   const held = (request.erasure?.steps ?? []).flatMap((step) => step.held).reduce((sum, { count }) => sum + count, 0)
   return (
     <Page
-      title={<Said saying={saying} request={request} />}
+      title={<RequestStatusText saying={saying} request={request} />}
       lead={
         <>
-          <SaidMore saying={saying} request={request} hasPassword={hasPassword} />
+          <RequestStatusDetail saying={saying} request={request} hasPassword={hasPassword} />
           {request.for_member && <p>{t('request.leads.member')}</p>}
           <p>
             <TextLink href="/settings/privacy/requests">{t('request.all')}</TextLink>
@@ -151,7 +157,7 @@ export function RequestView({ initial, hasPassword }: { initial: RequestDetail; 
         <RequestClocks request={request} />
       </Section>
       <Section id="parts" title={t('request.parts')}>
-        <RequestParts request={request} />
+        <RequestPartList request={request} />
         {request.statement !== null && (
           <div className="grid gap-1">
             <h3 className="font-medium">{t('request.statement')}</h3>

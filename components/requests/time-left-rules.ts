@@ -1,9 +1,9 @@
-export interface Span {
+export interface TimeLeftSpan {
   unit: 'days' | 'hours' | 'minutes'
   n: number
 }
 /** A duration as one number: days from two days, hours from two hours, otherwise minutes. Rounded down. */
-export function spanOf(seconds: number): Span {
+export function spanOf(seconds: number): TimeLeftSpan {
   const whole = Math.abs(seconds)
   if (whole >= 2 * 86_400) return { unit: 'days', n: Math.floor(whole / 86_400) }
   if (whole >= 2 * 3_600) return { unit: 'hours', n: Math.floor(whole / 3_600) }
@@ -11,7 +11,7 @@ export function spanOf(seconds: number): Span {
 }
 
 /** The text key and colour of a due tag for a clock state (`ok`, `near`, `overdue`, `paused`, `stopped`). */
-export function leftOf(due: string, secondsLeft: number | null) {
+export function timeLeftOf(due: string, secondsLeft: number | null) {
   if (due === 'stopped') return { says: 'stopped', tone: 'plain' } as const
   if (due === 'paused') return { says: (secondsLeft ?? 0) < 0 ? 'pausedOver' : 'paused', tone: 'plain' } as const
   if (due === 'overdue') return { says: 'over', tone: 'red' } as const

@@ -1,18 +1,18 @@
 import { useTranslations } from 'next-intl'
 import { Tag } from '#components/ui/tag.tsx'
-import { leftOf, type Span, spanOf } from './time-left-rules.ts'
+import { spanOf, type TimeLeftSpan, timeLeftOf } from './time-left-rules.ts'
 
 /** A duration in words: "3 days". Needs the messages `requests`. */
 export function useSpanWords() {
   const t = useTranslations('requests.duration')
-  return ({ unit, n }: Span): string => t(unit, { n })
+  return ({ unit, n }: TimeLeftSpan): string => t(unit, { n })
 }
 
 /** The time until the earlier of the two limits: amber below a quarter, red when overdue. */
 export function TimeLeft({ due, seconds_left }: { due: string; seconds_left: number | null }) {
   const t = useTranslations('requests.due')
   const words = useSpanWords()
-  const { says, tone } = leftOf(due, seconds_left)
+  const { says, tone } = timeLeftOf(due, seconds_left)
   return (
     <Tag tone={tone}>{says === 'stopped' ? t('stopped') : t(says, { left: words(spanOf(seconds_left ?? 0)) })}</Tag>
   )

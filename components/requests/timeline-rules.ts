@@ -1,4 +1,4 @@
-import type { TimelineEvent } from './request-rules.ts'
+import type { ShownTimelineEvent } from './request-rules.ts'
 
 const proofs = ['password', 'link', 'token', 'admin'] as const
 /** Events whose text does not depend on their details. */
@@ -26,7 +26,7 @@ const plain = [
 ] as const
 
 /** The message key of an event; `other` for an unknown event. */
-export function wordsOf({ event, by, details }: Pick<TimelineEvent, 'event' | 'by' | 'details'>) {
+export function eventTextOf({ event, by, details }: Pick<ShownTimelineEvent, 'event' | 'by' | 'details'>) {
   switch (event) {
     case 'received':
       return `received_${by}` as const

@@ -1,8 +1,8 @@
 import { useTranslations } from 'next-intl'
 import { Time } from '#components/ui/time.tsx'
-import { graces, kinds, refusalGrounds } from '#lib/domains/privacy-requests/rules.ts'
-import type { TimelineEvent } from './request-rules.ts'
-import { namesIn, numberIn, textIn, wordsOf } from './timeline-rules.ts'
+import { graces, refusalGrounds, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
+import type { ShownTimelineEvent } from './request-rules.ts'
+import { eventTextOf, namesIn, numberIn, textIn } from './timeline-rules.ts'
 
 const fields = ['name', 'email', 'locale'] as const
 /** Translates a known name; returns any other name unchanged. */
@@ -12,16 +12,16 @@ function known<T extends string>(all: readonly T[], name: string, words: (found:
 }
 
 /** An event in words. A value without a translation is shown as it is. */
-function EventWords({ event }: { event: TimelineEvent }) {
+function EventWords({ event }: { event: ShownTimelineEvent }) {
   const t = useTranslations('timeline')
   const { details } = event
   const named = {
     fields: (name: string) => known(fields, name, (field) => t(`fields.${field}`)),
-    kinds: (name: string) => known(kinds, name, (kind) => t(`kinds.${kind}`)),
+    kinds: (name: string) => known(requestKinds, name, (kind) => t(`kinds.${kind}`)),
   }
   const list = (group: 'fields' | 'kinds', value: unknown) => namesIn(value).map(named[group]).join(', ')
   const until = textIn(details.until)
-  return t.rich(`events.${wordsOf(event)}`, {
+  return t.rich(`events.${eventTextOf(event)}`, {
     time: () => (until === '' ? '' : <Time at={until} />),
     erased: numberIn(details.erased),
     held: numberIn(details.held),
@@ -35,7 +35,7 @@ function EventWords({ event }: { event: TimelineEvent }) {
 }
 
 /** The timeline of a request, oldest first. Needs the messages `timeline`. */
-export function Timeline({ events }: { events: readonly TimelineEvent[] }) {
+export function Timeline({ events }: { events: readonly ShownTimelineEvent[] }) {
   const t = useTranslations('timeline')
   // Events are only appended, so the index is a stable key.
   const told = events.map((event, place) => ({ event, key: `${event.at} ${place}` }))

@@ -1,9 +1,9 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { visibilities } from '#lib/domains/retention/rules.ts'
+import { retainedVisibilities } from '#lib/domains/retention/rules.ts'
 import type { DryRun } from './endpoints.ts'
 
 type Due = DryRun['would_delete'] & { when: string }
@@ -16,9 +16,9 @@ export function DryRunTable({ run }: { run: DryRun }) {
     { when: t('edit.now'), ...run.would_delete },
     ...run.upcoming.map(({ within_days, ...due }) => ({ when: t('edit.within', { days: within_days }), ...due })),
   ]
-  const columns: Column<Due>[] = [
+  const columns: ShownColumn<Due>[] = [
     { key: 'when', title: t('edit.when'), main: true, cell: ({ when }) => when },
-    ...visibilities.map((visibility) => ({
+    ...retainedVisibilities.map((visibility) => ({
       key: visibility,
       title: t(`visibility.${visibility}`),
       numeric: true,

@@ -10,7 +10,7 @@ import type {
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const dryRunAt: Endpoint<typeof dryRunRetention> = { method: 'post', path: '/v1/retention/dry-run' }
-export const editAt: Endpoint<typeof editRetention> = { method: 'patch', path: '/v1/retention' }
+export const editRetentionAt: Endpoint<typeof editRetention> = { method: 'patch', path: '/v1/retention' }
 export const resetAt: Endpoint<typeof resetRetention> = { method: 'delete', path: '/v1/retention' }
 export const sweepAt: Endpoint<typeof sweepRetention> = { method: 'post', path: '/v1/retention/sweep' }
 export const sweepsAt: Endpoint<typeof listSweeps> = { method: 'get', path: '/v1/retention/sweeps' }
@@ -18,4 +18,4 @@ export const readSweepAt: Endpoint<typeof readSweep> = { method: 'get', path: '/
 
 export type DryRun = Output<typeof dryRunRetention>['data']
 export type SweepPage = Output<typeof listSweeps>
-export type Sweep = SweepPage['data'][number]
+export type ListedSweep = SweepPage['data'][number]

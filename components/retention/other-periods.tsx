@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 
 const rows = [
   'audit',
@@ -32,7 +32,7 @@ const setBy = (row: Row) => (byEnvironment.includes(row) ? 'environment' : byOwn
 /** Read-only retention periods of everything except units and skills. `years`: requests; `days`: backups, -1 if not stated. */
 export function OtherPeriods({ years, days }: { years: number; days: number }) {
   const t = useTranslations('retention.rest')
-  const columns: Column<Row>[] = [
+  const columns: ShownColumn<Row>[] = [
     { key: 'what', title: t('what'), main: true, cell: (row) => t(`rows.${row}.what`) },
     { key: 'kept', title: t('kept'), cell: (row) => t(`rows.${row}.kept`, { years, days }) },
     { key: 'set', title: t('set'), cell: (row) => t(`sets.${setBy(row)}`) },

@@ -2,18 +2,18 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { presets, type Visibility, visibilities } from '#lib/domains/retention/rules.ts'
-import type { Periods } from '#lib/kernel/holder.ts'
+import { presets, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import type { Periods } from '#lib/kernel/data-source.ts'
 import { DryRunTable } from './dry-run-table.tsx'
-import { type DryRun, dryRunAt, editAt } from './endpoints.ts'
-import { changeOf, daysOf, isSame, periodsIn, type TypedPeriods, typedOf } from './typed-periods.ts'
+import { type DryRun, dryRunAt, editRetentionAt } from './endpoints.ts'
+import { daysOf, isSame, periodChangeOf, periodsIn, type TypedPeriods, typedPeriodsOf } from './typed-periods.ts'
 
 /** The effects of changed periods, before they are saved. */
 export function DryRunConsequences({ run }: { run: DryRun }) {
@@ -35,9 +35,9 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
   const [run, setRun] = useState<DryRun>()
   const [isOpen, setIsOpen] = useState(false)
   const [isSaved, setIsSaved] = useState(false)
-  const dryRun = useChange(dryRunAt, { isQuiet: true })
-  const edit = useChange(editAt, { touches: ['/v1/retention'] })
-  const typed = draft.typed ?? typedOf(inForce)
+  const dryRun = useApiMutation(dryRunAt, { isQuiet: true })
+  const edit = useApiMutation(editRetentionAt, { touches: ['/v1/retention'] })
+  const typed = draft.typed ?? typedPeriodsOf(inForce)
   const wanted = periodsIn(typed)
   const isAsBefore = wanted !== undefined && isSame(wanted, inForce)
   // A dry run of other periods does not apply.
@@ -46,7 +46,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
     setIsSaved(false)
     change({ typed: next })
   }
-  const typeOne = (visibility: Visibility, changes: Partial<TypedPeriods[Visibility]>) =>
+  const typeOne = (visibility: RetainedVisibility, changes: Partial<TypedPeriods[RetainedVisibility]>) =>
     type({ ...typed, [visibility]: { ...typed[visibility], ...changes } })
   const count = (event: FormEvent) => {
     event.preventDefault()
@@ -61,10 +61,10 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
       <fieldset className="grid gap-2">
         <legend className="mb-2 font-medium">{t('edit.preset')}</legend>
         <div className="flex flex-wrap gap-2">
-          <Button tone="plain" size="small" onClick={() => type(typedOf(presets.default))}>
+          <Button tone="plain" size="small" onClick={() => type(typedPeriodsOf(presets.default))}>
             {t('edit.default')}
           </Button>
-          <Button tone="plain" size="small" onClick={() => type(typedOf(presets.strict))}>
+          <Button tone="plain" size="small" onClick={() => type(typedPeriodsOf(presets.strict))}>
             {t('edit.strict')}
           </Button>
           <Button tone="plain" size="small" onClick={clear}>
@@ -73,7 +73,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
         </div>
       </fieldset>
       <div className="grid gap-5 sm:grid-cols-3">
-        {visibilities.toReversed().map((visibility) => {
+        {retainedVisibilities.toReversed().map((visibility) => {
           const { isForEver, days } = typed[visibility]
           return (
             <div key={visibility} className="grid content-start gap-2">
@@ -123,7 +123,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
           change={edit}
           onConfirm={() => {
             if (!wanted) return
-            edit.begin({ body: changeOf(inForce, wanted) }, () => {
+            edit.begin({ body: periodChangeOf(inForce, wanted) }, () => {
               clear()
               setIsOpen(false)
               setRun(undefined)

@@ -2,9 +2,9 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type PeriodInForce, type Visibility, visibilities } from '#lib/domains/retention/rules.ts'
+import { type PeriodInForce, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
 import type { DryRun } from './endpoints.ts'
 import { usePeriodWords } from './period-words.ts'
 
@@ -15,12 +15,18 @@ const variables = {
 } as const
 
 /** The current periods and who set them; with a dry run, also what they will delete soon. */
-export function PeriodsTable({ policy, run }: { policy: Record<Visibility, PeriodInForce>; run: DryRun | undefined }) {
+export function PeriodsTable({
+  policy,
+  run,
+}: {
+  policy: Record<RetainedVisibility, PeriodInForce>
+  run: DryRun | undefined
+}) {
   const t = useTranslations('retention')
   const format = useFormatter()
   const words = usePeriodWords()
   const soon = run?.upcoming.at(-1)
-  const columns: Column<Visibility>[] = [
+  const columns: ShownColumn<RetainedVisibility>[] = [
     { key: 'what', title: t('force.what'), main: true, cell: (visibility) => t(`visibility.${visibility}`) },
     { key: 'kept', title: t('force.kept'), cell: (visibility) => words(policy[visibility].days) },
     {
@@ -42,13 +48,13 @@ export function PeriodsTable({ policy, run }: { policy: Record<Visibility, Perio
             key: 'due',
             title: t('force.due'),
             numeric: true,
-            cell: (visibility: Visibility) => format.number(run.would_delete[visibility]),
+            cell: (visibility: RetainedVisibility) => format.number(run.would_delete[visibility]),
           },
           {
             key: 'soon',
             title: t('force.soon'),
             numeric: true,
-            cell: (visibility: Visibility) => format.number(soon[visibility]),
+            cell: (visibility: RetainedVisibility) => format.number(soon[visibility]),
           },
         ]
       : []),
@@ -58,7 +64,7 @@ export function PeriodsTable({ policy, run }: { policy: Record<Visibility, Perio
       <DataTable
         label={t('force.title')}
         columns={columns}
-        rows={visibilities.toReversed()}
+        rows={retainedVisibilities.toReversed()}
         rowKey={(visibility) => visibility}
       />
       {run && <p className="text-sm text-quiet">{t('force.held', { count: run.would_delete.held })}</p>}

@@ -2,11 +2,11 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import type { Periods } from '#lib/kernel/holder.ts'
+import type { Periods } from '#lib/kernel/data-source.ts'
 import { type DryRun, dryRunAt, resetAt } from './endpoints.ts'
 import { DryRunConsequences } from './period-form.tsx'
 import { usePeriodWords } from './period-words.ts'
@@ -16,8 +16,8 @@ export function ResetButton({ environment }: { environment: Periods }) {
   const t = useTranslations('retention')
   const words = usePeriodWords()
   const [run, setRun] = useState<DryRun>()
-  const dryRun = useChange(dryRunAt, { isQuiet: true })
-  const reset = useChange(resetAt, { touches: ['/v1/retention'] })
+  const dryRun = useApiMutation(dryRunAt, { isQuiet: true })
+  const reset = useApiMutation(resetAt, { touches: ['/v1/retention'] })
   const { network, org, private: own } = environment
   const open = () => {
     dryRun.begin({ body: { network_days: network, org_days: org, private_days: own } }, ({ data }) => setRun(data))

@@ -1,20 +1,20 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { Bars } from '#components/ui/chart.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { visibilities } from '#lib/domains/retention/rules.ts'
-import { type Sweep, type SweepPage, sweepsAt } from './endpoints.ts'
+import { retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import { type ListedSweep, type SweepPage, sweepsAt } from './endpoints.ts'
 
 const tones = { running: 'accent', finished: 'plain', interrupted: 'amber' } as const
 
-function useColumns(): Column<Sweep>[] {
+function useColumns(): ShownColumn<ListedSweep>[] {
   const t = useTranslations('retention')
   const format = useFormatter()
   return [
@@ -41,7 +41,7 @@ function useColumns(): Column<Sweep>[] {
         <>
           {format.number(deleted.total)}
           <span className="block text-quiet">
-            {visibilities
+            {retainedVisibilities
               .filter((visibility) => deleted[visibility] > 0)
               .map((visibility) => t(`history.parts.${visibility}`, { count: deleted[visibility] }))
               .join(' · ')}
@@ -76,7 +76,7 @@ export function SweepHistory({ initial }: { initial: SweepPage }) {
   const t = useTranslations('retention')
   const format = useFormatter()
   const columns = useColumns()
-  const list = usePages(sweepsAt, { query: { limit: '24' } }, { initial })
+  const list = useApiInfiniteQuery(sweepsAt, { query: { limit: '24' } }, { initial })
   if (list.rows.length === 0)
     return (
       <Empty title={t('history.noneTitle')}>

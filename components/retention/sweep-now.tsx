@@ -2,20 +2,20 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { Progress } from '#components/ui/progress.tsx'
-import { type DryRun, dryRunAt, readSweepAt, type Sweep, sweepAt } from './endpoints.ts'
+import { ProgressBar } from '#components/ui/progress.tsx'
+import { type DryRun, dryRunAt, type ListedSweep, readSweepAt, sweepAt } from './endpoints.ts'
 
 const every = 1_000
 
 /** A running sweep, or its result. */
-function SweepProgress({ begun, expected }: { begun: Sweep; expected: number }) {
+function SweepProgress({ begun, expected }: { begun: ListedSweep; expected: number }) {
   const t = useTranslations('retention.sweep')
-  const asked = useAsked(
+  const asked = useApiQuery(
     readSweepAt,
     { params: { id: begun.id } },
     { initial: { data: begun }, every: (answer) => ((answer?.data ?? begun).state === 'running' ? every : false) },
@@ -27,7 +27,7 @@ function SweepProgress({ begun, expected }: { begun: Sweep; expected: number }) 
     return (
       <div role="status" className="grid gap-2">
         <p>{t('running', { count })}</p>
-        <Progress value={count} max={expected} label={t('progress')} />
+        <ProgressBar value={count} max={expected} label={t('progress')} />
       </div>
     )
   return (
@@ -40,12 +40,12 @@ function SweepProgress({ begun, expected }: { begun: Sweep; expected: number }) 
 }
 
 /** Starts a sweep after a dry run. `running` is a sweep that is already in progress, regardless of who started it. */
-export function SweepNow({ running }: { running: Sweep | undefined }) {
+export function SweepNow({ running }: { running: ListedSweep | undefined }) {
   const t = useTranslations('retention.sweep')
   const [run, setRun] = useState<DryRun>()
-  const [begun, setBegun] = useState<{ sweep: Sweep; expected: number }>()
-  const dryRun = useChange(dryRunAt, { isQuiet: true })
-  const start = useChange(sweepAt, { touches: ['/v1/retention'] })
+  const [begun, setBegun] = useState<{ sweep: ListedSweep; expected: number }>()
+  const dryRun = useApiMutation(dryRunAt, { isQuiet: true })
+  const start = useApiMutation(sweepAt, { touches: ['/v1/retention'] })
   const shown = begun ?? (running && { sweep: running, expected: 0 })
   const count = run?.would_delete.total ?? 0
   return (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changeOf, daysOf, isSame, periodsIn, typedOf } from './typed-periods.ts'
+import { daysOf, isSame, periodChangeOf, periodsIn, typedPeriodsOf } from './typed-periods.ts'
 
 const periods = { network: null, org: 730, private: 365 }
 
@@ -17,14 +17,17 @@ it('daysOf returns null for "forever", whatever the days field contains', () =>
   expect(daysOf({ isForEver: true, days: 'x' })).toBeNull())
 
 describe('periodsIn', () => {
-  it('reads back the periods that typedOf wrote', () => expect(periodsIn(typedOf(periods))).toEqual(periods))
+  it('reads back the periods that typedOf wrote', () => expect(periodsIn(typedPeriodsOf(periods))).toEqual(periods))
   it('returns undefined if one field is invalid', () =>
-    expect(periodsIn({ ...typedOf(periods), org: { isForEver: false, days: '0' } })).toBeUndefined())
+    expect(periodsIn({ ...typedPeriodsOf(periods), org: { isForEver: false, days: '0' } })).toBeUndefined())
 })
 
 it('changeOf returns only the changed fields', () => {
-  expect(changeOf(periods, periods)).toEqual({})
-  expect(changeOf(periods, { network: 30, org: 730, private: null })).toEqual({ network_days: 30, private_days: null })
+  expect(periodChangeOf(periods, periods)).toEqual({})
+  expect(periodChangeOf(periods, { network: 30, org: 730, private: null })).toEqual({
+    network_days: 30,
+    private_days: null,
+  })
   expect(isSame(periods, { ...periods })).toBe(true)
   expect(isSame(periods, { ...periods, org: null })).toBe(false)
 })

@@ -1,12 +1,12 @@
-import { longestPeriod, presets, type Visibility, visibilities } from '#lib/domains/retention/rules.ts'
-import type { Periods } from '#lib/kernel/holder.ts'
+import { longestPeriod, presets, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import type { Periods } from '#lib/kernel/data-source.ts'
 
 /** Periods in a form: days as typed, and a checkbox for "forever". */
-export type TypedPeriods = Record<Visibility, { isForEver: boolean; days: string }>
+export type TypedPeriods = Record<RetainedVisibility, { isForEver: boolean; days: string }>
 
 /** The initial form. For a period of "forever", the days field contains the strict preset, or a year if that has none. */
-export const typedOf = (periods: Periods): TypedPeriods => {
-  const one = (visibility: Visibility) => ({
+export const typedPeriodsOf = (periods: Periods): TypedPeriods => {
+  const one = (visibility: RetainedVisibility) => ({
     isForEver: periods[visibility] === null,
     days: String(periods[visibility] ?? presets.strict[visibility] ?? 365),
   })
@@ -14,7 +14,7 @@ export const typedOf = (periods: Periods): TypedPeriods => {
 }
 
 /** Parses one period: null means forever; undefined if invalid. */
-export function daysOf({ isForEver, days }: TypedPeriods[Visibility]): number | null | undefined {
+export function daysOf({ isForEver, days }: TypedPeriods[RetainedVisibility]): number | null | undefined {
   if (isForEver) return null
   const typed = days.trim()
   const value = Number(typed)
@@ -28,10 +28,10 @@ export function periodsIn(typed: TypedPeriods): Periods | undefined {
 }
 
 export const isSame = (one: Periods, other: Periods): boolean =>
-  visibilities.every((visibility) => one[visibility] === other[visibility])
+  retainedVisibilities.every((visibility) => one[visibility] === other[visibility])
 
 /** The changed fields. A field that is not sent keeps its value and its origin, the environment or an admin. */
-export const changeOf = (from: Periods, to: Periods) => ({
+export const periodChangeOf = (from: Periods, to: Periods) => ({
   ...(to.network !== from.network && { network_days: to.network }),
   ...(to.org !== from.org && { org_days: to.org }),
   ...(to.private !== from.private && { private_days: to.private }),

@@ -1,6 +1,6 @@
 import type { Endpoint } from '#lib/client/request.ts'
-import type { listQuarantine, reviewQuarantined } from '#lib/domains/knowledge/judgement-contract.ts'
-import type { summariseRejections } from '#lib/domains/knowledge/safety-contract.ts'
+import type { listQuarantine, reviewQuarantined } from '#lib/domains/knowledge/moderation/contract.ts'
+import type { summariseRejections } from '#lib/domains/knowledge/moderation/safety-contract.ts'
 import type { scanText } from '#lib/domains/pii/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
@@ -9,6 +9,6 @@ export const reviewAt: Endpoint<typeof reviewQuarantined> = { method: 'post', pa
 export const scanAt: Endpoint<typeof scanText> = { method: 'post', path: '/v1/pii/scan' }
 
 export type QuarantinePage = Output<typeof listQuarantine>
-export type HeldItem = QuarantinePage['data'][number]
-export type Rejections = Output<typeof summariseRejections>['data']
+export type QuarantinedItem = QuarantinePage['data'][number]
+export type RejectionSummary = Output<typeof summariseRejections>['data']
 export type ScanResult = Output<typeof scanText>['data']

@@ -1,7 +1,7 @@
 import type { ScanResult } from './endpoints.ts'
 
-export type Finding = ScanResult['findings'][number]
-export type FindingKind = Finding['kind']
+export type ScanFinding = ScanResult['findings'][number]
+export type FindingKind = ScanFinding['kind']
 
 /** Kinds of findings, by consequence; those that reject the text come first. */
 export const refusedKinds = ['private_key', 'seed_phrase'] as const satisfies readonly FindingKind[]
@@ -19,10 +19,10 @@ export const redactedKinds = [
 export const analyzedKinds = ['name', 'address'] as const satisfies readonly FindingKind[]
 
 /** The number of findings of each kind, in order of first occurrence. */
-export function countsOf(
-  findings: readonly Finding[],
-): { kind: FindingKind; action: Finding['action']; count: number }[] {
-  const counts = new Map<FindingKind, { kind: FindingKind; action: Finding['action']; count: number }>()
+export function findingCountsOf(
+  findings: readonly ScanFinding[],
+): { kind: FindingKind; action: ScanFinding['action']; count: number }[] {
+  const counts = new Map<FindingKind, { kind: FindingKind; action: ScanFinding['action']; count: number }>()
   for (const { kind, action } of findings) {
     const known = counts.get(kind)
     if (known) known.count += 1
@@ -32,7 +32,10 @@ export function countsOf(
 }
 
 /** The consequence for a text: a single secret rejects all of it. */
-export function verdictOf(findings: readonly Finding[]): { says: 'nothing' | 'blocked' | 'redacted'; count: number } {
+export function scanResultOf(findings: readonly ScanFinding[]): {
+  says: 'nothing' | 'blocked' | 'redacted'
+  count: number
+} {
   const blocking = findings.filter(({ action }) => action === 'block').length
   if (blocking > 0) return { says: 'blocked', count: blocking }
   return findings.length > 0 ? { says: 'redacted', count: findings.length } : { says: 'nothing', count: 0 }

@@ -1,10 +1,10 @@
 import { createLoader, createSerializer, parseAsStringLiteral } from 'nuqs/server'
-import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
+import { rejectionPeriodNames } from '#lib/domains/knowledge/moderation/safety-rules.ts'
 
-export const views = ['review', 'scanner'] as const
+export const safetyViews = ['review', 'scanner'] as const
 const parsers = {
-  view: parseAsStringLiteral(views).withDefault('review'),
+  view: parseAsStringLiteral(safetyViews).withDefault('review'),
   period: parseAsStringLiteral(rejectionPeriodNames).withDefault('24h'),
 }
-export const loadPeriod = createLoader(parsers)
-export const periodAddress = createSerializer(parsers)
+export const loadRejectionPeriod = createLoader(parsers)
+export const rejectionPeriodAddress = createSerializer(parsers)

@@ -2,18 +2,18 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange, usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { type HeldItem, type QuarantinePage, quarantineAt, reviewAt } from './endpoints.ts'
-import { type Decision, HeldItemView } from './held-item-view.tsx'
+import { type QuarantinedItem, type QuarantinePage, quarantineAt, reviewAt } from './endpoints.ts'
+import { type Decision, QuarantinedItemView } from './quarantined-item.tsx'
 
 interface Choice {
-  item: HeldItem
+  item: QuarantinedItem
   decision: Decision
 }
 
@@ -41,8 +41,8 @@ function toggleContent(index: number): void {
 /** Quarantined items, longest waiting first. Reviewers use the mouse or the keys j, k, r and h. */
 export function Quarantine({ initial }: { initial: QuarantinePage }) {
   const t = useTranslations('safety.held')
-  const list = usePages(quarantineAt, { query: { limit: '20' } }, { initial })
-  const review = useChange(reviewAt, { touches: ['/v1/quarantine'] })
+  const list = useApiInfiniteQuery(quarantineAt, { query: { limit: '20' } }, { initial })
+  const review = useApiMutation(reviewAt, { touches: ['/v1/quarantine'] })
   const [choice, setChoice] = useState<Choice>()
   const [isOpen, setIsOpen] = useState(false)
   const [done, setDone] = useState<{ id: string; decision: Decision }>()
@@ -51,7 +51,7 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
     onOpen: toggleContent,
     openLabel: t('keyContent'),
   })
-  const decide = (item: HeldItem | undefined, decision: Decision) => {
+  const decide = (item: QuarantinedItem | undefined, decision: Decision) => {
     if (!item || review.isPending) return
     setDone(undefined)
     setChoice({ item, decision })
@@ -73,7 +73,7 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
       ) : (
         <>
           {list.rows.map((item, index) => (
-            <HeldItemView
+            <QuarantinedItemView
               key={item.id}
               item={item}
               index={index}

@@ -4,11 +4,11 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { Bars } from '#components/ui/chart.tsx'
 import { useChartLabel } from '#components/ui/chart-label.ts'
 import { Empty } from '#components/ui/empty.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { Rejections as Seen } from './endpoints.ts'
+import type { RejectionSummary as Seen } from './endpoints.ts'
 
 type Agent = Seen['agents'][number]
 type Point = Seen['points'][number]
@@ -26,7 +26,7 @@ const colours = {
 } as const
 
 /** Counts of rejected contributions over time, by check and by agent; never their contents. */
-export function Rejections({ seen }: { seen: Seen }) {
+export function RejectionChart({ seen }: { seen: Seen }) {
   const t = useTranslations('safety.rejections')
   const format = useFormatter()
   const { step, points, by_stage, agents, agents_total, threshold } = seen
@@ -42,7 +42,7 @@ export function Rejections({ seen }: { seen: Seen }) {
         <p>{t('none')}</p>
       </Empty>
     )
-  const ofAgents: Column<Agent>[] = [
+  const ofAgents: ShownColumn<Agent>[] = [
     {
       key: 'agent',
       title: t('agent'),
@@ -69,7 +69,7 @@ export function Rejections({ seen }: { seen: Seen }) {
       cell: ({ standing }) => <Tag tone={tones[standing]}>{t(`standings.${standing}`)}</Tag>,
     },
   ]
-  const ofPoints: Column<Point>[] = [
+  const ofPoints: ShownColumn<Point>[] = [
     {
       key: 'at',
       title: t('at', { step }),

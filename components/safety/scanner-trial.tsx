@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Checkbox, TextArea } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
@@ -10,7 +10,7 @@ import { MarkedText } from '#components/ui/marked-text.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { type ScanResult, scanAt } from './endpoints.ts'
-import { countsOf, verdictOf } from './findings.ts'
+import { findingCountsOf, scanResultOf } from './findings.ts'
 
 /** The scanner accepts this many UTF-16 units. */
 const mostUnits = 100_000
@@ -20,7 +20,7 @@ function Result({ text, result }: { text: string; result: ScanResult }) {
   const t = useTranslations('safety.scanner.try')
   const kinds = useTranslations('safety.scanner.kinds')
   const { findings, degraded } = result
-  const { says, count } = verdictOf(findings)
+  const { says, count } = scanResultOf(findings)
   return (
     <div className="grid gap-4" data-result={says}>
       <Alert tone={tones[says]} title={t(says, { count })} isLive>
@@ -34,7 +34,7 @@ function Result({ text, result }: { text: string; result: ScanResult }) {
       {findings.length > 0 && (
         <>
           <ul aria-label={t('result')} className="flex flex-wrap gap-2">
-            {countsOf(findings).map(({ kind, action, count: n }) => (
+            {findingCountsOf(findings).map(({ kind, action, count: n }) => (
               <li key={kind}>
                 <Tag tone={action === 'block' ? 'red' : 'amber'}>{t('finding', { kind: kinds(kind), count: n })}</Tag>
               </li>
@@ -64,7 +64,7 @@ export function ScannerTrial({ isAnalyzed }: { isAnalyzed: boolean }) {
   const [strategy, setStrategy] = useState(false)
   const [isMissing, setMissing] = useState(false)
   const [seen, setSeen] = useState<{ text: string; result: ScanResult }>()
-  const scan = useChange(scanAt, { isQuiet: true })
+  const scan = useApiMutation(scanAt, { isQuiet: true })
   const isTooLong = text.length > mostUnits
   const submit = () => {
     setMissing(text === '')

@@ -4,12 +4,12 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { Bars } from '#components/ui/chart.tsx'
 import { useChartLabel } from '#components/ui/chart-label.ts'
 import { Empty } from '#components/ui/empty.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { Rejections } from './endpoints.ts'
+import type { RejectionSummary } from './endpoints.ts'
 
 /** How often the scanner rejected a contribution because of a secret, over time. */
-export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<Rejections, 'step' | 'points'> }) {
+export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<RejectionSummary, 'step' | 'points'> }) {
   const t = useTranslations('safety.scanner.over')
   const kinds = useTranslations('safety.rejections.stages')
   const format = useFormatter()
@@ -22,7 +22,7 @@ export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<Rejecti
         <p>{t('none')}</p>
       </Empty>
     )
-  const columns: Column<(typeof counts)[number]>[] = [
+  const columns: ShownColumn<(typeof counts)[number]>[] = [
     {
       key: 'at',
       title: t('at', { step }),

@@ -1,19 +1,19 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { linkAt, type Snapshot } from './places.ts'
+import { linkAt, type Snapshot } from './endpoints.ts'
 
 /** Creates a link to the sealed file after explaining its use. */
 export function LinkDialog({ snapshot, onClose }: { snapshot: Snapshot; onClose: () => void }) {
   const t = useTranslations('agentSnapshots.link')
   const common = useTranslations('common')
-  const link = useChange(linkAt, { isQuiet: true })
+  const link = useApiMutation(linkAt, { isQuiet: true })
   const made = link.data?.data
   return (
     <Dialog

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Section } from '#components/ui/page.tsx'
-import type { Snapshot } from './places.ts'
+import type { Snapshot } from './endpoints.ts'
 
 /** Explains how the owner restores a snapshot on their own machine. */
 export function Restoring({ agentId, snapshot }: { agentId: string; snapshot: Snapshot | undefined }) {

@@ -3,7 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useNow, useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
-import { useChange, usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -11,11 +11,19 @@ import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import {
+  deleteAt,
+  makeAt,
+  type Snapshot,
+  type SnapshotPage,
+  snapshotPaths,
+  snapshotsAt,
+  snapshotsPerPage,
+} from './endpoints.ts'
 import { LinkDialog } from './link-dialog.tsx'
-import { deleteAt, makeAt, rowsAtOnce, type Snapshot, type SnapshotPage, snapshotsAt, touched } from './places.ts'
 import { Restoring } from './restoring.tsx'
 import { SnapshotEntry } from './snapshot-entry.tsx'
-import { askAgain, newestReady } from './snapshot-rules.ts'
+import { newestReady, snapshotPollInterval } from './snapshot-rules.ts'
 
 interface SnapshotDeskProps {
   agentId: string
@@ -24,7 +32,7 @@ interface SnapshotDeskProps {
   hasKeyring: boolean
   /** False while writing is blocked for the agent. */
   mayMakeKeyring: boolean
-  isDead: boolean
+  isRetired: boolean
   mayWrite: boolean
   /** Why no snapshot can be made now, in words. */
   hindered: string | undefined
@@ -38,20 +46,24 @@ export function SnapshotDesk({
   initial,
   hasKeyring,
   mayMakeKeyring,
-  isDead,
+  isRetired,
   mayWrite,
   hindered,
   most,
 }: SnapshotDeskProps) {
   const t = useTranslations('agentSnapshots')
   const now = useNow({ updateInterval: 30_000 })
-  const list = usePages(snapshotsAt, { params: { id: agentId }, query: { limit: rowsAtOnce } }, { initial })
-  const making = useChange(makeAt, { touches: touched })
-  const removal = useChange(deleteAt, { touches: touched })
+  const list = useApiInfiniteQuery(
+    snapshotsAt,
+    { params: { id: agentId }, query: { limit: snapshotsPerPage } },
+    { initial },
+  )
+  const making = useApiMutation(makeAt, { touches: snapshotPaths })
+  const removal = useApiMutation(deleteAt, { touches: snapshotPaths })
   const [removing, setRemoving] = useState<Snapshot>()
   const [linked, setLinked] = useState<Snapshot>()
   const { rows } = list
-  const wait = askAgain(rows)
+  const wait = snapshotPollInterval(rows)
   useEffect(() => {
     if (wait === false) return
     const timer = setInterval(list.again, wait)
@@ -120,7 +132,7 @@ export function SnapshotDesk({
         {standing.length === 0 ? (
           !list.problem && (
             <Empty title={t('list.none')}>
-              <p>{t(hasKeyring && !isDead ? 'list.noneText' : 'list.noneEver')}</p>
+              <p>{t(hasKeyring && !isRetired ? 'list.noneText' : 'list.noneEver')}</p>
             </Empty>
           )
         ) : (
@@ -155,7 +167,9 @@ export function SnapshotDesk({
           <>
             <p>{t('remove.key')}</p>
             <p>
-              {t(removing?.kind === 'insurance' ? (isDead ? 'remove.insuredDead' : 'remove.insured') : 'remove.links')}
+              {t(
+                removing?.kind === 'insurance' ? (isRetired ? 'remove.insuredDead' : 'remove.insured') : 'remove.links',
+              )}
             </p>
             <p className="font-mono text-[0.8125rem]">{removing?.id}</p>
           </>

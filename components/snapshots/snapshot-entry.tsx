@@ -3,11 +3,11 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { useSizes } from '#components/projects/sizes.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Progress } from '#components/ui/progress.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { Snapshot } from './places.ts'
+import type { Snapshot } from './endpoints.ts'
 import { clockOf } from './snapshot-rules.ts'
 
 const tones = { preparing: 'plain', ready: 'accent', failed: 'red' } as const
@@ -48,7 +48,7 @@ export function SnapshotEntry({ snapshot, now, onLink, onRemove }: SnapshotEntry
           )}
         </div>
       </div>
-      {state === 'preparing' && <Progress value={0} max={0} label={t('entry.preparing')} />}
+      {state === 'preparing' && <ProgressBar value={0} max={0} label={t('entry.preparing')} />}
       {state === 'ready' && <Ready snapshot={snapshot} bytes={bytes ?? 0} now={now} />}
       {state === 'failed' && <Failed failure={failure ?? []} />}
       <p className="text-sm text-quiet">

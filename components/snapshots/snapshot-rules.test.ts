@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askAgain, clockOf, newestReady } from './snapshot-rules.ts'
+import { clockOf, newestReady, snapshotPollInterval } from './snapshot-rules.ts'
 
 const made = { created_at: '2026-03-01T10:00:00.000Z', expires_at: '2026-03-01T14:00:00.000Z' }
 
@@ -18,9 +18,9 @@ test('clockOf returns stays without an expiry', () => {
 })
 
 test('askAgain returns a delay only while a snapshot is being made', () => {
-  expect(askAgain([])).toBe(false)
-  expect(askAgain([{ state: 'ready' }, { state: 'failed' }])).toBe(false)
-  expect(askAgain([{ state: 'ready' }, { state: 'preparing' }])).toBeGreaterThan(0)
+  expect(snapshotPollInterval([])).toBe(false)
+  expect(snapshotPollInterval([{ state: 'ready' }, { state: 'failed' }])).toBe(false)
+  expect(snapshotPollInterval([{ state: 'ready' }, { state: 'preparing' }])).toBeGreaterThan(0)
 })
 
 test('newestReady returns the newest ready snapshot in any order of rows', () => {

@@ -1,4 +1,4 @@
-import type { Snapshot } from './places.ts'
+import type { Snapshot } from './endpoints.ts'
 
 type Dated = Pick<Snapshot, 'created_at' | 'expires_at'>
 /** The remaining time as a level: `little` means less than a quarter. */
@@ -10,7 +10,7 @@ export function clockOf({ created_at, expires_at }: Dated, now: Date): 'stays' |
 }
 
 /** Milliseconds until the next poll; false if no snapshot is being made. */
-export const askAgain = (rows: readonly Pick<Snapshot, 'state'>[]): number | false =>
+export const snapshotPollInterval = (rows: readonly Pick<Snapshot, 'state'>[]): number | false =>
   rows.some(({ state }) => state === 'preparing') ? 1_500 : false
 
 /** The newest snapshot that is ready. */

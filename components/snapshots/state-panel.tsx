@@ -2,24 +2,24 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useSizes } from '#components/projects/sizes.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { deleteStateAt, type State } from './places.ts'
+import { type AgentStateView, deleteStateAt } from './endpoints.ts'
 
 /** The state that the agent uploaded for its snapshots: its size, and a button to delete it. */
-export function StatePanel({ state, mayWrite }: { state: State; mayWrite: boolean }) {
+export function StatePanel({ state, mayWrite }: { state: AgentStateView; mayWrite: boolean }) {
   const t = useTranslations('agentSnapshots.state')
   const size = useSizes()
   const [isOpen, setOpen] = useState(false)
-  const removal = useChange(deleteStateAt)
+  const removal = useApiMutation(deleteStateAt)
   return (
     <div className="grid justify-items-start gap-4">
-      <Facts
+      <FactList
         facts={[
           [t('size'), size(state.bytes)],
           [t('type'), state.media_type],

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { type Organisation, organisationsAt } from '#components/accounts/endpoints.ts'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -14,8 +14,8 @@ import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import type { listOrganisations } from '#lib/domains/accounts/users-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
+import { assignNamespacesAt } from './locations.ts'
 import { anyId, mostPrefixes, typedNamespaces } from './namespace-rules.ts'
-import { assignNamespacesAt } from './places.ts'
 
 /** The most organizations that the API lists. */
 const mostListed = 100
@@ -33,7 +33,7 @@ function AssignDialog({ organisation, close, done }: AssignProps) {
     any: namespaces.includes(anyId),
   }
   const { draft, change: type, clear } = useDraft(`stores.namespaces.${id}`, empty)
-  const assign = useChange(assignNamespacesAt, { touches: [organisationsAt.path] })
+  const assign = useApiMutation(assignNamespacesAt, { touches: [organisationsAt.path] })
   const { prefixes, fault } = typedNamespaces(draft.text, draft.any)
   const released = namespaces.filter((one) => !prefixes.includes(one))
   const isConflict = assign.problem?.code === 'conflict'
@@ -96,7 +96,7 @@ export function Namespaces({ initial }: { initial: Output<typeof listOrganisatio
   const t = useTranslations('stores.namespaces')
   const [q, setQ] = useState('')
   const query = q.trim() === '' ? {} : { query: { q: q.trim() } }
-  const { data, problem } = useAsked(organisationsAt, query, q.trim() === '' ? { initial } : {})
+  const { data, problem } = useApiQuery(organisationsAt, query, q.trim() === '' ? { initial } : {})
   const [editing, setEditing] = useState<Organisation>()
   const [told, setTold] = useState('')
   const rows = data?.data ?? []

@@ -2,17 +2,17 @@
 
 import { useTranslations } from 'next-intl'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { anotherFolder } from '#lib/domains/stores/rules.ts'
-import { JurisdictionTag, listed, PlaceCell, RegionCell, StateTag } from './place-words.tsx'
-import type { Processor, Store } from './places.ts'
+import { JurisdictionTag, LocationCell, listed, RegionCell, StateTag } from './location-words.tsx'
+import type { Processor, Store } from './locations.ts'
 
 /** The connected stores: state, location and contents of each. */
 export function StoreTable({ stores }: { stores: readonly Store[] }) {
   const t = useTranslations('stores')
   const { cursor } = useRowKeys({ count: stores.length, onOpen: null })
-  const columns: Column<Store>[] = [
-    { key: 'store', title: t('list.columns.store'), main: true, cell: (store) => <PlaceCell place={store} /> },
+  const columns: ShownColumn<Store>[] = [
+    { key: 'store', title: t('list.columns.store'), main: true, cell: (store) => <LocationCell place={store} /> },
     {
       key: 'state',
       title: t('list.columns.state'),
@@ -73,12 +73,12 @@ export function StoreTable({ stores }: { stores: readonly Store[] }) {
 export function ProcessorTable({ processors }: { processors: readonly Processor[] }) {
   const t = useTranslations('stores')
   if (processors.length === 0) return <p className="text-quiet">{t('travel.none')}</p>
-  const columns: Column<Processor>[] = [
+  const columns: ShownColumn<Processor>[] = [
     {
       key: 'processor',
       title: t('travel.columns.processor'),
       main: true,
-      cell: (processor) => <PlaceCell place={processor} />,
+      cell: (processor) => <LocationCell place={processor} />,
     },
     { key: 'region', title: t('travel.columns.region'), cell: (processor) => <RegionCell place={processor} /> },
     {

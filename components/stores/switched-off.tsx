@@ -2,15 +2,15 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { listed, PlaceCell, usePlaceNames } from './place-words.tsx'
-import { retireAt, type Store } from './places.ts'
+import { LocationCell, listed, useLocationNames } from './location-words.tsx'
+import { retireAt, type Store } from './locations.ts'
 
 const bounds = { least: 10, most: 1_000 }
 const empty = { statement: '' }
@@ -24,7 +24,7 @@ interface RetireDialogProps {
 function RetireDialog({ store, name, close, done }: RetireDialogProps) {
   const t = useTranslations('stores.off')
   const { draft, change: type, clear } = useDraft(`stores.retire.${store.known_store_id}`, empty)
-  const change = useChange(retireAt, { touches: ['/api/stores', '/api/erasures', '/api/admin/privacy'] })
+  const change = useApiMutation(retireAt, { touches: ['/api/stores', '/api/erasures', '/api/admin/privacy'] })
   const length = draft.statement.trim().length
   return (
     <Confirm
@@ -67,7 +67,7 @@ const isKnown = (store: Store): store is Store & { known_store_id: string } => s
 /** Stores that held data and are no longer connected. An admin can declare that one contains no data any more. */
 export function SwitchedOff({ stores, isAdmin }: { stores: readonly Store[]; isAdmin: boolean }) {
   const t = useTranslations('stores')
-  const nameOf = usePlaceNames()
+  const nameOf = useLocationNames()
   const [retiring, setRetiring] = useState<Store & { known_store_id: string }>()
   const [told, setTold] = useState('')
   const called = ({ name, provider }: Store) => `${nameOf(name)} (${provider})`
@@ -79,7 +79,7 @@ export function SwitchedOff({ stores, isAdmin }: { stores: readonly Store[]; isA
           <li key={store.known_store_id} className="flex flex-wrap items-start gap-x-4 gap-y-2 py-3">
             <div className="grid min-w-0 grow basis-64 gap-1 [overflow-wrap:anywhere]">
               <span className="font-medium">
-                <PlaceCell place={store} />
+                <LocationCell place={store} />
               </span>
               <span className="text-sm text-quiet">
                 {listed(

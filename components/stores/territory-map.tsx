@@ -3,15 +3,15 @@
 import { clsx } from 'clsx'
 import { ArrowRight, Database } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useCountries, usePlaceNames } from './place-words.tsx'
-import { type Stores, territoriesOf } from './places.ts'
+import { useCountries, useLocationNames } from './location-words.tsx'
+import { type StoresView, territoriesOf } from './locations.ts'
 
 const looks = { eea: 'border-line', outside: 'border-red/40', unknown: 'border-amber/40' } as const
 
 /** Jurisdictions as boxes with their regions, and the stores and processors in each. */
-export function TerritoryMap({ stores, processors }: Pick<Stores, 'stores' | 'processors'>) {
+export function TerritoryMap({ stores, processors }: Pick<StoresView, 'stores' | 'processors'>) {
   const t = useTranslations('stores')
-  const nameOf = usePlaceNames()
+  const nameOf = useLocationNames()
   const country = useCountries()
   return (
     <ul aria-label={t('map.label')} className="grid gap-3 lg:grid-cols-[repeat(auto-fit,minmax(18rem,1fr))]">

@@ -3,7 +3,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useCallback } from 'react'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
@@ -13,21 +13,21 @@ import { Field, Select } from '#components/ui/field.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type TierName, tiers } from '#lib/domains/tokens/tier-rules.ts'
-import { type AgentPage, agentsAt } from './endpoints.ts'
-import { type Filters, filterParsers, queryOf } from './filters.ts'
+import { type AllAgentsPage, allAgentsAt } from './endpoints.ts'
+import { type AgentTierFilters, tierFilterParsers, tierQueryOf } from './filters.ts'
 
-type Agent = AgentPage['data'][number]
+type Agent = AllAgentsPage['data'][number]
 const addressOf = ({ agent_id }: Agent) => `/admin/tokens/${encodeURIComponent(agent_id)}`
 
 /** The combined hourly limit of the agent's active tokens. */
 const hourly = ({ limits, active_tokens }: Agent) =>
   (limits.reads_per_minute + limits.writes_per_minute) * 60 * Math.max(1, active_tokens)
 
-function useColumns(): Column<Agent>[] {
+function useColumns(): ShownColumn<Agent>[] {
   const t = useTranslations('tiers')
   const format = useFormatter()
   const requests = ({ reads, writes, refused }: Agent['use']['last_7d']) => (
@@ -94,14 +94,20 @@ function useColumns(): Column<Agent>[] {
 }
 
 /** All agents with limits and use; `asked` are the filters for which the server rendered `initial`. */
-export function AgentList({ initial, asked }: { initial: AgentPage; asked: Filters }) {
+export function AgentTierList({
+  initial,
+  initialFilters,
+}: {
+  initial: AllAgentsPage
+  initialFilters: AgentTierFilters
+}) {
   const t = useTranslations('tiers')
-  const [filters, setFilters] = useQueryStates(filterParsers)
+  const [filters, setFilters] = useQueryStates(tierFilterParsers)
   const pass = useCallback((q: string) => void setFilters({ q: q || null }), [setFilters])
   const { typed, setTyped } = useTyped(filters.q, pass)
-  const query = queryOf(filters)
-  const isAsAsked = JSON.stringify(query) === JSON.stringify(queryOf(asked))
-  const list = usePages(agentsAt, { query }, { initial: isAsAsked ? initial : undefined })
+  const query = tierQueryOf(filters)
+  const isInitial = JSON.stringify(query) === JSON.stringify(tierQueryOf(initialFilters))
+  const list = useApiInfiniteQuery(allAgentsAt, { query }, { initial: isInitial ? initial : undefined })
   const columns = useColumns()
   const { cursor } = useRowKeys({ count: list.rows.length })
   const isFiltered = query.q !== undefined || query.tier !== undefined

@@ -3,14 +3,14 @@ import { type TierName, tiers } from '#lib/domains/tokens/tier-rules.ts'
 import { usePeriodNames } from '#lib/domains/tokens/usage-rules.ts'
 
 /** The filters in the address of the agent list. */
-export const filterParsers = { q: parseAsString.withDefault(''), tier: parseAsStringLiteral(tiers) }
-export type Filters = inferParserType<typeof filterParsers>
-export const loadFilters = createLoader(filterParsers)
+export const tierFilterParsers = { q: parseAsString.withDefault(''), tier: parseAsStringLiteral(tiers) }
+export type AgentTierFilters = inferParserType<typeof tierFilterParsers>
+export const loadTierFilters = createLoader(tierFilterParsers)
 
 /** The filter in the address of an agent page. */
 const periodParsers = { period: parseAsStringLiteral(usePeriodNames).withDefault('24h') }
-export const loadPeriod = createLoader(periodParsers)
-export const periodAddress = createSerializer(periodParsers)
+export const loadUsagePeriod = createLoader(periodParsers)
+export const usagePeriodAddress = createSerializer(periodParsers)
 
 /** Rows per page. */
 const pageSize = 25
@@ -18,7 +18,7 @@ const pageSize = 25
 export type AgentQuery = { limit: string; q?: string; tier?: TierName }
 
 /** The query for the API. Invalid values are omitted, so that a mistyped address shows more rows instead of an error. */
-export function queryOf({ q, tier }: Filters): AgentQuery {
+export function tierQueryOf({ q, tier }: AgentTierFilters): AgentQuery {
   const beginning = q.trim()
   return {
     limit: String(pageSize),

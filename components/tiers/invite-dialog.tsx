@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Choice, Field, Select } from '#components/ui/field.tsx'
@@ -23,7 +23,7 @@ function InviteForm({ onMade }: { onMade: (made: Made) => void }) {
   const [may, setMay] = useState<'read' | 'write'>('read')
   const [tier, setTier] = useState<TierName>('free')
   const [days, setDays] = useState('7')
-  const invite = useChange(inviteAt, { isQuiet: true })
+  const invite = useApiMutation(inviteAt, { isQuiet: true })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     invite.begin(

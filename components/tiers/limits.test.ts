@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { editOf, ownLimit } from './limits.ts'
+import { agentLimit, editOf } from './limits.ts'
 
 it.each([
   ['', null],
@@ -12,7 +12,7 @@ it.each([
   ['1.5', undefined],
   ['1e3', undefined],
   ['many', undefined],
-])('ownLimit(%j) returns %j', (text, limit) => expect(ownLimit(text)).toBe(limit))
+])('ownLimit(%j) returns %j', (text, limit) => expect(agentLimit(text)).toBe(limit))
 
 it.each([
   [{ tier: 'free', reads: '7', writes: 'x' } as const, { body: { tier: 'free' }, reads: 300, writes: 30 }],

@@ -10,7 +10,7 @@ export interface TypedLimits {
 const most = 1_000_000
 
 /** Parses a custom limit: a whole number from 1 to a million, null for the tier's limit; undefined if invalid. */
-export function ownLimit(text: string): number | null | undefined {
+export function agentLimit(text: string): number | null | undefined {
   const typed = text.trim()
   if (typed === '') return null
   const value = Number(typed)
@@ -20,7 +20,7 @@ export function ownLimit(text: string): number | null | undefined {
 /** The request body of an edit and the resulting limits; undefined if a field is invalid. */
 export function editOf({ tier, reads, writes }: TypedLimits) {
   const isOwn = tier === 'enterprise'
-  const [ownReads, ownWrites] = isOwn ? [ownLimit(reads), ownLimit(writes)] : [null, null]
+  const [ownReads, ownWrites] = isOwn ? [agentLimit(reads), agentLimit(writes)] : [null, null]
   if (ownReads === undefined || ownWrites === undefined) return undefined
   const after = { reads: ownReads ?? tierLimits[tier].reads, writes: ownWrites ?? tierLimits[tier].writes }
   // The API keeps a limit that is not sent: send both or neither.

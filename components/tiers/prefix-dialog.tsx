@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -17,7 +17,7 @@ export function PrefixDialog() {
   const [isOpen, setIsOpen] = useState(false)
   const [prefix, setPrefix] = useState('')
   const [done, setDone] = useState<string>()
-  const revoke = useChange(revokePrefixAt, { touches: ofTokens })
+  const revoke = useApiMutation(revokePrefixAt, { touches: ofTokens })
   const isWhole = form.test(prefix)
   return (
     <>

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { editSettingsAt } from './endpoints.ts'
@@ -11,7 +11,7 @@ import { editSettingsAt } from './endpoints.ts'
 export function ReadingSwitch({ isOn }: { isOn: boolean }) {
   const t = useTranslations('tiers.settings')
   const [isOpen, setIsOpen] = useState(false)
-  const edit = useChange(editSettingsAt, { touches: ['/v1/settings'] })
+  const edit = useApiMutation(editSettingsAt, { touches: ['/v1/settings'] })
   return (
     <>
       <Button tone="plain" size="small" onClick={() => setIsOpen(true)}>

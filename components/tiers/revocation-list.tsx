@@ -1,10 +1,10 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { type RevocationPage, revocationsAt } from './endpoints.ts'
@@ -34,7 +34,7 @@ function Evidence({ revocation }: { revocation: Revocation }) {
 /** Tokens that were revoked because of refused requests, with these requests as evidence. `agentId` limits the list to one agent. */
 export function RevocationList({ initial, agentId }: { initial: RevocationPage; agentId?: string }) {
   const t = useTranslations('tiers.revocations')
-  const list = usePages(
+  const list = useApiInfiniteQuery(
     revocationsAt,
     { query: { limit: '20', ...(agentId !== undefined && { agent_id: agentId }) } },
     { initial },
@@ -45,7 +45,7 @@ export function RevocationList({ initial, agentId }: { initial: RevocationPage; 
         <p>{t('noneText')}</p>
       </Empty>
     )
-  const columns: Column<Revocation>[] = [
+  const columns: ShownColumn<Revocation>[] = [
     {
       key: 'token',
       title: t('token'),

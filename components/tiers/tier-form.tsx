@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -10,7 +10,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { tierLimits, tiers } from '#lib/domains/tokens/tier-rules.ts'
 import { type AgentUse, editAgentAt, ofTokens } from './endpoints.ts'
-import { editOf, ownLimit, type TypedLimits } from './limits.ts'
+import { agentLimit, editOf, type TypedLimits } from './limits.ts'
 
 type Agent = Pick<AgentUse, 'agent_id' | 'tier' | 'limits' | 'custom_limits' | 'active_tokens'>
 const asTyped = (limit: number | null | undefined): string => (limit == null ? '' : String(limit))
@@ -55,7 +55,7 @@ export function TierForm({ agent }: { agent: Agent }) {
   const { draft, change, clear } = useDraft<{ typed: TypedLimits | null }>(`tier:${id}`, { typed: null })
   const [isOpen, setIsOpen] = useState(false)
   const [isDone, setIsDone] = useState(false)
-  const edit = useChange(editAgentAt, { touches: ofTokens })
+  const edit = useApiMutation(editAgentAt, { touches: ofTokens })
   const typed = draft.typed ?? inForce
   const wanted = editOf(typed)
   const isSame = JSON.stringify(wanted) === JSON.stringify(editOf(inForce))
@@ -84,7 +84,7 @@ export function TierForm({ agent }: { agent: Agent }) {
               key={kind}
               label={t(`agent.${kind}_per_minute`)}
               hint={t('agent.ownHint', { limit: tierLimits.enterprise[kind] })}
-              error={ownLimit(typed[kind]) === undefined ? t('agent.wrong') : undefined}
+              error={agentLimit(typed[kind]) === undefined ? t('agent.wrong') : undefined}
               inputMode="numeric"
               autoComplete="off"
               maxLength={9}

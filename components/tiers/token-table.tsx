@@ -2,14 +2,14 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Empty } from '#components/ui/empty.tsx'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type AgentUse, ofTokens, revokeAt } from './endpoints.ts'
+import { type AgentUse, ofTokens, revokeAnyTokenAt } from './endpoints.ts'
 
 type Token = AgentUse['tokens'][number]
 const reasons = [
@@ -30,7 +30,7 @@ const mayEnd = ({ state }: Token) => state === 'active' || state === 'rotated'
 export function TokenTable({ tokens }: { tokens: readonly Token[] }) {
   const t = useTranslations('tiers.agent')
   const format = useFormatter()
-  const revoke = useChange(revokeAt, { touches: ofTokens })
+  const revoke = useApiMutation(revokeAnyTokenAt, { touches: ofTokens })
   const [chosen, setChosen] = useState<Token>()
   const [isOpen, setIsOpen] = useState(false)
   if (tokens.length === 0)
@@ -39,7 +39,7 @@ export function TokenTable({ tokens }: { tokens: readonly Token[] }) {
         <p>{t('noTokensText')}</p>
       </Empty>
     )
-  const columns: Column<Token>[] = [
+  const columns: ShownColumn<Token>[] = [
     {
       key: 'token',
       title: t('token'),

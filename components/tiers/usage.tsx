@@ -3,7 +3,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { Bars } from '#components/ui/chart.tsx'
 import { useChartLabel } from '#components/ui/chart-label.ts'
-import { type Column, DataTable } from '#components/ui/table.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { AgentUse } from './endpoints.ts'
 
@@ -16,7 +16,7 @@ export function Usage({ use, limit }: { use: AgentUse['use']; limit: number }) {
   const { step, points } = use
   const labelOf = useChartLabel(step)
   const used = points.filter(({ reads, writes, refused }) => reads + writes + refused > 0).toReversed()
-  const columns: Column<Point>[] = [
+  const columns: ShownColumn<Point>[] = [
     {
       key: 'at',
       title: t('at', { step }),

@@ -2,14 +2,14 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, Field, Select } from '#components/ui/field.tsx'
 import { KeyDialog } from './key-dialog.tsx'
-import { createTokenAt, type TokenAgent, touched } from './tokens.ts'
+import { createTokenAt, type TokenAgent, tokenPaths } from './tokens.ts'
 
 const expiries = ['7', '30', '90', '365', 'never', 'day'] as const
 /** The allowed lifetimes of a token with scope `admin`. */
@@ -33,7 +33,7 @@ export function CreateToken({ agents, chosen, isAdmin }: CreateTokenProps) {
   const t = useTranslations('tokens')
   const [isOpen, setOpen] = useState(false)
   const { draft, change, clear } = useDraft('tokens.create', fresh)
-  const create = useChange(createTokenAt, { touches: touched })
+  const create = useApiMutation(createTokenAt, { touches: tokenPaths })
   const agent = agents.find(({ id }) => id === (draft.agent || chosen)) ?? agents[0]
   const scopes = isAdmin ? (['read', 'write', 'admin'] as const) : (['read', 'write'] as const)
   const wanted = scopes.filter((scope) => draft[scope])

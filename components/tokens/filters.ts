@@ -1,7 +1,7 @@
 import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
 import type { ListedToken } from '#lib/domains/tokens/contract.ts'
 
-export const tokenStates = [
+export const tokenStateFilters = [
   'active',
   'rotated',
   'expired',
@@ -9,15 +9,15 @@ export const tokenStates = [
 ] as const satisfies readonly ListedToken['state'][]
 
 /** The filters in the address of the token list. */
-export const filterParsers = { agent: parseAsString, state: parseAsStringLiteral(tokenStates) }
-export type Filters = inferParserType<typeof filterParsers>
-export const loadFilters = createLoader(filterParsers)
+export const tokenFilterParsers = { agent: parseAsString, state: parseAsStringLiteral(tokenStateFilters) }
+export type TokenFilters = inferParserType<typeof tokenFilterParsers>
+export const loadTokenFilters = createLoader(tokenFilterParsers)
 
 /** Rows per page. */
 const pageSize = 50
 
 /** The query for the API. The id of a foreign agent is omitted, so that a mistyped address shows more rows instead of an error. */
-export const queryOf = ({ agent, state }: Filters, own: readonly string[]) => ({
+export const tokenQueryOf = ({ agent, state }: TokenFilters, own: readonly string[]) => ({
   limit: String(pageSize),
   ...(agent !== null && own.includes(agent) && { agent_id: agent }),
   ...(state && { state }),

@@ -2,13 +2,13 @@
 
 import { useTranslations } from 'next-intl'
 import { isolated } from '#components/agents/names.ts'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { revokeAt, type TokenRow, touched } from './tokens.ts'
+import { type ListedTokenRow, revokeOwnTokenAt, tokenPaths } from './tokens.ts'
 
-export function Revocation({ token, onClose }: { token: TokenRow; onClose: () => void }) {
+export function Revocation({ token, onClose }: { token: ListedTokenRow; onClose: () => void }) {
   const t = useTranslations('tokens.revocation')
-  const revoke = useChange(revokeAt, { touches: touched })
+  const revoke = useApiMutation(revokeOwnTokenAt, { touches: tokenPaths })
   return (
     <Confirm
       open

@@ -3,13 +3,13 @@
 import { useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { isolated } from '#components/agents/names.ts'
-import { useChange } from '#components/frame/asking.ts'
+import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { KeyDialog } from './key-dialog.tsx'
-import { rotateAt, type TokenRow, touched } from './tokens.ts'
+import { type ListedTokenRow, rotateAt, tokenPaths } from './tokens.ts'
 
 const minute = 60_000
 /** Milliseconds during which the old key still works. */
@@ -25,13 +25,13 @@ type Overlap = keyof typeof overlaps
 const names: Overlap[] = ['0s', '1m', '15m', '1h', '6h', '24h']
 
 /** Replaces the key of a token, with an overlap in which both keys work. */
-export function Rotation({ token, onClose }: { token: TokenRow; onClose: () => void }) {
+export function Rotation({ token, onClose }: { token: ListedTokenRow; onClose: () => void }) {
   const t = useTranslations('tokens.rotation')
   const keys = useTranslations('tokens.key')
   const now = useNow({ updateInterval: minute })
   const [overlap, setOverlap] = useState<Overlap>('1h')
   const [rotatedAt, setRotatedAt] = useState<Date>()
-  const rotate = useChange(rotateAt, { touches: touched })
+  const rotate = useApiMutation(rotateAt, { touches: tokenPaths })
   const end = (from: Date): string => {
     const chosen = new Date(from.getTime() + overlaps[overlap]).toISOString()
     return token.expires_at !== null && token.expires_at < chosen ? token.expires_at : chosen

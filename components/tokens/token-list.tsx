@@ -5,7 +5,7 @@ import { useNow, useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useState } from 'react'
 import { agentPage } from '#components/agents/agents.ts'
-import { usePages } from '#components/frame/asking.ts'
+import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -17,30 +17,30 @@ import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { CreateToken } from './create-token.tsx'
-import { type Filters, filterParsers, queryOf, tokenStates } from './filters.ts'
+import { type TokenFilters, tokenFilterParsers, tokenQueryOf, tokenStateFilters } from './filters.ts'
 import { Revocation } from './revocation.tsx'
 import { Rotation } from './rotation.tsx'
 import { TokenState } from './token-state.tsx'
-import { isNearlyOver, lifeLeft, type TokenAgent, type TokenPage, type TokenRow, tokensAt } from './tokens.ts'
+import { isNearlyOver, type ListedTokenRow, lifeLeft, type TokenAgent, type TokenPage, tokensAt } from './tokens.ts'
 
 interface TokenListProps {
   initial: TokenPage
   /** The filters for which the server rendered `initial`. */
-  asked: Filters
+  initialFilters: TokenFilters
   agents: readonly TokenAgent[]
   isAdmin: boolean
 }
 
 /** All tokens of the person's agents, with their actions. */
-export function TokenList({ initial, asked, agents, isAdmin }: TokenListProps) {
+export function TokenList({ initial, initialFilters, agents, isAdmin }: TokenListProps) {
   const t = useTranslations('tokens')
   const now = useNow()
-  const [filters, setFilters] = useQueryStates(filterParsers)
-  const [open, setOpen] = useState<{ what: 'rotate' | 'revoke'; token: TokenRow }>()
+  const [filters, setFilters] = useQueryStates(tokenFilterParsers)
+  const [open, setOpen] = useState<{ what: 'rotate' | 'revoke'; token: ListedTokenRow }>()
   const ids = agents.map(({ id }) => id)
-  const query = queryOf(filters, ids)
-  const isAsAsked = JSON.stringify(query) === JSON.stringify(queryOf(asked, ids))
-  const tokens = usePages(tokensAt, { query }, { initial: isAsAsked ? initial : undefined })
+  const query = tokenQueryOf(filters, ids)
+  const isInitial = JSON.stringify(query) === JSON.stringify(tokenQueryOf(initialFilters, ids))
+  const tokens = useApiInfiniteQuery(tokensAt, { query }, { initial: isInitial ? initial : undefined })
   const { cursor } = useRowKeys({ count: tokens.rows.length })
   const agentNamed = (id: string) => agents.find((agent) => agent.id === id)?.name ?? id
   const close = () => setOpen(undefined)
@@ -66,11 +66,11 @@ export function TokenList({ initial, asked, agents, isAdmin }: TokenListProps) {
             name="state"
             value={filters.state ?? ''}
             onChange={({ target }) =>
-              void setFilters({ state: tokenStates.find((state) => state === target.value) ?? null })
+              void setFilters({ state: tokenStateFilters.find((state) => state === target.value) ?? null })
             }
             options={[
               { value: '', title: t('filters.anyState') },
-              ...tokenStates.map((state) => ({ value: state, title: t(`stateNames.${state}`) })),
+              ...tokenStateFilters.map((state) => ({ value: state, title: t(`stateNames.${state}`) })),
             ]}
           />
         </search>

@@ -1,9 +1,9 @@
 import { useTranslations } from 'next-intl'
 import { Tag, type TagTone } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { TokenRow } from './tokens.ts'
+import type { ListedTokenRow } from './tokens.ts'
 
-const tones: Record<TokenRow['state'], TagTone> = {
+const tones: Record<ListedTokenRow['state'], TagTone> = {
   active: 'accent',
   rotated: 'amber',
   expired: 'plain',
@@ -23,7 +23,7 @@ const reasons = [
 ] as const
 
 /** The state of a token, why it was revoked, and the refused requests if they caused it. */
-export function TokenState({ token }: { token: TokenRow }) {
+export function TokenState({ token }: { token: ListedTokenRow }) {
   const t = useTranslations('tokens')
   const { state, revoked_at: at, revoked_reason: reason, refusals } = token
   const known = reasons.find((one) => one === reason)

@@ -5,12 +5,12 @@ import type { Output } from '#lib/kernel/operation.ts'
 export const tokensAt: Endpoint<typeof listTokens> = { method: 'get', path: '/v1/auth/tokens' }
 export const createTokenAt: Endpoint<typeof createToken> = { method: 'post', path: '/v1/auth/tokens' }
 export const rotateAt: Endpoint<typeof rotateToken> = { method: 'post', path: '/v1/auth/tokens/{id}/rotate' }
-export const revokeAt: Endpoint<typeof revokeToken> = { method: 'delete', path: '/v1/auth/tokens/{id}' }
+export const revokeOwnTokenAt: Endpoint<typeof revokeToken> = { method: 'delete', path: '/v1/auth/tokens/{id}' }
 /** Path prefixes of the cached answers that a token change affects. */
-export const touched = ['/v1/auth/tokens', '/api/agents']
+export const tokenPaths = ['/v1/auth/tokens', '/api/agents']
 
 export type TokenPage = Output<typeof listTokens>
-export type TokenRow = TokenPage['data'][number]
+export type ListedTokenRow = TokenPage['data'][number]
 
 /** The data of an agent that the token pages need. */
 export interface TokenAgent {
@@ -21,7 +21,7 @@ export interface TokenAgent {
 }
 
 /** The remaining share of a token's life; undefined if it never expires or has expired. */
-export function lifeLeft({ created_at, expires_at }: Pick<TokenRow, 'created_at' | 'expires_at'>, now: Date) {
+export function lifeLeft({ created_at, expires_at }: Pick<ListedTokenRow, 'created_at' | 'expires_at'>, now: Date) {
   if (expires_at === null) return undefined
   const [from, until] = [Date.parse(created_at), Date.parse(expires_at)]
   const left = until - now.getTime()

@@ -7,7 +7,7 @@ import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 
-/** The part of a `useChange` result that the dialog needs. */
+/** The part of a `useApiMutation` result that the dialog needs. */
 export interface Confirmed {
   isPending: boolean
   problem: ProblemDocument | undefined

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 /** Names with their values, side by side; stacked on a phone. */
-export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) => (
+export const FactList = ({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) => (
   <dl className="grid gap-x-6 gap-y-2.5 sm:grid-cols-[max-content_1fr] sm:gap-y-2">
     {facts.map(([name, value]) => (
       <div key={name} className="sm:contents">

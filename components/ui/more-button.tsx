@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { counted } from '#components/frame/counted.ts'
+import { countText } from '#components/frame/count-text.ts'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { Button } from './button.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
@@ -25,7 +25,9 @@ export function MoreButton({ pages: { rows, total, hasMore, isLoadingMore, more,
       {problem && <ProblemAlert problem={problem} />}
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2 text-sm text-quiet">
         {total !== undefined && shown > 0 && (
-          <p role="status">{!hasMore ? t('all', { count: shown }) : t('shown', { shown, total: counted(t, total) })}</p>
+          <p role="status">
+            {!hasMore ? t('all', { count: shown }) : t('shown', { shown, total: countText(t, total) })}
+          </p>
         )}
         {hasMore && (
           <Button tone="plain" size="small" onClick={more} aria-disabled={isLoadingMore}>

@@ -1,7 +1,7 @@
 import { clsx } from 'clsx'
 
 /** A progress bar. `max` 0 means that the total is not known yet. */
-export function Progress({
+export function ProgressBar({
   value,
   max,
   label,

@@ -5,7 +5,7 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import type { MouseEvent, ReactNode } from 'react'
 
-export interface Column<Row> {
+export interface ShownColumn<Row> {
   key: string
   title: string
   cell: (row: Row) => ReactNode
@@ -22,7 +22,7 @@ interface Selection {
 }
 interface DataTableProps<Row> {
   label: string
-  columns: readonly Column<Row>[]
+  columns: readonly ShownColumn<Row>[]
   rows: readonly Row[]
   rowKey: (row: Row) => string
   /** Name of the row for the label of its checkbox. */

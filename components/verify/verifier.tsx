@@ -6,8 +6,8 @@ import { type DragEvent, type FormEvent, useCallback, useEffect, useId, useRef, 
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Choice, TextArea } from '#components/ui/field.tsx'
-import { type Verdict, verdictOn } from './checking.ts'
-import { VerdictView } from './verdict-view.tsx'
+import { VerificationView } from './verification-view.tsx'
+import { type VerificationResult, verifyReceiptText } from './verify-receipt.ts'
 
 const idForm = /^rcpt_[0-9A-Za-z]{22}$/
 /** No receipt is larger. */
@@ -27,7 +27,7 @@ export function Verifier({ origin }: { origin: string }) {
   const [text, setText] = useState('')
   const [source, setSource] = useState<'here' | 'pinned'>('here')
   const [pinned, setPinned] = useState('')
-  const [verdict, setVerdict] = useState<Verdict>()
+  const [verdict, setVerdict] = useState<VerificationResult>()
   const [isBusy, setBusy] = useState(false)
   const [isMissing, setMissing] = useState(false)
   const [isOver, setOver] = useState(false)
@@ -48,7 +48,7 @@ export function Verifier({ origin }: { origin: string }) {
       return setBusy(false)
     }
     if (isId) setText(receipt)
-    const found = await verdictOn(receipt, key)
+    const found = await verifyReceiptText(receipt, key)
     // Another check started meanwhile.
     if (own !== attempt.current) return
     setVerdict(found)
@@ -166,7 +166,7 @@ export function Verifier({ origin }: { origin: string }) {
       </form>
       <section aria-label={t('result.label')} aria-busy={isBusy}>
         {isMissing && <Alert tone="warning" isLive title={t('result.notFound')} />}
-        {verdict && <VerdictView verdict={verdict} origin={origin} />}
+        {verdict && <VerificationView verdict={verdict} origin={origin} />}
       </section>
     </div>
   )

@@ -3,14 +3,14 @@ import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { agentCaller, anonymousCaller, type Caller } from './actor.ts'
 import { limitKeyOf } from './client-address.ts'
-import type { Limiter, Window } from './limiter.ts'
+import type { Limiter, RateLimitWindow } from './limiter.ts'
 import { challenge, type TokenLookup } from './token-lookup.ts'
 
 type RequestClass = 'read' | 'write'
-export interface Credentials {
+export interface RequestCredentials {
   headers: { get(name: string): string | null }
 }
-export interface AccessParts {
+export interface AccessDeps {
   tokens: TokenLookup
   limiter: Limiter
   /** The person behind a session cookie, from the current state of the database; undefined if there is none. */
@@ -31,13 +31,13 @@ export interface AccessParts {
 export type Access = ReturnType<typeof createAccess>
 
 /** Identifies callers and enforces their rate limits. */
-export function createAccess(parts: AccessParts) {
+export function createAccess(deps: AccessDeps) {
   /** Counts an IPv6 address in its /64 and also in its /48, which has 16 times the limit: a /48 contains 65,536 /64 networks. */
-  async function consume(key: string, limit: number, isAddress: boolean): Promise<Window> {
+  async function consume(key: string, limit: number, isAddress: boolean): Promise<RateLimitWindow> {
     const wider = isAddress ? widerKeyOf(key) : undefined
     const [own, of48] = await Promise.all([
-      parts.limiter.consume(key, limit),
-      wider === undefined ? undefined : parts.limiter.consume(wider, limit * subnetsOf48),
+      deps.limiter.consume(key, limit),
+      wider === undefined ? undefined : deps.limiter.consume(wider, limit * subnetsOf48),
     ])
     return of48 && !of48.allowed && own.allowed ? of48 : own
   }
@@ -45,11 +45,11 @@ export function createAccess(parts: AccessParts) {
   return {
     anonymous: async (address: string): Promise<Caller> => anonymousCaller(limitKeyOf(address), false),
     /** Counts a request by its address, for all callers together. */
-    countAddress: (what: string, address: string, limit: number): Promise<Window> =>
+    countAddress: (what: string, address: string, limit: number): Promise<RateLimitWindow> =>
       consume(`${what}:${limitKeyOf(address)}`, limit, true),
     /** Identifies the caller. An invalid token is rejected with 401 and never treated as anonymous. */
     async identify(
-      request: Credentials,
+      request: RequestCredentials,
       address: string,
       operation: Pick<OperationShape, 'permission' | 'isOpenToSuspended'>,
     ): Promise<Caller> {
@@ -61,29 +61,34 @@ export function createAccess(parts: AccessParts) {
             detail: 'Send it as "Authorization: Bearer kp_…".',
             headers: challenge('invalid_request'),
           })
-        return agentCaller(await parts.tokens.find(key, operation))
+        return agentCaller(await deps.tokens.find(key, operation))
       }
       const cookie = request.headers.get('cookie')
-      const person = cookie === null ? undefined : await parts.session(cookie)
+      const person = cookie === null ? undefined : await deps.session(cookie)
       if (person) return person
       // Queried only for read permissions: the liveness check must not depend on the database.
-      const mayRead = operation.permission.endsWith(':read') && (await parts.anonymousReading())
+      const mayRead = operation.permission.endsWith(':read') && (await deps.anonymousReading())
       return anonymousCaller(limitKeyOf(address), mayRead)
     },
-    async count(caller: Caller, requestClass: RequestClass): Promise<Window> {
+    async count(caller: Caller, requestClass: RequestClass): Promise<RateLimitWindow> {
       const limit = requestClass === 'read' ? caller.reads : caller.writes
       const window = await consume(`${caller.limitKey}:${requestClass}`, limit, caller.actor.kind === 'anonymous')
       const { tokenId } = caller.actor
       if (tokenId !== undefined)
-        parts.countUse(tokenId, !window.allowed ? 'refused' : requestClass === 'read' ? 'reads' : 'writes')
+        deps.countUse(tokenId, !window.allowed ? 'refused' : requestClass === 'read' ? 'reads' : 'writes')
       return window
     },
     /** Records an exceeded limit as evidence. Only a token's own violations count against it. A fault here must not replace the 429. */
-    async recordRefusal(caller: Caller, requestClass: RequestClass, window: Window, ip: string): Promise<boolean> {
+    async recordRefusal(
+      caller: Caller,
+      requestClass: RequestClass,
+      window: RateLimitWindow,
+      ip: string,
+    ): Promise<boolean> {
       const { tokenId } = caller.actor
       if (tokenId === undefined || caller.isWindowShared) return false
-      return parts.keepRefusal({ tokenId, requestClass, limit: window.limit, consumed: window.consumed, ip })
+      return deps.keepRefusal({ tokenId, requestClass, limit: window.limit, consumed: window.consumed, ip })
     },
-    limiter: parts.limiter,
+    limiter: deps.limiter,
   }
 }

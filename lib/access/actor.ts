@@ -1,10 +1,10 @@
 import type { SessionRow } from '#lib/domains/accounts/open-sessions.ts'
 import type { StorageSubject } from '#lib/domains/quotas/measuring.ts'
-import type { TokenRow } from '#lib/domains/tokens/bearers.ts'
+import type { TokenLookupRow } from '#lib/domains/tokens/bearers.ts'
 import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { Permission } from '#lib/kernel/operation.ts'
-import { permits, type Standing } from './permissions.ts'
+import { type ActorStanding, permits } from './permissions.ts'
 
 /** An actor with its rate limits. */
 export interface Caller {
@@ -21,13 +21,13 @@ export interface Caller {
 
 const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
 
-export function agentCaller(row: TokenRow): Caller {
+export function agentCaller(row: TokenLookupRow): Caller {
   const tier: TierLimits = tierLimits[row.tier]
   const isAdmin = row.scopes.includes('admin')
   const isWindowShared = row.shares_window && row.network !== null
-  const standings: Standing[] = ['agent']
+  const statuses: ActorStanding[] = ['agent']
   for (const scope of ['read', 'write', 'admin'] as const)
-    if (row.scopes.includes(scope)) standings.push(`scope:${scope}`)
+    if (row.scopes.includes(scope)) statuses.push(`scope:${scope}`)
   return {
     actor: {
       kind: 'agent',
@@ -41,7 +41,7 @@ export function agentCaller(row: TokenRow): Caller {
       tokenId: row.id,
       scopes: row.scopes,
       quota: tier,
-      can: (permission) => permits(standings, permission),
+      can: (permission) => permits(statuses, permission),
     },
     limitKey: isWindowShared ? `network:${row.network}` : `token:${row.limit_key}`,
     isWindowShared,

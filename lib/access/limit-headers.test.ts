@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { limitHeaders } from './limit-headers.ts'
-import type { Window } from './limiter.ts'
+import type { RateLimitWindow } from './limiter.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
 const seconds = (count: number) => new Date(now.getTime() + count * 1000)
-const window = (part: Partial<Window>): Window => ({
+const window = (part: Partial<RateLimitWindow>): RateLimitWindow => ({
   limit: 300,
   consumed: 1,
   remaining: 299,

@@ -1,10 +1,10 @@
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
-import { WINDOW_SECONDS, type Window } from './limiter.ts'
+import { type RateLimitWindow, WINDOW_SECONDS } from './limiter.ts'
 
 type RequestClass = 'read' | 'write'
 
 /** An unused window of an address, for responses to requests that no window counts. */
-export function uncountedWindow(requestClass: RequestClass): Window {
+export function uncountedWindow(requestClass: RequestClass): RateLimitWindow {
   const limit = requestClass === 'read' ? tierLimits.anonymous.reads : tierLimits.anonymous.writes
   return { limit, consumed: 0, remaining: limit, resetAt: new Date(Date.now() + 60_000), allowed: true }
 }
@@ -14,7 +14,11 @@ export function uncountedWindow(requestClass: RequestClass): Window {
  * draft-ietf-httpapi-ratelimit-headers (structured fields, RFC 9651: `q` and `r` in requests, `w` and `t` in seconds), and `Retry-After`
  * in seconds for a rejected request (RFC 9110 §10.2.3). `now` is system time, like the limiter's.
  */
-export function limitHeaders(window: Window, requestClass: RequestClass, now = new Date()): Record<string, string> {
+export function limitHeaders(
+  window: RateLimitWindow,
+  requestClass: RequestClass,
+  now = new Date(),
+): Record<string, string> {
   const left = Math.ceil((window.resetAt.getTime() - now.getTime()) / 1000)
   const wait = Math.min(WINDOW_SECONDS, Math.max(1, left)) // also if the clocks of two machines differ
   return {

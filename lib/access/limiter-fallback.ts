@@ -1,4 +1,4 @@
-import { consumedWindow, type Limiter, memoryLimiter, peekedWindow, type Standing } from './limiter.ts'
+import { consumedWindow, type Limiter, memoryLimiter, peekedWindow, type WindowRecord } from './limiter.ts'
 
 /** How many milliseconds a request waits for the store before the process counts alone. */
 export const limiterPatience = 1000
@@ -7,8 +7,8 @@ const BETWEEN_PROBES = 500
 /** A store that several processes share. Every call may reject. */
 export interface SharedStore {
   readonly store: 'postgres' | 'redis'
-  consume(key: string): Promise<Standing>
-  peek(key: string): Promise<Standing | undefined>
+  consume(key: string): Promise<WindowRecord>
+  peek(key: string): Promise<WindowRecord | undefined>
   /** Called after a timeout: closes connections that may be dead. */
   reset(): void
   close(): Promise<void>

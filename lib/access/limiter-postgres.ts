@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
-import { type Limiter, type Standing, UNREACHABLE, WINDOW_SECONDS } from './limiter.ts'
+import { type Limiter, UNREACHABLE, WINDOW_SECONDS, type WindowRecord } from './limiter.ts'
 import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
 
 type StoredWindow = { points: number; expire: string | number | bigint }
@@ -16,7 +16,7 @@ class Windows extends RateLimiterPostgres {
   }
 }
 
-const standingOf = (found: RateLimiterRes): Standing => ({
+const statusOf = (found: RateLimiterRes): WindowRecord => ({
   consumed: found.consumedPoints,
   resetAt: found.msBeforeNext,
 })
@@ -51,10 +51,10 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?
   return withFallback(
     {
       store: 'postgres',
-      consume: async (key) => standingOf(await windows.consume(key)),
+      consume: async (key) => statusOf(await windows.consume(key)),
       async peek(key) {
         const found = await windows.get(key)
-        return found ? standingOf(found) : undefined
+        return found ? statusOf(found) : undefined
       },
       reset() {},
       // The caller ends the pool; until then its connections may still break.

@@ -4,7 +4,7 @@ export const WINDOW_SECONDS = 60
 /** Disables the library's own limit: limits differ from token to token, so the count is compared here. */
 export const UNREACHABLE = Number.MAX_SAFE_INTEGER
 
-export interface Window {
+export interface RateLimitWindow {
   limit: number
   /** Requests counted in this window, including rejected ones. */
   consumed: number
@@ -22,21 +22,21 @@ export interface Window {
 export interface Limiter {
   readonly store: 'memory' | 'postgres' | 'redis'
   /** Counts one request in the key's window. Never throws when a store is down. */
-  consume(key: string, limit: number): Promise<Window>
+  consume(key: string, limit: number): Promise<RateLimitWindow>
   /** The current window, without counting; if none is open, one that would open now. */
-  peek(key: string, limit: number): Promise<Window>
+  peek(key: string, limit: number): Promise<RateLimitWindow>
   /** True while the shared store is down and limits are per process. */
   readonly degraded: boolean
   close(): Promise<void>
 }
 
 /** A store's record of an open window; `resetAt` in Unix milliseconds. */
-export interface Standing {
+export interface WindowRecord {
   consumed: number
   resetAt: number
 }
 
-const windowOf = (limit: number, { consumed, resetAt }: Standing, allowed: boolean): Window => ({
+const windowOf = (limit: number, { consumed, resetAt }: WindowRecord, allowed: boolean): RateLimitWindow => ({
   limit,
   consumed,
   remaining: Math.max(0, limit - consumed),
@@ -45,12 +45,12 @@ const windowOf = (limit: number, { consumed, resetAt }: Standing, allowed: boole
 })
 
 /** The window of a request that was counted. */
-export const consumedWindow = (limit: number, standing: Standing): Window =>
-  windowOf(limit, standing, standing.consumed <= limit)
+export const consumedWindow = (limit: number, record: WindowRecord): RateLimitWindow =>
+  windowOf(limit, record, record.consumed <= limit)
 
 /** The window as `peek` returns it. */
-export function peekedWindow(limit: number, standing: Standing | undefined): Window {
-  const shown = standing ?? { consumed: 0, resetAt: Date.now() + WINDOW_SECONDS * 1000 }
+export function peekedWindow(limit: number, record: WindowRecord | undefined): RateLimitWindow {
+  const shown = record ?? { consumed: 0, resetAt: Date.now() + WINDOW_SECONDS * 1000 }
   return windowOf(limit, shown, shown.consumed < limit)
 }
 
@@ -60,7 +60,7 @@ export function memoryLimiter(): Limiter {
 
   // The library returns the remaining time of a window, computed synchronously. If the clock shows the same millisecond before and after,
   // the end is exact; otherwise `get`, which does not count, is repeated.
-  async function stand(key: string, ask: () => Promise<RateLimiterRes | null>): Promise<Standing | undefined> {
+  async function stand(key: string, ask: () => Promise<RateLimiterRes | null>): Promise<WindowRecord | undefined> {
     let asked = Date.now()
     let answer = ask()
     while (Date.now() !== asked) {

@@ -1,15 +1,15 @@
 import type { NextAuthOptions } from 'next-auth'
 import type { OpenIdProvider } from '#lib/config/env.ts'
 import { type Locale, localeOf, sessionLife } from '#lib/domains/accounts/rules.ts'
-import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
+import type { OpenSession, SignInVisit } from '#lib/domains/accounts/sign-in.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { limitKeyOf } from './client-address.ts'
 import { type IdentityAccounts, identityProvider, identitySignIn, providerId } from './openid.ts'
 import { sessionCookieName, sessionSecret } from './sessions.ts'
 
-export interface NextAuthParts {
+export interface NextAuthDeps {
   accounts: IdentityAccounts & {
-    signIn(credentials: { email: string; password: string }, visit: Visit): Promise<OpenSession | undefined>
+    signIn(credentials: { email: string; password: string }, visit: SignInVisit): Promise<OpenSession | undefined>
     closeSession(sessionId: string, address: string): Promise<void>
   }
   /** In addition to the password. */
@@ -26,7 +26,7 @@ export interface NextAuthParts {
   reportFault(error: unknown): void
 }
 
-const localeOfRequest = (header: NextAuthParts['header']): Locale => {
+const localeOfRequest = (header: NextAuthDeps['header']): Locale => {
   const chosen = /(?:^|;\s*)locale=(en|zh)(?:;|$)/.exec(header('cookie'))?.[1]
   return chosen === 'en' || chosen === 'zh' ? chosen : localeOf(header('accept-language'))
 }
@@ -47,9 +47,9 @@ function protocolCode(cause: unknown): string {
  * Sign-in with email and password, and with an OpenID provider if one is configured. The cookie contains only the ids of account and
  * session, encrypted. Every request checks in the database whether the session still exists.
  */
-export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
-  const { accounts, provider, secret, publicUrl, address, header, refused, reportFault } = parts
-  const visit = (): Visit => ({
+export function nextAuthOptions(deps: NextAuthDeps): NextAuthOptions {
+  const { accounts, provider, secret, publicUrl, address, header, refused, reportFault } = deps
+  const visit = (): SignInVisit => ({
     address: address(),
     limitKey: limitKeyOf(address()),
     userAgent: header('user-agent'),
@@ -102,7 +102,7 @@ export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
     callbacks: {
       // Called only after the provider's response was validated; a refusal is the address to redirect to.
       signIn: ({ user, account, profile }) =>
-        account?.provider !== providerId || identitySignIn(parts, { user, profile, visit: visit() }),
+        account?.provider !== providerId || identitySignIn(deps, { user, profile, visit: visit() }),
       jwt: ({ token, user }) => (user && 'sid' in user ? { sub: user.id, sid: user.sid } : token),
       session: ({ session }) => ({ expires: session.expires }),
     },

@@ -6,9 +6,9 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { authPages } from '#lib/testing/next-auth.ts'
-import { client, type Known, openIdProviderFor, type TestProvider } from '#lib/testing/openid-provider.ts'
+import { client, openIdProviderFor, type ProviderUser, type TestProvider } from '#lib/testing/openid-provider.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
-import { freePort } from '#lib/testing/ports.ts'
+import { freeTestPort } from '#lib/testing/ports.ts'
 import { identityProvider } from './openid.ts'
 
 const originalUrl = process.env.NEXTAUTH_URL
@@ -16,7 +16,7 @@ let test: TestApp
 let post: Mailbox
 let provider: TestProvider
 beforeAll(async () => {
-  const port = await freePort()
+  const port = await freeTestPort()
   const url = `http://127.0.0.1:${port}`
   // Like bin/server.ts.
   process.env.NEXTAUTH_URL = url
@@ -93,7 +93,7 @@ function browser(base = test.url) {
 }
 const isCallback = (url: string) => url.includes('/api/auth/callback/oidc')
 /** Runs the complete sign-in, from the button to a page of ours. */
-async function arrive(person: Known, callbackUrl?: string) {
+async function arrive(person: ProviderUser, callbackUrl?: string) {
   provider.is(person)
   const own = browser()
   const end = new URL(await own.follow(await own.begin(callbackUrl)))
@@ -144,7 +144,7 @@ describe('a person from the provider', () => {
       { email },
       {},
       { email: 'nobody@example.org', email_verified: false },
-    ] satisfies Partial<Known>[]) {
+    ] satisfies Partial<ProviderUser>[]) {
       const { error, status, end } = await arrive({ sub: subject(), ...known })
       expect([error, status, end.pathname]).toEqual(['unverified', 401, '/sign-in'])
     }
@@ -216,8 +216,8 @@ describe('a person from the provider', () => {
     expect([early.error, early.status]).toEqual(['unaccepted', 401])
     expect(await rows('SELECT 1 FROM account_identities WHERE account_id = $1', json.data.account_id)).toEqual([])
     await drain(test, { except: ['privacy.clock'] })
-    const letters = post.letters.filter(({ to }) => to === email)
-    const code = /\/password\/new#(\w+)/.exec(letters.at(-1)?.text ?? '')?.[1]
+    const emails = post.letters.filter(({ to }) => to === email)
+    const code = /\/password\/new#(\w+)/.exec(emails.at(-1)?.text ?? '')?.[1]
     const used = await test.fetch('POST', '/api/account/password/link', {
       body: { code, new_password: 'three unrelated quiet words' },
     })
@@ -334,7 +334,7 @@ async function elsewhere(
   options: { isInToken: boolean; isDown: boolean },
   run: (at: { url: string; other: TestApp; by: TestProvider }) => Promise<void>,
 ) {
-  const port = await freePort()
+  const port = await freeTestPort()
   const url = `http://127.0.0.1:${port}`
   const by = await openIdProviderFor(`${url}/api/auth/callback/oidc`, options)
   if (options.isDown) await by.close()

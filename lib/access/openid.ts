@@ -2,14 +2,14 @@ import type { Profile, User } from 'next-auth'
 import type { OAuthConfig } from 'next-auth/providers/oauth'
 import type { OpenIdProvider } from '#lib/config/env.ts'
 import type { Identified, IdentityRefusal } from '#lib/domains/accounts/identities.ts'
-import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
+import type { OpenSession, SignInVisit } from '#lib/domains/accounts/sign-in.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** Part of the redirect URI: `/api/auth/callback/oidc`. */
 export const providerId = 'oidc'
 
 export interface IdentityAccounts {
-  signInWithIdentity(identified: Identified, visit: Visit): Promise<OpenSession | IdentityRefusal>
+  signInWithIdentity(identified: Identified, visit: SignInVisit): Promise<OpenSession | IdentityRefusal>
 }
 type Claims = Record<string, unknown>
 
@@ -55,7 +55,7 @@ function claimsOf(idToken: string): Claims & { sub: string } {
 
 const sameIssuer = (one: string, other: string) => one.replace(/\/$/, '') === other.replace(/\/$/, '')
 
-export interface IdentityParts {
+export interface OpenIdDeps {
   accounts: IdentityAccounts
   provider?: OpenIdProvider | undefined
   publicUrl: string
@@ -68,8 +68,8 @@ export interface IdentityParts {
  * a password. Otherwise returns the address of the sign-in page with the reason; that page keeps the original destination.
  */
 export async function identitySignIn(
-  { accounts, provider, publicUrl, refused, reportFault }: IdentityParts,
-  { user, profile, visit }: { user: User; profile: Profile | undefined; visit: Visit },
+  { accounts, provider, publicUrl, refused, reportFault }: OpenIdDeps,
+  { user, profile, visit }: { user: User; profile: Profile | undefined; visit: SignInVisit },
 ): Promise<boolean | string> {
   const because = (reason: string) => {
     refused(reason.split(':')[0] ?? reason)

@@ -1,7 +1,7 @@
 import type { Permission, Verb } from '#lib/kernel/operation.ts'
 
 /** What qualifies an actor for a verb. One table for all domains: a new domain needs no line here. */
-export type Standing =
+export type ActorStanding =
   | 'anonymous'
   | 'agent'
   | 'scope:read'
@@ -13,7 +13,7 @@ export type Standing =
   | 'admin'
   | 'anonymous-reader'
 
-const allowed: Record<Verb, readonly Standing[]> = {
+const allowed: Record<Verb, readonly ActorStanding[]> = {
   read: ['scope:read', 'scope:admin', 'person', 'manager', 'auditor', 'admin', 'anonymous-reader'],
   write: ['scope:write', 'scope:admin', 'person', 'manager', 'admin'],
   self: ['agent', 'person', 'manager', 'auditor', 'admin'],
@@ -25,8 +25,8 @@ const verbs = new Set<string>(Object.keys(allowed))
 const isVerb = (text: string): text is Verb => verbs.has(text)
 
 /** Denies unknown permissions. */
-export function permits(standings: readonly Standing[], permission: Permission): boolean {
+export function permits(statuses: readonly ActorStanding[], permission: Permission): boolean {
   if (permission === 'public') return true
   const verb = permission.slice(permission.lastIndexOf(':') + 1)
-  return isVerb(verb) && allowed[verb].some((standing) => standings.includes(standing))
+  return isVerb(verb) && allowed[verb].some((standing) => statuses.includes(standing))
 }

@@ -36,7 +36,7 @@ const confined = (caller: Caller): Caller => ({
   },
 })
 
-export interface SessionParts {
+export interface SessionDeps {
   db: Database
   clock: Clock
   /** The installation's secret. */
@@ -49,7 +49,7 @@ export interface SessionParts {
  * Finds the person behind a cookie. Every request queries the database, so that a revoked session is rejected on the next request on
  * every replica. Returns undefined for a cookie that is missing, expired or not ours.
  */
-export function createSessions({ db, clock, secret, origin }: SessionParts) {
+export function createSessions({ db, clock, secret, origin }: SessionDeps) {
   const key = sessionSecret(secret)
 
   async function callerOfSession(id: string): Promise<Caller | undefined> {

@@ -1,11 +1,11 @@
 import { noteFirstUse } from '#lib/domains/agents/first-use.ts'
-import { noteFirstTokenUse, noteTokenUses, type TokenRow, tokensByHash } from '#lib/domains/tokens/bearers.ts'
-import { isKey } from '#lib/domains/tokens/rules.ts'
+import { noteFirstTokenUse, noteTokenUses, type TokenLookupRow, tokensByHash } from '#lib/domains/tokens/bearers.ts'
+import { isTokenKey } from '#lib/domains/tokens/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { sharedQuestion } from '#lib/kernel/shared-question.ts'
+import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 /** How long uses are collected before they are written, in milliseconds. */
@@ -16,7 +16,7 @@ export interface TokenLookup {
    * The token's current row in the database. A suspended token is also rejected, except for operations that show or cancel the pending
    * erasure: an agent without an owner has no other way. @throws the matching 401 problem
    */
-  find(key: string, operation: Pick<OperationShape, 'isOpenToSuspended'>): Promise<TokenRow>
+  find(key: string, operation: Pick<OperationShape, 'isOpenToSuspended'>): Promise<TokenLookupRow>
   /** Writes the uses collected so far. */
   flushUses(): Promise<void>
   close(): Promise<void>
@@ -27,7 +27,7 @@ export interface TokenLookup {
  * that arrive during a query share the next one.
  */
 export function tokenLookup(db: Database, clock: Clock): TokenLookup {
-  const lookUp = sharedQuestion<Buffer, TokenRow | undefined>(async (hashes) => {
+  const lookUp = sharedQuestion<Buffer, TokenLookupRow | undefined>(async (hashes) => {
     const rows = await tokensByHash(db, hashes)
     const byHash = new Map(rows.map((row) => [row.hash.toString('latin1'), row]))
     return hashes.map((hash) => byHash.get(hash.toString('latin1')))
@@ -46,7 +46,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
    * Writes the first use immediately: agents that never used a token are purged, so a crash must not lose it. The agent comes first: after
    * a crash in between, the token still has no use, and its next request repeats both.
    */
-  async function firstUse(row: TokenRow, now: Date): Promise<void> {
+  async function firstUse(row: TokenLookupRow, now: Date): Promise<void> {
     const isStored = (await noteFirstUse(db, row.agent_id, now)) && (await noteFirstTokenUse(db, row.id, now))
     if (!isStored) throw unknown()
   }
@@ -56,7 +56,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
   return {
     flushUses,
     async find(key, { isOpenToSuspended }) {
-      if (!isKey(key))
+      if (!isTokenKey(key))
         throw new Problem('token_invalid', {
           detail: 'This is not a KnowledgePulse token (a character is missing or wrong).',
           headers: challenge('invalid_token'),

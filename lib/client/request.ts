@@ -29,7 +29,7 @@ export class RequestRefused extends Error {
 
 type Sent<O, K extends string> = O extends Record<K, infer S extends z.ZodType> ? z.input<S> : undefined
 /** The parts of a request before the operation parses them. */
-export interface RequestParts<O extends OperationShape> {
+export interface RequestInput<O extends OperationShape> {
   params?: Sent<O, 'params'>
   query?: Sent<O, 'query'>
   headers?: Sent<O, 'headers'>
@@ -48,7 +48,7 @@ export interface UploadedBody {
   mediaType: string
   bytes: ReadableStream<Uint8Array>
 }
-export interface Target {
+export interface RequestTarget {
   /** Origin of the installation. Empty within its own pages. */
   baseUrl?: string
   token?: string | undefined
@@ -58,7 +58,7 @@ export interface Target {
   upload?: UploadedBody
   fetch?: typeof fetch
 }
-export interface Received<O extends OperationShape> {
+export interface ResponseOf<O extends OperationShape> {
   status: number
   headers: Headers
   body: Output<O>
@@ -99,8 +99,8 @@ async function refusalOf(response: Response): Promise<RequestRefused> {
  */
 export async function open<O extends OperationShape>(
   operation: O | Endpoint<O>,
-  parts: RequestParts<O> = {},
-  { baseUrl = '', token, idempotencyKey, signal, upload, fetch: call = fetch }: Target = {},
+  parts: RequestInput<O> = {},
+  { baseUrl = '', token, idempotencyKey, signal, upload, fetch: call = fetch }: RequestTarget = {},
 ): Promise<Response> {
   const headers = new Headers({ Accept: operation.produces?.join(', ') ?? 'application/json' })
   for (const [name, value] of textsOf(parts.headers)) headers.set(name, value)
@@ -130,9 +130,9 @@ const jsonType = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 /** Like {@link open}, with the body read: JSON is parsed, everything else is text. */
 export async function send<O extends OperationShape>(
   operation: O | Endpoint<O>,
-  parts: RequestParts<O> = {},
-  target: Target = {},
-): Promise<Received<O>> {
+  parts: RequestInput<O> = {},
+  target: RequestTarget = {},
+): Promise<ResponseOf<O>> {
   const response = await open(operation, parts, target)
   const text = await response.text().catch((cause: unknown) => {
     throw new RequestRefused({ title: 'The answer broke off', status: 0, code: 'unreachable' }, { cause })
@@ -146,6 +146,6 @@ export async function send<O extends OperationShape>(
 /** Like {@link send}, but returns only the body. */
 export const request = async <O extends OperationShape>(
   operation: O | Endpoint<O>,
-  parts: RequestParts<O> = {},
-  target: Target = {},
+  parts: RequestInput<O> = {},
+  target: RequestTarget = {},
 ): Promise<Output<O>> => (await send<O>(operation, parts, target)).body

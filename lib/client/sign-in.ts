@@ -28,18 +28,18 @@ export class SignInRefused extends Error {
 }
 
 /** Where to sign in. By default the current page's origin; a program names the origin and brings a fetch with cookies. */
-export interface SignInPlace {
+export interface SignInTarget {
   baseUrl: string
   fetch: typeof fetch
 }
 
 async function answer(
   path: string,
-  place: SignInPlace | undefined,
+  target: SignInTarget | undefined,
   init?: RequestInit,
 ): Promise<Record<string, unknown>> {
   try {
-    const response = await (place?.fetch ?? fetch)((place?.baseUrl ?? '') + path, init)
+    const response = await (target?.fetch ?? fetch)((target?.baseUrl ?? '') + path, init)
     const body: unknown = await response.json()
     return typeof body === 'object' && body !== null ? { ...body } : {}
   } catch (cause) {
@@ -48,21 +48,24 @@ async function answer(
 }
 
 /** next-auth requires a form with its CSRF token and answers with the URL to open. */
-async function post(path: string, fields: Record<string, string>, place: SignInPlace | undefined): Promise<URL> {
-  const { csrfToken } = await answer('/api/auth/csrf', place)
+async function post(path: string, fields: Record<string, string>, target: SignInTarget | undefined): Promise<URL> {
+  const { csrfToken } = await answer('/api/auth/csrf', target)
   const body = new URLSearchParams({ ...fields, csrfToken: String(csrfToken), json: 'true' })
-  const { url } = await answer(path, place, { method: 'POST', body })
-  const next = new URL(String(url ?? ''), place?.baseUrl ?? window.location.origin)
+  const { url } = await answer(path, target, { method: 'POST', body })
+  const next = new URL(String(url ?? ''), target?.baseUrl ?? window.location.origin)
   // Without its cookie, next-auth redirects to its own form.
   if (next.searchParams.has('csrf')) throw new SignInRefused('cookies')
   return next
 }
 
 /** Opens a session. The browser or the given fetch then has its cookie. @throws SignInRefused */
-export async function signIn(credentials: { email: string; password: string }, place?: SignInPlace): Promise<void> {
+export async function signInWithPassword(
+  credentials: { email: string; password: string },
+  target?: SignInTarget,
+): Promise<void> {
   let next: URL
   try {
-    next = await post('/api/auth/callback/credentials', credentials, place)
+    next = await post('/api/auth/callback/credentials', credentials, target)
   } catch (error) {
     throw error instanceof SignInRefused ? error : new SignInRefused('unreachable')
   }
@@ -95,6 +98,6 @@ export async function providerAddress(next: string): Promise<string> {
 }
 
 /** Ends the session in the browser and on the server. */
-export async function signOut(place?: SignInPlace): Promise<void> {
-  await post('/api/auth/signout', {}, place)
+export async function signOut(target?: SignInTarget): Promise<void> {
+  await post('/api/auth/signout', {}, target)
 }

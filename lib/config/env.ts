@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseDataRegions, parseRegions } from '#lib/domains/residency/rules.ts'
-import { objectsPlace } from '#lib/stores/objects/address.ts'
+import { objectsAddress } from '#lib/stores/objects/address.ts'
 
 /** Thrown for an invalid setting; the message names the variable and says what it accepts. */
 export class BadVariable extends Error {
@@ -57,7 +57,7 @@ const graphUrl = z.string().refine((text) => {
 }, 'takes bolt://user:password@host:7687/database, or the same with neo4j://, bolt+s:// or neo4j+s://')
 const objectsUrl = z.string().superRefine((text, issue) => {
   try {
-    objectsPlace(text, 'var')
+    objectsAddress(text, 'var')
   } catch (error) {
     if (!(error instanceof Error)) throw error
     issue.addIssue({ code: 'custom', message: error.message.replace(/^KP_OBJECTS_URL /, '') })

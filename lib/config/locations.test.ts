@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readEnv } from './env.ts'
-import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './locations.ts'
+import { assessLocations, refuseOutside, sitesOf, storeLocationNamed, storeLocationsOf } from './locations.ts'
 
 const dataDir = resolve('a-folder')
-const places = (given: Record<string, string> = {}) => placesOf(readEnv({ KP_DATA_DIR: dataDir, ...given }))
+const places = (given: Record<string, string> = {}) => storeLocationsOf(readEnv({ KP_DATA_DIR: dataDir, ...given }))
 const socket = (folder: string) => `postgresql://kp_app:x@localhost/kp?host=${encodeURIComponent(folder)}`
 
 describe('placesOf', () => {
@@ -44,7 +44,7 @@ describe('placesOf', () => {
 
   it('placeNamed never contains an address', () => {
     const at = places({ DATABASE_URL: 'postgresql://kp_app:x@db.example.org/kp', KP_LEDGER_URL: '/apart' })
-    const said = ['postgresql', 'files', 'ledger', 'another'].map((store) => placeNamed(at, store))
+    const said = ['postgresql', 'files', 'ledger', 'another'].map((store) => storeLocationNamed(at, store))
     expect(said[0]).toBe('PostgreSQL at the operator’s server')
     for (const words of said) expect(words).not.toMatch(/example|apart\//)
     expect(new Set(said).size).toBe(4)
@@ -126,7 +126,7 @@ describe('sitesOf', () => {
 describe('regions', () => {
   it('one statement for the machine covers all stores on it', () => {
     const given = { KP_RESIDENCY: 'eu', KP_REGIONS: 'files=de@own' }
-    expect(judgedPlaces(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(9).fill('eea'))
+    expect(assessLocations(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(9).fill('eea'))
     expect(() => refuseOutside(settings(given))).not.toThrow()
   })
   it.each([
@@ -157,7 +157,7 @@ describe('regions', () => {
   )
   it('placeNamed returns the region of a place but never its address', () => {
     const given = settings({ KP_GRAPH_URL: 'bolt://u:p@g.example', KP_REGIONS: 'graph=eu-central-1@aws,files=de@own' })
-    const named = (store: string) => placeNamed(placesOf(given), store, judgedPlaces(given))
+    const named = (store: string) => storeLocationNamed(storeLocationsOf(given), store, assessLocations(given))
     expect(named('graph')).toBe('the Neo4j that the operator connected, in eu-central-1 (aws, DE)')
     expect(named('objects')).toBe('a folder of files at this installation, in de (DE)')
     expect(named('another')).toBe('this installation')

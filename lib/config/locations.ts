@@ -1,17 +1,23 @@
 import { join, resolve } from 'node:path'
 import { regionOfHost } from '#lib/domains/residency/host-rules.ts'
-import { type Placed, type PlaceFact, parseRegions, placed, residencyFault } from '#lib/domains/residency/rules.ts'
-import type { RememberedPort } from '#lib/stores/known-store.ts'
+import {
+  parseRegions,
+  residencyFault,
+  type StoreLocation,
+  type StoreLocationFact,
+  storeLocationOf,
+} from '#lib/domains/residency/rules.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
-import { objectsPlace } from '#lib/stores/objects/address.ts'
-import { isEmbedded } from '#lib/stores/postgres/place.ts'
+import { objectsAddress } from '#lib/stores/objects/address.ts'
+import { isEmbedded } from '#lib/stores/postgres/database-location.ts'
+import type { RememberedPort } from '#lib/stores/registered-store.ts'
 import { BadVariable, type Env, telemetryTarget } from './env.ts'
 
 /**
  * Where data is stored and who else receives some of it, as far as the settings show: kinds of places, never their addresses. KP_REGIONS
  * states the region, or the address proves it.
  */
-export interface Places {
+export interface StoreLocations {
   postgresql: 'embedded' | 'server'
   files: 'folder'
   ledger: 'folder' | 'apart'
@@ -49,10 +55,10 @@ type Settings = Pick<
   | 'KP_RESIDENCY'
 >
 
-const objectsKind = (url: string | undefined): Places['objects'] =>
+const objectsKind = (url: string | undefined): StoreLocations['objects'] =>
   url === undefined || url.startsWith('file:') ? 'folder' : url.startsWith('gs:') ? 'gcs' : 's3'
 
-export const placesOf = (env: Settings): Places => ({
+export const storeLocationsOf = (env: Settings): StoreLocations => ({
   postgresql: isEmbedded(env.DATABASE_URL, env.KP_DATA_DIR) ? 'embedded' : 'server',
   files: 'folder',
   ledger: env.KP_LEDGER_URL === undefined ? 'folder' : 'apart',
@@ -66,7 +72,7 @@ export const placesOf = (env: Settings): Places => ({
 })
 
 /** One place named by the settings. */
-export interface Site extends PlaceFact {
+export interface Site extends StoreLocationFact {
   kind: 'store' | 'processor'
   /** The port, if its store may change with the settings. */
   port: RememberedPort | null
@@ -82,7 +88,7 @@ export interface Site extends PlaceFact {
 }
 
 /** The address of data in tables of this installation's own database. */
-export const ownDatabase = 'this database'
+export const ownDatabaseLocation = 'this database'
 
 const portsOfSchemes: Record<string, string> = {
   bolt: '7687',
@@ -114,7 +120,13 @@ function serverAt(text: string, path = ''): Server {
 
 function graphSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   if (env.KP_GRAPH_URL === undefined)
-    return { provider: 'postgresql', address: ownDatabase, identity: 'own', derived: null, within: 'postgresql' }
+    return {
+      provider: 'postgresql',
+      address: ownDatabaseLocation,
+      identity: 'own',
+      derived: null,
+      within: 'postgresql',
+    }
   const { host, address, identity } = serverAt(env.KP_GRAPH_URL, 'neo4j')
   return { provider: 'neo4j', address, identity, derived: regionOfHost(host), within: null }
 }
@@ -125,21 +137,22 @@ function cacheSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   return { provider: 'redis', address, identity, derived: regionOfHost(host), within: null }
 }
 function objectsSite({ KP_OBJECTS_URL: url, KP_DATA_DIR }: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
-  const place = objectsPlace(url, KP_DATA_DIR)
-  if (place.provider === 'files') {
+  const address = objectsAddress(url, KP_DATA_DIR)
+  if (address.provider === 'files') {
     // The installation's own folder moves with its data: it stays the same when it is moved or restored elsewhere.
-    const [within, identity] = url === undefined ? (['files', 'own'] as const) : ([null, place.folder] as const)
-    return { provider: 'files', address: `file:${place.folder}`, identity, derived: null, within }
+    const [within, identity] = url === undefined ? (['files', 'own'] as const) : ([null, address.folder] as const)
+    return { provider: 'files', address: `file:${address.folder}`, identity, derived: null, within }
   }
-  const { provider, shown } = place
-  const isAws = place.provider === 's3' && place.endpoint === undefined
-  const ownHost = place.provider === 's3' && place.endpoint !== undefined ? new URL(place.endpoint).hostname : undefined
+  const { provider, shown } = address
+  const isAws = address.provider === 's3' && address.endpoint === undefined
+  const ownHost =
+    address.provider === 's3' && address.endpoint !== undefined ? new URL(address.endpoint).hostname : undefined
   return {
     provider,
     address: shown,
-    identity: isAws ? place.bucket : shown.toLowerCase(),
+    identity: isAws ? address.bucket : shown.toLowerCase(),
     derived: isAws
-      ? { region: place.region.toLowerCase(), provider: 'aws' }
+      ? { region: address.region.toLowerCase(), provider: 'aws' }
       : ownHost === undefined
         ? null
         : regionOfHost(ownHost),
@@ -148,7 +161,13 @@ function objectsSite({ KP_OBJECTS_URL: url, KP_DATA_DIR }: Settings): Omit<Site,
 }
 function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   if (url === undefined)
-    return { provider: 'postgresql', address: ownDatabase, identity: 'own', derived: null, within: 'postgresql' }
+    return {
+      provider: 'postgresql',
+      address: ownDatabaseLocation,
+      identity: 'own',
+      derived: null,
+      within: 'postgresql',
+    }
   const { host, address, identity } = serverAt(url)
   const schema = new URL(url).searchParams.get('schema') ?? 'public'
   return {
@@ -172,7 +191,7 @@ const processors = ['llm', 'presidio', 'posthog'] as const
 
 /** Every place that stores or receives data with these settings. It connects to none. */
 export function sitesOf(env: Settings): Site[] {
-  const places = placesOf(env)
+  const storeLocations = storeLocationsOf(env)
   const stated = parseRegions(env.KP_REGIONS)
   const here = resolve(env.KP_DATA_DIR)
   const own = { kind: 'store', port: null, identity: null } as const
@@ -182,9 +201,9 @@ export function sitesOf(env: Settings): Site[] {
       ...own,
       name: 'postgresql',
       provider: 'postgresql',
-      address: places.postgresql === 'embedded' ? `embedded in ${here}` : (database?.address ?? null),
+      address: storeLocations.postgresql === 'embedded' ? `embedded in ${here}` : (database?.address ?? null),
       derived: database ? regionOfHost(database.host) : null,
-      within: places.postgresql === 'embedded' ? 'files' : null,
+      within: storeLocations.postgresql === 'embedded' ? 'files' : null,
     },
     { ...own, name: 'files', provider: 'files', address: `file:${here}`, derived: null, within: null },
     {
@@ -206,7 +225,7 @@ export function sitesOf(env: Settings): Site[] {
     { kind: 'store', name: 'objects', port: 'objects', ...objectsSite(env) },
     { kind: 'store', name: 'checkpoints', port: 'checkpoints', ...checkpointsSite(env) },
   ]
-  if (places.limits === 'redis') {
+  if (storeLocations.limits === 'redis') {
     const { provider, address, derived } = cacheSite(env)
     sites.push({ ...own, name: 'limits', provider, address, derived, within: 'cache' })
   }
@@ -249,9 +268,9 @@ export function sitesOf(env: Settings): Site[] {
 }
 
 /** Each place with its jurisdiction from the table of regions. @throws BadVariable if KP_REGIONS contradicts an address */
-export function judgedPlaces(env: Settings): Placed[] {
+export function assessLocations(env: Settings): StoreLocation[] {
   try {
-    return placed(sitesOf(env), parseRegions(env.KP_REGIONS))
+    return storeLocationOf(sitesOf(env), parseRegions(env.KP_REGIONS))
   } catch (error) {
     if (error instanceof RangeError) throw new BadVariable('KP_REGIONS', error.message)
     throw error
@@ -259,16 +278,16 @@ export function judgedPlaces(env: Settings): Placed[] {
 }
 
 /** Sites with their jurisdictions. */
-export const judgedSites = (sites: readonly Site[], judged: readonly Placed[]) =>
+export const assessSites = (sites: readonly Site[], assessedLocations: readonly StoreLocation[]) =>
   sites.map(({ name, kind, port, provider, address }, index) => {
-    const { region, source, provider: host, country, jurisdiction } = judged[index] ?? unplaced
+    const { region, source, provider: host, country, jurisdiction } = assessedLocations[index] ?? unplaced
     return { name, kind, port, provider, address, region, regionSource: source, host, country, jurisdiction }
   })
 const unplaced = { region: null, source: null, provider: null, country: null, jurisdiction: 'unknown' } as const
 
 /** @throws BadVariable with the name of the place if KP_RESIDENCY does not allow these settings */
 export function refuseOutside(env: Settings): void {
-  const fault = residencyFault(env.KP_RESIDENCY, judgedPlaces(env))
+  const fault = residencyFault(env.KP_RESIDENCY, assessLocations(env))
   if (fault !== undefined) throw new BadVariable('KP_RESIDENCY', fault)
 }
 
@@ -295,20 +314,24 @@ const words = {
   },
   checkpoints: { here: 'this installation’s database', server: 'the other PostgreSQL that the operator connected' },
 }
-const kindOf = (places: Places, store: string): string | undefined => {
-  if (store === 'postgresql') return words.postgresql[places.postgresql]
-  if (store === 'ledger') return words.ledger[places.ledger]
-  if (store === 'snapshot_keys') return words.snapshot_keys[places.snapshot_keys]
-  if (store === 'graph') return words.graph[places.graph]
-  if (store === 'cache') return words.cache[places.cache]
-  if (store === 'objects') return words.objects[places.objects]
-  if (store === 'checkpoints') return words.checkpoints[places.checkpoints]
-  return store === 'files' || store === 'exports' ? words.files[places.files] : undefined
+const kindOf = (storeLocations: StoreLocations, store: string): string | undefined => {
+  if (store === 'postgresql') return words.postgresql[storeLocations.postgresql]
+  if (store === 'ledger') return words.ledger[storeLocations.ledger]
+  if (store === 'snapshot_keys') return words.snapshot_keys[storeLocations.snapshot_keys]
+  if (store === 'graph') return words.graph[storeLocations.graph]
+  if (store === 'cache') return words.cache[storeLocations.cache]
+  if (store === 'objects') return words.objects[storeLocations.objects]
+  if (store === 'checkpoints') return words.checkpoints[storeLocations.checkpoints]
+  return store === 'files' || store === 'exports' ? words.files[storeLocations.files] : undefined
 }
 /** Describes where a store is, for the inventory, with its region if known. Never contains an address. */
-export function placeNamed(places: Places, store: string, judged: readonly Placed[] = []): string {
-  const kind = kindOf(places, store) ?? 'this installation'
-  const at = judged.find(({ name }) => name === store)
+export function storeLocationNamed(
+  storeLocations: StoreLocations,
+  store: string,
+  assessedLocations: readonly StoreLocation[] = [],
+): string {
+  const kind = kindOf(storeLocations, store) ?? 'this installation'
+  const at = assessedLocations.find(({ name }) => name === store)
   if (at?.region == null) return kind
   return `${kind}, in ${at.region} (${[at.provider === 'own' ? null : at.provider, at.country].filter((word) => word !== null).join(', ')})`
 }

@@ -60,7 +60,8 @@ export const deriveKey = (secret: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, 'knowledgepulse', purpose, 32))
 
 /** Identifies a secret in the database, to check whether the keys are sealed with it. The secret cannot be derived from it. */
-export const secretMark = (secret: string): string => deriveKey(secret, 'mark of the secret').toString('base64url')
+export const secretFingerprint = (secret: string): string =>
+  deriveKey(secret, 'mark of the secret').toString('base64url')
 
 /** The purposes for {@link deriveKey} of everything sealed with the installation's secret. A rotation reseals all of it. */
 export const sealedPurposes = {

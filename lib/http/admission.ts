@@ -1,5 +1,5 @@
+import { limitConcurrency, type TurnBounds } from '#lib/kernel/limit-concurrency.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type TurnBounds, turns } from '#lib/kernel/turns.ts'
 
 export interface Admission {
   /**
@@ -11,7 +11,7 @@ export interface Admission {
 
 /** Rejects work early instead of building a queue of many seconds. */
 export function admission(bounds: TurnBounds & { patience: number }): Admission {
-  const take = turns(bounds)
+  const take = limitConcurrency(bounds)
   return {
     async run(party, work) {
       const taken = await take(work, party)

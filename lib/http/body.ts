@@ -1,8 +1,8 @@
-import { jsonOf } from '#lib/kernel/json.ts'
+import { parseJson } from '#lib/kernel/json.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
-import type { DoorRequest } from './door.ts'
+import type { ApiRequest } from './api-request.ts'
 
 const tooLarge = (limit: number) =>
   new Problem('too_large', {
@@ -10,7 +10,7 @@ const tooLarge = (limit: number) =>
     extensions: { limit },
   })
 
-async function readBytes(request: DoorRequest, limit: number): Promise<Uint8Array> {
+async function readBytes(request: ApiRequest, limit: number): Promise<Uint8Array> {
   const length = request.headers.get('content-length')
   if (length !== null && Number(length) > limit) throw tooLarge(limit)
   if (!request.body) return new Uint8Array()
@@ -42,11 +42,11 @@ export interface ParsedBody {
   bytes: Uint8Array
 }
 
-const mediaTypeOf = (request: DoorRequest): string | undefined =>
+const mediaTypeOf = (request: ApiRequest): string | undefined =>
   request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
 
 /** A body that is read as it arrives. @throws `unsupported_media_type` (415) */
-export function uploaded(request: DoorRequest, mediaTypes: readonly string[]): Upload {
+export function uploaded(request: ApiRequest, mediaTypes: readonly string[]): Upload {
   const mediaType = mediaTypeOf(request)
   if (mediaType === undefined || !mediaTypes.includes(mediaType))
     throw new Problem('unsupported_media_type', {
@@ -62,7 +62,7 @@ async function* none(): AsyncGenerator<Uint8Array> {}
  * nested too deep), 422 (a NUL character, which the database cannot store)
  */
 export async function readJson(
-  request: DoorRequest,
+  request: ApiRequest,
   { bytes: limit, members = mostMembers, isCheckedLater = false }: BodyBounds,
 ): Promise<ParsedBody> {
   const type = mediaTypeOf(request)
@@ -73,5 +73,5 @@ export async function readJson(
       detail: 'Send JSON, with Content-Type: application/json.',
       headers: { 'Accept-Post': 'application/json' },
     })
-  return { value: jsonOf(bytes, { members, isCheckedLater }), bytes }
+  return { value: parseJson(bytes, { members, isCheckedLater }), bytes }
 }

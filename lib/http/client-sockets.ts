@@ -8,7 +8,7 @@ import { clientAddress, type TrustedProxies } from '#lib/access/client-address.t
 export const clientAddresses = new AsyncLocalStorage<string>()
 
 /** Several lines of one header form one list (RFC 9110 §5.3). */
-export const textOf = (header: string | string[] | undefined): string | null =>
+export const headerText = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
 
 const started = (message: unknown): { request: IncomingMessage; socket: Socket } | undefined => {
@@ -26,7 +26,7 @@ export function followClientSockets(proxies: () => TrustedProxies): void {
     if (!arrived) return
     const { request, socket } = arrived
     clientAddresses.enterWith(
-      clientAddress(socket.remoteAddress, textOf(request.headers['x-forwarded-for']), proxies()),
+      clientAddress(socket.remoteAddress, headerText(request.headers['x-forwarded-for']), proxies()),
     )
   })
 }

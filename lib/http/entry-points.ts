@@ -8,17 +8,17 @@ import type { TokenLookup } from '#lib/access/token-lookup.ts'
 import { type Env, openIdProvider } from '#lib/config/env.ts'
 import { deriveKey } from '#lib/config/secret.ts'
 import type { accountsService } from '#lib/domains/accounts/service.ts'
-import type { restoredDatabase } from '#lib/domains/erasure/restored-database.ts'
+import type { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { storageAdmission } from '#lib/domains/quotas/admission.ts'
 import type { settingsService } from '#lib/domains/settings/service.ts'
 import type { Telemetry } from '#lib/domains/telemetry/capture.ts'
-import { type Offer, observer } from '#lib/domains/telemetry/observer.ts'
+import { type CaptureEvent, observer } from '#lib/domains/telemetry/observer.ts'
 import type { tokensService } from '#lib/domains/tokens/service.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { Context, GatePorts } from '#lib/kernel/context.ts'
+import type { Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { lazily } from '#lib/kernel/lazily.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import type { RawInput } from '#lib/kernel/operation.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
@@ -33,7 +33,7 @@ export interface EntryPointDeps {
   env: Env
   clock: Clock
   db: Database
-  gate: GatePorts
+  pipeline: PipelinePorts
   secret(): string
   origin: string
   limiter: Limiter
@@ -47,7 +47,7 @@ export interface EntryPointDeps {
   /** How long an erasure or registration waits for others, in milliseconds. */
   admissionPatience?: number | undefined
   /** Receives telemetry events if telemetry is disabled. */
-  overheard?: Offer | undefined
+  overheard?: CaptureEvent | undefined
 }
 
 /** Per address: pages, the OpenAPI document and unknown addresses of the API. An office behind one address opens fewer. */
@@ -71,7 +71,7 @@ export function createEntryPoints({
   env,
   clock,
   db,
-  gate,
+  pipeline,
   secret,
   origin,
   limiter,
@@ -86,7 +86,7 @@ export function createEntryPoints({
   overheard,
 }: EntryPointDeps) {
   const offer = telemetry.isOn ? telemetry.offer : overheard
-  const people = lazily(() => createSessions({ db, clock, secret: secret(), origin }))
+  const people = memoize(() => createSessions({ db, clock, secret: secret(), origin }))
   const access = createAccess({
     tokens: lookup,
     limiter,
@@ -104,15 +104,15 @@ export function createEntryPoints({
       registrations: admission({ ...pools.registrations, patience: admissionPatience }),
     },
     countPage,
-    gate,
+    pipeline,
     metrics,
     origin,
-    hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
+    hashKey: memoize(() => deriveKey(secret(), 'idempotency')),
     admitStorage: storageAdmission(db).admit,
     metricsToken: env.KP_METRICS_TOKEN,
     observe: offer && observer(offer),
   })
-  const proxies = lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES))
+  const proxies = memoize(() => trustedProxies(env.KP_TRUSTED_PROXIES))
   const address = () => clientAddresses.getStore() ?? 'unknown'
 
   return {
@@ -148,7 +148,7 @@ export function createEntryPoints({
         address(),
         useCase.operation,
       )
-      const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), gate, now: clock.now() }
+      const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), pipeline, now: clock.now() }
       const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
       return (await useCase.execute(ctx, given).catch(refusedByDatabase)).body
     },

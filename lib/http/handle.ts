@@ -3,11 +3,11 @@ import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { customerNetworkOf } from '#lib/access/client-address.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
-import type { Window } from '#lib/access/limiter.ts'
+import type { RateLimitWindow } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
-import type { StorageUse } from '#lib/domains/quotas/rules.ts'
-import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
+import type { StorageUsage } from '#lib/domains/quotas/rules.ts'
+import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { OperationShape, Pool, RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
@@ -15,22 +15,22 @@ import { mostMembers } from '#lib/kernel/storable.ts'
 import type { Answer, FixedContent, UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/database.ts'
 import type { Admission } from './admission.ts'
+import type { ApiRequest, ApiResponse, Via } from './api-request.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
-import type { DoorAnswer, DoorRequest, Via } from './door.ts'
 import { acceptedEncoding } from './fixed-content.ts'
 import type { Metrics } from './metrics.ts'
 import { observedUpload } from './upload-stream.ts'
 
-export interface HandlerParts {
+export interface HandlerDeps {
   access: Access
   /** Throws while nothing may be served, because a restored database still contains erased data. */
   admit(): Promise<void>
-  gate: GatePorts
+  pipeline: PipelinePorts
   metrics: Metrics
   /** Bound how many operations of each kind run at once; further ones are rejected before they slow each other down. */
   pools: Readonly<Record<Pool, Admission>>
   /** Counts a request in the rate limit that pages have per address. */
-  countPage(address: string): Promise<Window>
+  countPage(address: string): Promise<RateLimitWindow>
   /** Our own origin, to reject requests that another site makes in a person's browser. */
   origin: string
   /** The key for the hashes of bodies in idempotency records. */
@@ -48,7 +48,7 @@ export interface HandlerParts {
       ) => void)
     | undefined
 }
-export type Handle = (useCase: UseCase, request: DoorRequest, via: Via) => Promise<DoorAnswer>
+export type Handle = (useCase: UseCase, request: ApiRequest, via: Via) => Promise<ApiResponse>
 
 const defaultBodyLimit = 64 * 1024
 const requestIdForm = /^[\w.:-]{1,128}$/
@@ -80,21 +80,21 @@ const queryOf = (url: string): Record<string, string> => {
   return query
 }
 
-const declaredOf = ({ headers }: DoorRequest): string =>
+const declaredOf = ({ headers }: ApiRequest): string =>
   `${headers.get('content-type') ?? ''}\n${headers.get('content-length') ?? ''}`
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-const tooManyFrom = ({ limit }: Window): Problem =>
+const tooManyFrom = ({ limit }: RateLimitWindow): Problem =>
   new Problem('rate_limited', `${limit.toLocaleString('en')} requests a minute are allowed from one address.`)
 
 /** What a request may store: bytes and number of records. Undefined if it stores nothing. */
 function storedBy(
   { stores, upload }: OperationShape,
-  request: DoorRequest,
+  request: ApiRequest,
   body: Uint8Array,
   value: unknown,
-): StorageUse | undefined {
+): StorageUsage | undefined {
   if (!stores) return undefined
   const length = Number(request.headers.get('content-length') ?? 0)
   const bytes = upload ? (Number.isSafeInteger(length) && length > 0 ? length : 0) : body.byteLength
@@ -108,7 +108,7 @@ function overQuota(error: unknown): Problem {
   throw error
 }
 
-const headersOf = (operation: OperationShape, request: DoorRequest): Record<string, string> => {
+const headersOf = (operation: OperationShape, request: ApiRequest): Record<string, string> => {
   const named: Record<string, string> = {}
   for (const name of Object.keys(operation.headers?.shape ?? {})) {
     const value = request.headers.get(name)
@@ -130,7 +130,7 @@ const matches = (header: string | null, etag: string): boolean =>
     header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag.replace(/^W\//, '')))
 
 /** Browsers send the session cookie automatically, so writes with it must come from our own pages. */
-function refuseCrossSite(request: DoorRequest, caller: Caller, origin: string): void {
+function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): void {
   if (caller.actor.kind !== 'person' || request.method === 'GET' || request.method === 'HEAD') return
   const from = request.headers.get('origin')
   const site = request.headers.get('sec-fetch-site')
@@ -139,12 +139,12 @@ function refuseCrossSite(request: DoorRequest, caller: Caller, origin: string): 
 }
 
 /** Keyed, because a plain hash of a body could reveal guessable contents. */
-const hashOfRequest = ({ id }: OperationShape, { url }: DoorRequest, hashKey: Uint8Array): Hmac =>
+const hashOfRequest = ({ id }: OperationShape, { url }: ApiRequest, hashKey: Uint8Array): Hmac =>
   createHmac('sha256', hashKey).update(`${id}\n${url.replace(/^https?:\/\/[^/]+/, '')}\n`)
 
 function idempotencyOf(
   operation: OperationShape,
-  request: DoorRequest,
+  request: ApiRequest,
   caller: Caller,
   body: Uint8Array,
   hashKey: Uint8Array,
@@ -167,9 +167,9 @@ function idempotencyOf(
 /** Nothing of the content is computed for a request. */
 function presentFixed(
   { mediaType, etag, encodings }: FixedContent,
-  request: DoorRequest,
+  request: ApiRequest,
   common: Record<string, string>,
-): DoorAnswer {
+): ApiResponse {
   const headers = { ...common, ETag: etag, Vary: 'Accept-Encoding' }
   if (matches(request.headers.get('if-none-match'), etag)) return { status: 304, headers, body: null }
   const encoding = acceptedEncoding(request.headers.get('accept-encoding'))
@@ -186,10 +186,10 @@ function presentFixed(
 
 function present(
   operation: OperationShape,
-  request: DoorRequest,
+  request: ApiRequest,
   made: Answer,
   common: Record<string, string>,
-): DoorAnswer {
+): ApiResponse {
   const headers: Record<string, string> = { ...common, ...made.headers }
   if (made.fixed) return presentFixed(made.fixed, request, headers)
   if (made.stream) return { status: made.status, headers, body: made.stream }
@@ -224,16 +224,16 @@ export function createHandle({
   admit,
   pools,
   countPage,
-  gate,
+  pipeline,
   metrics,
   origin,
   hashKey,
   admitStorage,
   metricsToken,
   observe,
-}: HandlerParts): Handle {
+}: HandlerDeps): Handle {
   const monitoring = metricsToken === undefined ? undefined : sha256(`Bearer ${metricsToken}`)
-  const isMonitoringToken = ({ headers }: DoorRequest): boolean =>
+  const isMonitoringToken = ({ headers }: ApiRequest): boolean =>
     monitoring !== undefined && timingSafeEqual(monitoring, sha256(headers.get('authorization') ?? ''))
 
   const answer: Handle = async (useCase, request, via) => {
@@ -312,8 +312,8 @@ export function createHandle({
         actor: caller.actor,
         ip: via.address,
         requestId,
-        gate,
-        now: gate.clock.now(),
+        pipeline,
+        now: pipeline.clock.now(),
         ...(idempotency && { idempotency: { ...idempotency, ...(observed && { wholeHash: observed.digest }) } }),
         ...(Problem.is(admitted) && { overQuota: admitted }),
       }
@@ -334,7 +334,7 @@ export function createHandle({
     } catch (error) {
       const problem = asProblem(error)
       metrics.refused(Problem.is(problem) ? problem.code : 'internal')
-      return refusal(error, operation.id, requestId, common)
+      return refusalResponse(error, operation.id, requestId, common)
     } finally {
       write?.end()
     }
@@ -347,12 +347,12 @@ export function createHandle({
 }
 
 /** Turns any error into an RFC 9457 response. Unexpected errors are logged, and the response does not contain their text. */
-export function refusal(
+export function refusalResponse(
   error: unknown,
   operationId: string,
   requestId: string,
   common: Record<string, string>,
-): DoorAnswer {
+): ApiResponse {
   const known = asProblem(error)
   const problem = Problem.is(known)
     ? known

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { startRedis } from '#lib/testing/redis.ts'
 import { trace } from '#lib/testing/units.ts'
@@ -40,8 +40,8 @@ describe('every response', () => {
 
   it('has the limits of its class, also when it is an error', async () => {
     const { token } = await test.agent()
-    const seen = async (told: Told) =>
-      ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => Number(told.headers.get(name)))
+    const seen = async (response: TestResponse) =>
+      ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => Number(response.headers.get(name)))
     expect(await seen(await test.fetch('GET', '/v1/auth/me', { token }))).toEqual([300, 299])
     expect(await seen(await test.fetch('GET', '/v1/knowledge/kp:trace:none', { token }))).toEqual([300, 298])
     expect(await seen(await test.fetch('POST', '/v1/knowledge', { token, body: trace() }))).toEqual([30, 29])
@@ -49,14 +49,14 @@ describe('every response', () => {
     const began = Date.now()
     const anonymous = await test.fetch('GET', '/v1/auth/me')
     expect(anonymous.headers.get('x-ratelimit-limit')).toBe('60')
-    for (const told of [
+    for (const response of [
       anonymous,
       await test.fetch('GET', '/health'),
       await test.fetch('POST', '/v1/knowledge', { token, body: '{' }),
     ]) {
-      expect(told.headers.get('ratelimit-policy')).toMatch(/^"(read|write)";q=\d+;w=60$/)
-      expect(told.headers.get('ratelimit')).toMatch(/^"(read|write)";r=\d+;t=\d+$/)
-      expect(Number(told.headers.get('x-ratelimit-reset'))).toBeGreaterThan(began / 1000 - 1)
+      expect(response.headers.get('ratelimit-policy')).toMatch(/^"(read|write)";q=\d+;w=60$/)
+      expect(response.headers.get('ratelimit')).toMatch(/^"(read|write)";r=\d+;t=\d+$/)
+      expect(Number(response.headers.get('x-ratelimit-reset'))).toBeGreaterThan(began / 1000 - 1)
     }
   })
 
@@ -135,29 +135,29 @@ describe('hostile requests', () => {
       'kp:trace:%00',
       `kp:trace:${'x'.repeat(65)}`,
     ]) {
-      const told = await test.fetch('GET', `/v1/knowledge/${encodeURIComponent(id)}`, { token: agent.token })
-      expect([id, told.status]).toEqual([id, 422])
+      const response = await test.fetch('GET', `/v1/knowledge/${encodeURIComponent(id)}`, { token: agent.token })
+      expect([id, response.status]).toEqual([id, 422])
     }
   })
 
   it('members named like those of Object.prototype are rejected as unknown fields', async () => {
     const { token } = await test.agent()
     const body = JSON.stringify(trace()).replace('{', '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{}},')
-    const told = await test.fetch('POST', '/v1/knowledge', { token, body })
-    expect(told.status).toBe(422)
+    const response = await test.fetch('POST', '/v1/knowledge', { token, body })
+    expect(response.status).toBe(422)
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
 })
 
 describe('requests outside the API', () => {
   it('are rejected with the headers of every response', async () => {
-    const told = await test.fetch('GET', '/v1/nowhere', { headers: { 'X-Request-Id': 'mine' } })
-    expect([told.status, told.headers.get('x-request-id'), told.headers.get('x-content-type-options')]).toEqual([
-      404,
-      'mine',
-      'nosniff',
-    ])
-    expect(told.headers.get('x-ratelimit-limit')).toBe('60')
+    const response = await test.fetch('GET', '/v1/nowhere', { headers: { 'X-Request-Id': 'mine' } })
+    expect([
+      response.status,
+      response.headers.get('x-request-id'),
+      response.headers.get('x-content-type-options'),
+    ]).toEqual([404, 'mine', 'nosniff'])
+    expect(response.headers.get('x-ratelimit-limit')).toBe('60')
   })
 
   it('reach Next only with a small body and Content-Length', async () => {
@@ -183,8 +183,8 @@ describe('a browser’s session', () => {
       { Origin: 'null' },
       { Origin: 'http://localhost:3000.evil.example' },
     ]) {
-      const told = await claim(headers)
-      expect([told.status, told.json.code]).toEqual([403, 'cross_site'])
+      const response = await claim(headers)
+      expect([response.status, response.json.code]).toEqual([403, 'cross_site'])
     }
     const bare = await fetch(`${test.url}/api/agents/claim`, {
       method: 'POST',
@@ -205,8 +205,8 @@ describe('a browser’s session', () => {
 
   it('does not replace an invalid token', async () => {
     const person = await signedIn(test)
-    const told = await test.fetch('GET', '/v1/auth/me', { cookie: person.cookie, token: 'kp_broken' })
-    expect([told.status, told.json.code]).toEqual([401, 'token_invalid'])
+    const response = await test.fetch('GET', '/v1/auth/me', { cookie: person.cookie, token: 'kp_broken' })
+    expect([response.status, response.json.code]).toEqual([401, 'token_invalid'])
   })
 })
 
@@ -227,12 +227,12 @@ describe('anonymous reading', () => {
     await expect.poll(async () => (await test.fetch('GET', path)).status, { timeout: 120_000 }).toBe(200)
     expect((await test.fetch('GET', `/v1/knowledge/${hidden.json.data.id}`)).status).toBe(404)
     expect((await test.fetch('POST', '/v1/knowledge', { body: trace() })).status).toBe(401)
-    const told: Told[] = []
+    const responses: TestResponse[] = []
     for (let n = 0; n < 70; n++)
-      told.push(await test.fetch('GET', path, { headers: { 'X-Forwarded-For': `198.51.100.${n}` } }))
-    const allowed = told.filter(({ status }) => status === 200).length
+      responses.push(await test.fetch('GET', path, { headers: { 'X-Forwarded-For': `198.51.100.${n}` } }))
+    const allowed = responses.filter(({ status }) => status === 200).length
     expect(allowed).toBeLessThan(60)
-    const last = told.at(-1)
+    const last = responses.at(-1)
     expect([last?.status, last?.json.code]).toEqual([429, 'rate_limited'])
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0)
   })

@@ -4,7 +4,7 @@ import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { plainHeaders, refusal } from './handle.ts'
+import { plainHeaders, refusalResponse } from './handle.ts'
 
 /**
  * The maximum size of address and headers in bytes. A search of ten thousand words still reaches the operation, which explains what is
@@ -43,7 +43,7 @@ function malformedBecause(request: IncomingMessage): Problem | undefined {
 function written(problem: Problem): string {
   const requestId = newId('req')
   const common = { ...plainHeaders(requestId), ...limitHeaders(uncountedWindow('read'), 'read') }
-  const { status, headers, body } = refusal(problem, 'connection', requestId, common)
+  const { status, headers, body } = refusalResponse(problem, 'connection', requestId, common)
   const text = String(body)
   const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(text), Connection: 'close' })
   return [
@@ -60,7 +60,7 @@ function written(problem: Problem): string {
  * the time limit of a request's headers in milliseconds, checked every `every`.
  */
 export function createListener(listener: Listener, { headersMost = 20_000, every = 5_000 } = {}): Server {
-  const underWay = new WeakMap<Duplex, Set<ServerResponse>>()
+  const active = new WeakMap<Duplex, Set<ServerResponse>>()
   const server = createServer(
     // The API server limits bodies itself: an import with steady progress may take longer than any fixed time limit.
     {
@@ -76,8 +76,8 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
     (request, response) => {
       const malformed = malformedBecause(request)
       if (malformed !== undefined) return void request.socket.end(written(malformed))
-      const responses = underWay.get(request.socket) ?? new Set()
-      underWay.set(request.socket, responses.add(response))
+      const responses = active.get(request.socket) ?? new Set()
+      active.set(request.socket, responses.add(response))
       response.once('close', () => responses.delete(response))
       listener(request, response).catch((error: unknown) => {
         logFault(error, { operationId: 'front' })
@@ -90,7 +90,7 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (refused.has(socket)) return
     refused.add(socket)
-    const [response, next] = underWay.get(socket) ?? []
+    const [response, next] = active.get(socket) ?? []
     // The error is in the body of a pending request, or in data after a complete request.
     const isNext = next !== undefined || response?.req.complete
     if (!socket.writable || response?.headersSent || isNext) return void socket.destroy()

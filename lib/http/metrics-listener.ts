@@ -3,13 +3,13 @@ import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { Handle } from './handle.ts'
 import { createListener } from './listener.ts'
 
-interface MetricsParts {
+interface MetricsDeps {
   useCases: readonly UseCase[]
   handle: Handle
 }
 
 /** Serves only `GET /metrics`, without a token: the operator decides who can reach its address. */
-export function metricsListener({ useCases, handle }: MetricsParts): Server {
+export function metricsListener({ useCases, handle }: MetricsDeps): Server {
   const metrics = useCases.find(({ operation }) => operation.isOpenToMonitoring)
   return createListener(async (request, response) => {
     const [path] = (request.url ?? '/').split('?', 1)

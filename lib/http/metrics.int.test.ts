@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Clocks, dueNow, legalDueAt, type State, states } from '#lib/domains/privacy-requests/rules.ts'
+import { type Clocks, dueNow, legalDueAt, type RequestState, states } from '#lib/domains/privacy-requests/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
@@ -71,12 +71,12 @@ test('many requests of one address to /ready and pages return 429, and those of 
   const statuses = async (path: string, count: number, address: (n: number) => string) => {
     const found = new Map<number, number>()
     for (let n = 0; n < count; n += 50) {
-      const told = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, (_, m) =>
           flood.fetch('GET', path, { headers: { 'X-Forwarded-For': address(n + m) } }),
         ),
       )
-      for (const { status } of told) found.set(status, (found.get(status) ?? 0) + 1)
+      for (const { status } of responses) found.set(status, (found.get(status) ?? 0) + 1)
     }
     return Object.fromEntries(found)
   }
@@ -99,8 +99,8 @@ test('anonymous IPv6 requests count in their /64, and in their /48 with 16 times
   const ask = (address: string) =>
     own.fetch('GET', '/v1/knowledge?limit=1', { headers: { 'X-Forwarded-For': address } })
   const many = async (count: number, address: (n: number) => string) => {
-    const told = await Promise.all(Array.from({ length: count }, (_, n) => ask(address(n))))
-    return told.filter(({ status }) => status === 429).length
+    const responses = await Promise.all(Array.from({ length: count }, (_, n) => ask(address(n))))
+    return responses.filter(({ status }) => status === 429).length
   }
   expect(await many(61, () => '2001:db8:1:1::5')).toBe(1)
   // Each from a different subnet: 60 × 16 in total, of which 61 are used.
@@ -119,7 +119,7 @@ test('GET /metrics returns requests by state and by deadline', async () => {
         const receivedAt = hours((when[(index * 3) % when.length] ?? 0) - 24 * 31)
         const dueAt = index % 3 === 0 ? null : hours(due)
         rows.push({
-          state: state as State,
+          state: state as RequestState,
           receivedAt,
           legalDueAt: legalDueAt(receivedAt),
           dueAt,

@@ -1,11 +1,11 @@
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { lazily } from '#lib/kernel/lazily.ts'
-import type { Measure, Measuring, Sample } from '#lib/kernel/measure.ts'
+import type { Measure, Measuring, MetricSample } from '#lib/kernel/measure.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 
 /** Prometheus' text format, version 0.0.4. */
 const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
-const line = (name: string, { labels = {}, value }: Sample): string => {
+const line = (name: string, { labels = {}, value }: MetricSample): string => {
   const named = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
   return `${name}${named.length > 0 ? `{${named.join(',')}}` : ''} ${value}`
 }
@@ -41,7 +41,7 @@ async function measured(sources: readonly Measuring[], now: Date): Promise<strin
 }
 
 /** Memory, processor time, event loop and garbage collection of this process, registered once for all its applications. */
-const processRegistry = lazily(() => {
+const processRegistry = memoize(() => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'kp_' })
   return registry

@@ -18,16 +18,16 @@ afterAll(() => test?.close())
 let registered = 0
 async function register(name: string, scopes = ['read', 'write']) {
   const agent_id = `kp:agent:${name}-${++registered}`
-  const told = await test.fetch('POST', '/v1/auth/register', { body: { agent_id, scopes, tier: 'free' } })
-  expect(told.status).toBe(201)
-  expect(told.json.data).toMatchObject({ agent_id, scopes, tier: 'free', key_prefix: expect.any(String) })
-  return { id: agent_id, token: told.json.data.api_key as string, prefix: told.json.data.key_prefix as string }
+  const response = await test.fetch('POST', '/v1/auth/register', { body: { agent_id, scopes, tier: 'free' } })
+  expect(response.status).toBe(201)
+  expect(response.json.data).toMatchObject({ agent_id, scopes, tier: 'free', key_prefix: expect.any(String) })
+  return { id: agent_id, token: response.json.data.api_key as string, prefix: response.json.data.key_prefix as string }
 }
 type Agent = Awaited<ReturnType<typeof register>>
 const contribute = async ({ token }: Agent, unit: unknown): Promise<string> => {
-  const told = await test.fetch('POST', '/v1/knowledge', { token, body: unit })
-  expect(told.status).toBe(201)
-  return told.json.data.id
+  const response = await test.fetch('POST', '/v1/knowledge', { token, body: unit })
+  expect(response.status).toBe(201)
+  return response.json.data.id
 }
 
 describe('an agent id with colons', () => {
@@ -38,8 +38,8 @@ describe('an agent id with colons', () => {
 
   it('returns 409 for a second registration without a token of the agent', async () => {
     const { id } = await register('taken')
-    const told = await test.fetch('POST', '/v1/auth/register', { body: { agent_id: id } })
-    expect([told.status, told.json.code]).toEqual([409, 'id_in_use'])
+    const response = await test.fetch('POST', '/v1/auth/register', { body: { agent_id: id } })
+    expect([response.status, response.json.code]).toEqual([409, 'id_in_use'])
   })
 
   it.each([
@@ -89,8 +89,11 @@ describe('an agent id with colons', () => {
   it('names a voter, and the vote counts', async () => {
     const id = await contribute(await register('voted'), trace())
     const voter = await register('voter')
-    const told = await test.fetch('POST', `/v1/knowledge/${id}/validate`, { token: voter.token, body: { valid: true } })
-    expect(told.status).toBe(201)
+    const response = await test.fetch('POST', `/v1/knowledge/${id}/validate`, {
+      token: voter.token,
+      body: { valid: true },
+    })
+    expect(response.status).toBe(201)
     expect(await test.db.prisma.unitVote.count({ where: { unitId: id, voterId: voter.id } })).toBe(1)
   })
 
@@ -132,8 +135,8 @@ describe('an agent id with colons', () => {
 
 it('POST /v1/auth/revoke returns data.revoked as true and ends the token', async () => {
   const { token, prefix } = await register('revoker')
-  const told = await test.fetch('POST', '/v1/auth/revoke', { token, body: { key_prefix: prefix } })
-  expect([told.status, told.json.data.revoked]).toEqual([200, true])
+  const response = await test.fetch('POST', '/v1/auth/revoke', { token, body: { key_prefix: prefix } })
+  expect([response.status, response.json.data.revoked]).toEqual([200, true])
   expect((await test.fetch('GET', '/v1/knowledge', { token })).status).toBe(401)
 })
 
@@ -202,8 +205,13 @@ describe('POST /v1/import of an export of the other registry', () => {
     const agent = await register('mover')
     const units = unitsOf(agent.id, 'moved')
     const body = exportOf(agent.id, units)
-    const told = await test.fetch('POST', '/v1/import', { token: agent.token, body })
-    expect(told.json.data).toMatchObject({ received: 3, stored: 3, failed: 0, ignored: { reputation: 1, api_keys: 1 } })
+    const response = await test.fetch('POST', '/v1/import', { token: agent.token, body })
+    expect(response.json.data).toMatchObject({
+      received: 3,
+      stored: 3,
+      failed: 0,
+      ignored: { reputation: 1, api_keys: 1 },
+    })
     const { id } = agent
     const stored = await test.db.prisma.unit.findMany({ where: { agentId: id }, orderBy: { id: 'asc' } })
     expect(stored.map((row) => [row.id, row.visibility, row.originalAuthor])).toEqual([
@@ -271,7 +279,7 @@ describe('POST /v1/import of an export of the other registry', () => {
     )
     await drain(test)
     const body = exportOf(agent.id, unitsOf(agent.id, 'gone'))
-    const told = await test.fetch('POST', '/v1/import', { token: mover.token, body })
-    expect([told.status, told.json.code]).toEqual([410, 'erased'])
+    const response = await test.fetch('POST', '/v1/import', { token: mover.token, body })
+    expect([response.status, response.json.code]).toEqual([410, 'erased'])
   })
 })

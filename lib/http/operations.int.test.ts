@@ -141,8 +141,12 @@ describe('an id that does not exist', () => {
 
   it('is rejected by its schema if it has one', async () => {
     const { cookie } = await signedIn(test, 'person')
-    const told = await test.fetch('DELETE', '/api/sessions/%00', { cookie })
-    expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', ['params', 'id']])
+    const response = await test.fetch('DELETE', '/api/sessions/%00', { cookie })
+    expect([response.status, response.json.code, response.json.issues[0].path]).toEqual([
+      422,
+      'invalid',
+      ['params', 'id'],
+    ])
   })
 
   it('is rejected in every query, like text that no column accepts', async () => {
@@ -186,8 +190,8 @@ describe('authorization', () => {
         [revoked.token, 'token_revoked'],
         ['kp_nonsense', 'token_invalid'],
       ] as const) {
-        const told = await test.fetch(method, path, { body, token })
-        expect([operation.id, told.status, told.json?.code]).toEqual([operation.id, 401, code])
+        const response = await test.fetch(method, path, { body, token })
+        expect([operation.id, response.status, response.json?.code]).toEqual([operation.id, 401, code])
       }
     }
   })
@@ -197,11 +201,11 @@ describe('authorization', () => {
       const verb = operation.permission.split(':')[1]
       if (!verb || !['write', 'admin', 'audit', 'person'].includes(verb)) continue
       const { token } = await test.agent(['read'])
-      const told = await test.fetch(operation.method.toUpperCase(), operation.path.replaceAll(/\{\w+\}/g, 'x'), {
+      const response = await test.fetch(operation.method.toUpperCase(), operation.path.replaceAll(/\{\w+\}/g, 'x'), {
         token,
         body: operation.body ? '{}' : undefined,
       })
-      expect([operation.id, told.status]).toEqual([operation.id, 403])
+      expect([operation.id, response.status]).toEqual([operation.id, 403])
     }
   })
 
@@ -239,12 +243,12 @@ describe('the size of a page', () => {
       const ask = (limit: string) =>
         test.fetch('GET', `${path.replace('{id}', json.data.id)}?limit=${limit}`, { token })
       for (const limit of ['1', '100']) {
-        const told = await ask(limit)
-        expect([told.status, told.json.limit]).toEqual([200, Number(limit)])
+        const response = await ask(limit)
+        expect([response.status, response.json.limit]).toEqual([200, Number(limit)])
       }
       for (const limit of ['0', '101', '-1', 'x']) {
-        const told = await ask(limit)
-        expect([limit, told.status, told.json.issues?.[0]?.path]).toEqual([limit, 422, ['query', 'limit']])
+        const response = await ask(limit)
+        expect([limit, response.status, response.json.issues?.[0]?.path]).toEqual([limit, 422, ['query', 'limit']])
       }
     },
   )

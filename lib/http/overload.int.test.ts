@@ -4,7 +4,7 @@ import { get } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 
 const waits = { erasure: 120_000, connection: 120_000, limits: 60_000, admission: 1_500 }
 const opened = () => testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' }, undefined, { waits })
@@ -82,7 +82,7 @@ describe('the rate limit of pages', () => {
       )
     expect(Object.fromEntries(found)).toEqual({ 304: 750, 404: 2_250 })
     for (const path of paths) {
-      const refused: Told = await flood.fetch('GET', path, { headers: from('203.0.113.7') })
+      const refused: TestResponse = await flood.fetch('GET', path, { headers: from('203.0.113.7') })
       expect([path, refused.status, refused.json.code]).toEqual([path, 429, 'rate_limited'])
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
       expect((await flood.fetch('GET', path, { headers: from('203.0.113.8') })).status).not.toBe(429)
@@ -99,14 +99,14 @@ describe('POST /v1/auth/register', () => {
     const register = (address: string) => test.fetch('POST', '/v1/auth/register', { headers: from(address) })
     const { token } = await test.agent()
     expect((await register('198.51.100.1')).status).toBe(201)
-    const told: Told[] = []
+    const responses: TestResponse[] = []
     await withConnection(test.ownerUrl, async (holder) => {
       // Registrations of known networks wait for their row.
       await holder.query('BEGIN; SELECT 1 FROM registration_networks FOR UPDATE')
-      for (let n = 0; n < 60; n++) void register(`198.51.100.${n}`).then((one) => told.push(one))
-      await vi.waitUntil(() => told.length === 58, { timeout: 120_000 })
-      expect(told.map(({ status, json }) => `${status} ${json.code}`)).toEqual(Array(58).fill('503 unavailable'))
-      for (const { headers } of told) expect(headers.get('retry-after')).toBe('2')
+      for (let n = 0; n < 60; n++) void register(`198.51.100.${n}`).then((one) => responses.push(one))
+      await vi.waitUntil(() => responses.length === 58, { timeout: 120_000 })
+      expect(responses.map(({ status, json }) => `${status} ${json.code}`)).toEqual(Array(58).fill('503 unavailable'))
+      for (const { headers } of responses) expect(headers.get('retry-after')).toBe('2')
       const busy = await test.db.query<{ n: number }>(
         undefined,
         `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -114,10 +114,10 @@ describe('POST /v1/auth/register', () => {
       expect(busy).toEqual([{ n: 2 }])
       expect((await test.fetch('GET', '/v1/auth/me', { token })).status).toBe(200)
       expect((await register('192.0.2.1')).status).toBe(201)
-      expect(told).toHaveLength(58)
+      expect(responses).toHaveLength(58)
     })
-    await vi.waitUntil(() => told.length === 60, { timeout: 120_000 })
-    expect(told.slice(58).map(({ status }) => status)).toEqual([201, 201])
+    await vi.waitUntil(() => responses.length === 60, { timeout: 120_000 })
+    expect(responses.slice(58).map(({ status }) => status)).toEqual([201, 201])
     // Nothing was refused for its rate: the network registers again.
     expect((await register('198.51.100.1')).status).toBe(201)
   })

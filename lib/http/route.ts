@@ -1,6 +1,6 @@
 import type { UseCase } from '#lib/kernel/use-case.ts'
+import type { ApiResponse } from './api-request.ts'
 import { clientAddresses } from './client-sockets.ts'
-import type { DoorAnswer } from './door.ts'
 import type { Handle } from './handle.ts'
 
 /** Next leaves `params` undefined if the path has none. */
@@ -23,7 +23,7 @@ function encoded(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uin
   })
 }
 
-function toResponse({ status, headers, body }: DoorAnswer): Response {
+function toResponse({ status, headers, body }: ApiResponse): Response {
   const isWhole = body === null || typeof body === 'string' || body instanceof Uint8Array
   const content = isWhole ? (body as BodyInit | null) : encoded(body)
   return new Response(content, { status, headers })

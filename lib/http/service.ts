@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { lazily } from '#lib/kernel/lazily.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
 import { fixed, read } from '#lib/kernel/use-case.ts'
 import { fixedContent } from './fixed-content.ts'
@@ -124,8 +124,8 @@ export interface ServiceDeps {
 /** Liveness, readiness, metrics and the API description. */
 export function serviceUseCases({ metrics, checks, operations, version, restored, lateness = {} }: ServiceDeps) {
   const all = [...operations, checkHealth, checkReadiness, readMetrics, readOpenApi]
-  const documented = lazily(() => openApi(all, version))
-  const content = lazily(() => fixedContent('application/json', JSON.stringify(documented())))
+  const documented = memoize(() => openApi(all, version))
+  const content = memoize(() => fixedContent('application/json', JSON.stringify(documented())))
   return {
     documented,
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),

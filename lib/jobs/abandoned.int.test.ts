@@ -34,7 +34,7 @@ it('freeAbandoned keeps the jobs of a live worker and frees those of a dead one,
     },
   })
   await test.db.transaction((tx) => enqueue(tx, 'test.wait', {}))
-  const runner = await runJobs(test.db, test.app.gate, [waiting])
+  const runner = await runJobs(test.db, test.app.pipeline, [waiting])
   await vi.waitUntil(() => runs === 1, 120_000)
   const isLocked =
     "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = (hashtext('graphile_worker')::bigint & 4294967295)::oid"

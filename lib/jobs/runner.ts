@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Logger, parseCronItems, type Runner, run } from 'graphile-worker'
-import type { GatePorts } from '#lib/kernel/context.ts'
+import type { PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import type { RunnableJob } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -20,7 +20,7 @@ const restartAfter = 1_000
  */
 export async function runJobs(
   db: Database,
-  gate: GatePorts,
+  pipeline: PipelinePorts,
   jobs: readonly RunnableJob[],
 ): Promise<{ stop(): Promise<void> }> {
   const watch = watchForAbandoned(db, (error) => logFault(error, { job: 'queue', state: 'looking for abandoned jobs' }))
@@ -39,7 +39,7 @@ export async function runJobs(
           job.name,
           async (payload: unknown, { job: { id } }: { job: { id: string } }) => {
             try {
-              await job.execute(gate, payload)
+              await job.execute(pipeline, payload)
             } catch (error) {
               logFault(error, { job: job.name, jobId: id })
               throw error

@@ -48,7 +48,7 @@ export interface Statement {
   ctes: string
   values: readonly unknown[]
 }
-export type Row = Record<string, unknown>
+export type SqlRow = Record<string, unknown>
 
 export interface AuditRecord {
   action: AuditAction
@@ -76,7 +76,7 @@ export interface StoredReply {
 }
 
 /** A row of the deletion log: ids and counts only. */
-export interface Deletion {
+export interface DeletionRecord {
   requestedBy: string
   reason: string
   scope: Record<string, string>
@@ -85,7 +85,7 @@ export interface Deletion {
 }
 
 /** What the pipeline needs from lower layers; lib/app.ts supplies it. */
-export interface GatePorts {
+export interface PipelinePorts {
   clock: Clock
   /** The regions that can be required here. */
   regions: DataRegions
@@ -95,11 +95,11 @@ export interface GatePorts {
     statement: Statement,
     entry: Omit<AuditRecord, 'resourceId'> | undefined,
     tx?: Transaction,
-  ): Promise<Row | undefined>
+  ): Promise<SqlRow | undefined>
   /** Inserts all records with one statement, in this transaction. */
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** Writes the row in this transaction; it is retained for seven years. */
-  recordDeletion(tx: Transaction, deletion: Deletion): Promise<unknown>
+  recordDeletion(tx: Transaction, deletion: DeletionRecord): Promise<unknown>
   /** Resolves once the entry is stored. Entries of concurrent reads share one insert. */
   auditGrouped(record: AuditRecord): Promise<void>
   idempotency: {
@@ -118,7 +118,7 @@ export interface Context {
   actor: Actor
   ip: string
   requestId: string
-  gate: GatePorts
+  pipeline: PipelinePorts
   now: Date
   idempotency?: IdempotencyClaim
   /** Why nothing may be stored. A repeated request still gets its stored reply. */

@@ -1,5 +1,5 @@
 import type { Transaction } from './context.ts'
-import type { Mention, Part, Stage, Subject, Verdict } from './holder.ts'
+import type { ErasurePhase, Mention, PlannedRecord, ProjectPart, Subject } from './data-source.ts'
 
 /**
  * planning → erasing → verifying → done | held | failed. A held run returns to planning when a hold ends. An erasing or verifying run
@@ -9,7 +9,7 @@ export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 
 export type StepState = 'waiting' | 'running' | 'done' | 'stuck'
 
 /** How many items a legal hold retains. */
-export interface HeldCount {
+export interface LegalHoldCount {
   hold: string
   count: number
 }
@@ -19,16 +19,16 @@ export interface PlannedHolding {
   store: string
   what: string
   items: number
-  held: HeldCount[]
+  held: LegalHoldCount[]
 }
 export interface StepView {
   holder: string
   store: string
-  stage: Stage
+  stage: ErasurePhase
   state: StepState
   planned: number
   erased: number
-  held: HeldCount[]
+  held: LegalHoldCount[]
   residue: number | null
   /** Further counts by name. */
   results: Record<string, number>
@@ -50,7 +50,7 @@ export interface RunView {
   /** Empty after everything of the participants is erased. */
   participants: string[]
   /** Set instead of a subject: a part of a project. */
-  part: Part | null
+  part: ProjectPart | null
   /** The id of the run's entry in the deletion log. */
   auditId: string | null
   requestedBy: string
@@ -79,7 +79,7 @@ export interface BeginRun {
   requestId: string | null
   /** Empty when `part` is set. */
   subject: Subject
-  part?: Part
+  part?: ProjectPart
   /** Names of the erased person are also removed from other authors' texts. */
   redacts?: boolean
   /** Their id in the audit log. */
@@ -98,12 +98,12 @@ export interface RunChange {
   runId: string
   requestId: string | null
   /** Set instead of a subject: a part of a project. */
-  part: Part | null
+  part: ProjectPart | null
   state: Exclude<RunState, 'planning'>
   receiptId: string
   /** Counts by data source; only sources that had something to erase. */
   erased: Record<string, number>
-  held: HeldCount[]
+  held: LegalHoldCount[]
   /** Set with the state `held`: holds cover the whole subject. Nothing was erased, no fence was raised, and no receipt is signed. */
   isKeptWhole: boolean
   now: Date
@@ -111,7 +111,7 @@ export interface RunChange {
 
 export interface ExplainedPart {
   planned: PlannedHolding[]
-  verdicts: Verdict[]
+  verdicts: PlannedRecord[]
   /** Stores that could not be searched, or only in part: there may be more than is listed. */
   unanswered: string[]
 }
@@ -127,7 +127,7 @@ export interface SubjectErasures {
   begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string; auditId: string }>
   run(runId: string, tx?: Transaction): Promise<RunView | undefined>
   /** What an erasure of a part would do to every single record now. It raises no fence and writes nothing. */
-  explain(part: Part, now: Date): Promise<ExplainedPart>
+  explain(part: ProjectPart, now: Date): Promise<ExplainedPart>
   /** The run whose entry in the deletion log has this id. */
   byAudit(auditId: string, tx?: Transaction): Promise<RunView | undefined>
   /** Newest first, starting after the cursor. */

@@ -30,7 +30,7 @@ export const findingStates = ['holds', 'attention', 'fails', 'not_applicable'] a
 type FindingState = (typeof findingStates)[number]
 
 /** The result of a check: counts, times and words of a fixed vocabulary. Never content; ids only of parts of the installation. */
-export interface Finding {
+export interface EvidenceFinding {
   state: FindingState
   numbers?: Readonly<Record<string, number>>
   times?: Readonly<Record<string, Date | null>>
@@ -38,16 +38,19 @@ export interface Finding {
 }
 
 /** Runs one statement that only reads. Throws when it exceeds its time limit. */
-export type AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<R[]>
+export type DatabaseQuery = <R extends Record<string, unknown>>(
+  text: string,
+  values?: readonly unknown[],
+) => Promise<R[]>
 
 /** One check of whether a line holds, run anew each time. */
-export interface Check {
+export interface EvidenceCheck {
   line: EvidenceLine
   /** `<domain>.<what>`; the key of its console texts. */
   name: string
   /** The console page that shows the details. */
   page: `/${string}` | null
-  ask(query: AskDatabase, now: Date): Promise<Finding>
+  ask(query: DatabaseQuery, now: Date): Promise<EvidenceFinding>
 }
 
 /** `fails` if it is broken, otherwise `holds`. */
@@ -57,7 +60,7 @@ export const failsIf = (isBroken: boolean): FindingState => (isBroken ? 'fails' 
  * Checks storage limitation (GDPR art. 5(1)(e)): how many records are past their end, and for how long. `ending` selects `ends` of each
  * record, null for records that do not expire. Cleanup jobs run at least hourly; a delay of two hours means that one was missed.
  */
-export const endsInTime = (name: string, ending: string): Check => ({
+export const endsInTime = (name: string, ending: string): EvidenceCheck => ({
   line: 'storage_limitation',
   name,
   page: null,

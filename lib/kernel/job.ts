@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Actor, Context, GatePorts } from './context.ts'
+import type { Actor, Context, PipelinePorts } from './context.ts'
 import { newId } from './ids.ts'
 
 /** Work that the worker does outside a request. Its payload contains only ids and counts. */
@@ -14,7 +14,7 @@ export interface Job<P = unknown> {
 export interface RunnableJob {
   name: string
   cron: string | undefined
-  execute(gate: GatePorts, payload: unknown): Promise<void>
+  execute(pipeline: PipelinePorts, payload: unknown): Promise<void>
 }
 
 const systemActor = (job: string): Actor => ({
@@ -33,9 +33,9 @@ const systemActor = (job: string): Actor => ({
 export const job = <P>(shape: Job<P>): RunnableJob => ({
   name: shape.name,
   cron: shape.cron,
-  execute: (gate, payload) =>
+  execute: (pipeline, payload) =>
     shape.run(
-      { actor: systemActor(shape.name), ip: '', requestId: newId('job'), gate, now: gate.clock.now() },
+      { actor: systemActor(shape.name), ip: '', requestId: newId('job'), pipeline, now: pipeline.clock.now() },
       shape.payload.parse(payload),
     ),
 })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { jsonOf } from './json.ts'
+import { parseJson } from './json.ts'
 import { Problem } from './problem.ts'
 
 const read = (text: string, members?: number) =>
-  jsonOf(new TextEncoder().encode(text), members === undefined ? {} : { members })
+  parseJson(new TextEncoder().encode(text), members === undefined ? {} : { members })
 const codeOf = (text: string, members?: number): string => {
   try {
     read(text, members)

@@ -44,7 +44,10 @@ export interface JsonBounds {
  * Parses a JSON text in UTF-8 into a value that the database can store. @throws `malformed_json` (not UTF-8, not JSON, nested too deep),
  * `too_large` (too many members), `invalid` (a NUL character, a lone surrogate, a member `__proto__`)
  */
-export function jsonOf(bytes: Uint8Array, { members = mostMembers, isCheckedLater = false }: JsonBounds = {}): unknown {
+export function parseJson(
+  bytes: Uint8Array,
+  { members = mostMembers, isCheckedLater = false }: JsonBounds = {},
+): unknown {
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not valid UTF-8.')
   // Some clients send a byte order mark.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,5 +1,5 @@
 /** One number of a metric, with its labels: kinds and states, never ids of persons or agents. */
-export interface Sample {
+export interface MetricSample {
   labels?: Readonly<Record<string, string>>
   value: number
 }
@@ -9,7 +9,7 @@ export interface Measure {
   name: `kp_${string}`
   help: string
   type: 'gauge' | 'summary'
-  samples: readonly Sample[]
+  samples: readonly MetricSample[]
   /** Only for a summary. */
   sum?: number
   count?: number

@@ -1,14 +1,14 @@
-import type { Check } from './evidence.ts'
-import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './holder.ts'
+import type { DataSource, Expiring, Exporter, PersonExporter, RetainedRecord } from './data-source.ts'
+import type { EvidenceCheck } from './evidence.ts'
 import type { RunnableJob } from './job.ts'
 
 /** How the personal data of a domain is erased, exported and retained. It needs stores, but no use case of any domain. */
 export interface PersonalData {
   /** In the order of erasure within a stage. */
-  dataSources?: readonly DataHolder[]
+  dataSources?: readonly DataSource[]
   exporters?: readonly Exporter[]
   personExporters?: readonly PersonExporter[]
-  retainedRecords?: readonly Kept[]
+  retainedRecords?: readonly RetainedRecord[]
   expiring?: readonly Expiring[]
 }
 
@@ -18,7 +18,7 @@ export interface DomainModule {
   useCases: Readonly<Record<string, object>>
   jobs?: readonly RunnableJob[]
   /** Its checks in the compliance report. */
-  checks?: readonly Check[]
+  checks?: readonly EvidenceCheck[]
 }
 
 type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never

@@ -24,7 +24,7 @@ export const page = <T extends z.ZodType>(item: T) =>
     next_cursor: z.string().nullable(),
   })
 
-export interface Place {
+export interface TimeCursor {
   at: Date
   id: string
 }
@@ -33,7 +33,7 @@ export const encodeCursor = (at: Date, id: string): string =>
   Buffer.from(JSON.stringify([at.getTime(), id])).toString('base64url')
 
 /** Undefined if the cursor is malformed. */
-export function decodeCursor(cursor: string): Place | undefined {
+export function decodeCursor(cursor: string): TimeCursor | undefined {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     if (!Array.isArray(parsed) || typeof parsed[0] !== 'number' || typeof parsed[1] !== 'string') return undefined
@@ -45,10 +45,10 @@ export function decodeCursor(cursor: string): Place | undefined {
 }
 
 /** The position in a list's `cursor` parameter; undefined for the start of the list. @throws `invalid` for a malformed cursor */
-export function placeOf(cursor: string | undefined): Place | undefined {
-  const place = cursor === undefined ? undefined : decodeCursor(cursor)
-  if (cursor !== undefined && !place) throw notOurCursor()
-  return place
+export function parseCursor(cursor: string | undefined): TimeCursor | undefined {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor)
+  if (cursor !== undefined && !after) throw notOurCursor()
+  return after
 }
 export const notOurCursor = (): Problem => invalid(['query', 'cursor'], 'is not a cursor of this list')
 
@@ -56,7 +56,13 @@ export const notOurCursor = (): Problem => invalid(['query', 'cursor'], 'is not 
  * The rows to show and the envelope's other members. `found` holds up to one row more than `limit`: that row means there is another
  * page.
  */
-export function pageOf<T>(found: readonly T[], limit: number, total: number, place: (row: T) => Place, offset = 0) {
+export function pageOf<T>(
+  found: readonly T[],
+  limit: number,
+  total: number,
+  place: (row: T) => TimeCursor,
+  offset = 0,
+) {
   const shown = found.slice(0, limit)
   const last = found.length > limit ? shown.at(-1) : undefined
   const at = last && place(last)

@@ -1,7 +1,7 @@
-import type { Context, Deletion, Transaction } from './context.ts'
+import type { Context, DeletionRecord, Transaction } from './context.ts'
 
 /** Writes an entry of the deletion log: ids and counts, retained for seven years. */
-export type RecordDeletion = (tx: Transaction, deletion: Deletion) => Promise<unknown>
+export type RecordDeletion = (tx: Transaction, deletion: DeletionRecord) => Promise<unknown>
 
 /** What a retention job deleted: a name of our own, counts, and the resource in the audit log. */
 export interface Purged {
@@ -25,7 +25,7 @@ export async function notePurge(
   if (count === 0) return 0
   const requestedBy = ctx.actor.id
   await recordDeletion(tx, { requestedBy, reason: 'retention', scope: { subject: what }, results, now: ctx.now })
-  await ctx.gate.auditWithin(tx, {
+  await ctx.pipeline.auditWithin(tx, {
     ...{ action: 'delete', actorId: requestedBy, resourceType, resourceId },
     ...{ at: ctx.now, ip: '', details: { count } },
   })

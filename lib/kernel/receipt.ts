@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { partKinds } from './holder.ts'
+import { partKinds } from './data-source.ts'
 
 /** Kinds of subject, which are erased as a whole. */
 export const subjectKinds = ['account', 'agent', 'participant'] as const

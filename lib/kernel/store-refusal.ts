@@ -17,5 +17,5 @@ export type StoreRefusal = (typeof storeRefusals)[number]
 export const unusableStore = (refusal: StoreRefusal | undefined, options: ProblemOptions): Problem =>
   new Problem('unavailable', refusal === undefined ? options : { ...options, extensions: { refusal } })
 
-export const refusalOf = (error: unknown): StoreRefusal | undefined =>
+export const storeRefusalOf = (error: unknown): StoreRefusal | undefined =>
   Problem.is(error, 'unavailable') ? storeRefusals.find((one) => one === error.extensions.refusal) : undefined

@@ -1,4 +1,12 @@
-import type { AuditRecord, Context, IdempotencyClaim, MutationContext, Row, Statement, StoredReply } from './context.ts'
+import type {
+  AuditRecord,
+  Context,
+  IdempotencyClaim,
+  MutationContext,
+  SqlRow,
+  Statement,
+  StoredReply,
+} from './context.ts'
 import { requireStorable } from './data-regions.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
@@ -6,7 +14,7 @@ import { Problem } from './problem.ts'
 import { requireRecentPassword } from './step-up.ts'
 
 /** One of the resources that a mutation changed. Omitted members have the operation's values. */
-export interface Entry {
+export interface ChangedResource {
   resourceId: string
   resourceType?: string
   action?: AuditAction
@@ -24,7 +32,7 @@ export interface Reply<T> {
   resourceType?: string
   details?: Record<string, unknown>
   /** Set if the mutation changed several resources: one audit entry for each, instead of one for the operation. */
-  entries?: readonly Entry[]
+  entries?: readonly ChangedResource[]
   /**
    * How many of {@link OperationShape.deletes} were deleted, by default one, and ids that the deletion log lists in addition to the
    * resource's.
@@ -64,7 +72,7 @@ export const isUseCase = (value: unknown): value is UseCase =>
 export interface StatementPlan<T> {
   statement: Statement
   details?: Record<string, unknown>
-  reply(row: Row): Omit<Reply<T>, 'resourceId' | 'details'>
+  reply(row: SqlRow): Omit<Reply<T>, 'resourceId' | 'details'>
   /** Called when the statement returned no row. Returns the reason. */
   nothing(): Promise<Problem>
   /** Maps an error of the statement to a problem, if it has a known meaning. */
@@ -100,7 +108,7 @@ function authorise(operation: OperationShape, ctx: Context): void {
       'This agent was paused: it reads, and writes nothing until its status is "active" again. Nothing was written.',
     )
   if (operation.stores && !operation.isOpenOutsideRegion)
-    requireStorable(ctx.gate.regions, actor.region, 'outside_region')
+    requireStorable(ctx.pipeline.regions, actor.region, 'outside_region')
 }
 
 const auditOf = (
@@ -160,11 +168,11 @@ type Made = Answer & { resourceId: string }
 /** Writes the deletion log row of an operation that deletes personal content without an erasure run. */
 async function recordDeletion(
   { deletes, audit }: OperationShape,
-  { tx, gate, actor, now }: MutationContext,
+  { tx, pipeline, actor, now }: MutationContext,
   { resourceId, resourceType, deleted: { count = 1, scope } = {} }: Reply<unknown>,
 ): Promise<void> {
   if (!deletes || !('counts' in deletes) || 'none' in audit || count === 0) return
-  await gate.recordDeletion(tx, {
+  await pipeline.recordDeletion(tx, {
     requestedBy: actor.id,
     reason: 'user_request',
     scope: { ...scope, [resourceType ?? audit.resourceType]: resourceId },
@@ -193,11 +201,11 @@ async function once(
   complete?: Complete,
 ): Promise<Answer> {
   if (!ctx.idempotency) return run()
-  const stored = await ctx.gate.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
+  const stored = await ctx.pipeline.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
   if (stored) return replay(await completed(stored, complete))
   if (ctx.overQuota) throw ctx.overQuota
   const { resourceId, ...made } = await run()
-  await ctx.gate.idempotency.complete(ctx.tx, ctx.idempotency, {
+  await ctx.pipeline.idempotency.complete(ctx.tx, ctx.idempotency, {
     ...made,
     body: redacted(operation, made.body),
     resourceId,
@@ -238,14 +246,14 @@ export function preparedMutation<const O extends OperationShape, P>(
       const input = parseInput(operation, raw)
       const prepared = await prepare(ctx, input)
       let afterCommit: Reply<Output<O>>['afterCommit']
-      const made = await ctx.gate
+      const made = await ctx.pipeline
         .transaction((tx) => {
           const inside = { ...ctx, tx }
           const missing = complete && ((data: Record<string, unknown>) => complete(inside, input, data))
           const first = async () => {
             const reply = await run(inside, input, prepared)
             afterCommit = reply.afterCommit
-            await ctx.gate.auditWithin(tx, ...recordsOf(operation, ctx, reply))
+            await ctx.pipeline.auditWithin(tx, ...recordsOf(operation, ctx, reply))
             await recordDeletion(operation, inside, reply)
             return { ...answer(operation, reply), resourceId: reply.resourceId }
           }
@@ -272,13 +280,13 @@ export function statement<const O extends OperationShape>(
       const planned = await plan(ctx, parseInput(operation, raw))
       const entry = auditOf(operation, ctx, planned)
       const run = async (tx?: MutationContext['tx']): Promise<Made> => {
-        const row = await ctx.gate.statement(planned.statement, entry, tx).catch((error: unknown) => {
+        const row = await ctx.pipeline.statement(planned.statement, entry, tx).catch((error: unknown) => {
           throw planned.translate?.(error) ?? error
         })
         if (!row) throw await planned.nothing()
         return { ...answer(operation, planned.reply(row)), resourceId: String(row.resource_id) }
       }
-      return ctx.idempotency ? ctx.gate.transaction((tx) => once({ ...ctx, tx }, operation, () => run(tx))) : run()
+      return ctx.idempotency ? ctx.pipeline.transaction((tx) => once({ ...ctx, tx }, operation, () => run(tx))) : run()
     },
   }
 }
@@ -295,7 +303,7 @@ export function read<const O extends OperationShape>(
       const reply = await run(ctx, parseInput(operation, raw))
       const made = answer(operation, reply)
       const entry = auditOf(operation, ctx, reply)
-      if (entry) await ctx.gate.auditGrouped({ ...entry, resourceId: reply.resourceId })
+      if (entry) await ctx.pipeline.auditGrouped({ ...entry, resourceId: reply.resourceId })
       return made
     },
   }
@@ -321,14 +329,14 @@ export function fixed<const O extends OperationShape>(
  * Claims the key, or returns the reply already stored for it. For an upload, it compares the bytes with those of the first request. It
  * reads them outside any transaction, because they arrive only as fast as the client sends them.
  */
-async function claimed({ gate, now }: Context, claim: IdempotencyClaim): Promise<StoredReply | undefined> {
+async function claimed({ pipeline, now }: Context, claim: IdempotencyClaim): Promise<StoredReply | undefined> {
   const { wholeHash } = claim
   try {
-    return await gate.transaction((tx) => gate.idempotency.claim(tx, claim, now))
+    return await pipeline.transaction((tx) => pipeline.idempotency.claim(tx, claim, now))
   } catch (error) {
     if (!wholeHash || !Problem.is(error, 'idempotency_mismatch')) throw error
     const requestHash = await wholeHash()
-    return gate.transaction((tx) => gate.idempotency.claim(tx, { ...claim, requestHash }, now))
+    return pipeline.transaction((tx) => pipeline.idempotency.claim(tx, { ...claim, requestHash }, now))
   }
 }
 
@@ -348,12 +356,12 @@ export function batched<const O extends OperationShape>(
   return {
     operation,
     async execute(ctx, raw) {
-      const { idempotency: claim, gate } = ctx
+      const { idempotency: claim, pipeline } = ctx
       if (!claim) return work.execute(ctx, raw)
       authorise(operation, ctx)
       const stored = await claimed(ctx, claim)
       if (stored && complete)
-        return gate.transaction(async (tx) => {
+        return pipeline.transaction(async (tx) => {
           const input = parseInput(operation, raw)
           return replay(await completed(stored, (data) => complete({ ...ctx, tx }, input, data)))
         })
@@ -369,12 +377,12 @@ export function batched<const O extends OperationShape>(
         const made = await noting.execute(ctx, raw)
         const body = kept(made.body as NonNullable<Reply<Output<O>>['body']>)
         const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
-        await gate.transaction((tx) =>
-          gate.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),
+        await pipeline.transaction((tx) =>
+          pipeline.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),
         )
         return made
       } catch (error) {
-        await gate.transaction((tx) => gate.idempotency.release(tx, claim))
+        await pipeline.transaction((tx) => pipeline.idempotency.release(tx, claim))
         throw error
       }
     },
@@ -395,7 +403,7 @@ export function stream<const O extends OperationShape>(
       authorise(operation, ctx)
       const reply = await run(ctx, parseInput(operation, raw))
       const entry = auditOf(operation, ctx, reply)
-      if (entry) await ctx.gate.auditGrouped({ ...entry, resourceId: reply.resourceId })
+      if (entry) await ctx.pipeline.auditGrouped({ ...entry, resourceId: reply.resourceId })
       return {
         status: operation.status,
         body: undefined,

@@ -17,11 +17,11 @@ export interface AccountLine {
 }
 
 /** Account management by the operator. Everything is audited as `system:admin.account`; entries contain no addresses. */
-export function operatorAccounts({ gate, accounts, db }: App) {
+export function operatorAccounts({ pipeline, accounts, db }: App) {
   const audit = (tx: Transaction, action: 'create' | 'update', resourceId: string, details: Record<string, unknown>) =>
-    gate.auditWithin(tx, {
+    pipeline.auditWithin(tx, {
       ...{ actorId: 'system:admin.account', action, resourceType: 'account', resourceId, details, ip: '' },
-      at: gate.clock.now(),
+      at: pipeline.clock.now(),
     })
 
   return {
@@ -36,12 +36,12 @@ export function operatorAccounts({ gate, accounts, db }: App) {
       organisationId?: string | undefined
     }): Promise<{ accountId: string; organisationId: string; password: string }> => {
       const password = oneTimePassword()
-      return gate.transaction(async (tx) => {
+      return pipeline.transaction(async (tx) => {
         const organisationId = person.organisationId ?? (await firstAdmin(tx)).organisationId
         if (!(await organisationDirectory.exists(tx, organisationId)))
           throw new Problem('not_found', `There is no organisation ${organisationId}.`)
         const { email, name, role } = person
-        const now = gate.clock.now()
+        const now = pipeline.clock.now()
         const accountId = await accounts.create(tx, {
           ...{ email, name, role, organisationId, password, now },
           mustChangePassword: true,
@@ -53,7 +53,7 @@ export function operatorAccounts({ gate, accounts, db }: App) {
 
     /** Changes a role, effective with the next request. @throws `not_found`, `conflict` if no admin would remain */
     changeRole: (email: string, role: Role): Promise<{ accountId: string; before: string }> =>
-      gate.transaction(async (tx) => {
+      pipeline.transaction(async (tx) => {
         const found = await accounts.withAddress(tx, email)
         if (!found) throw new Problem('not_found', 'No account has this e-mail address.')
         const { accountId, role: before } = found
@@ -62,7 +62,7 @@ export function operatorAccounts({ gate, accounts, db }: App) {
             'conflict',
             'This is the last admin, so nobody could run the installation any more. Make somebody else an admin first: kp admin account role <e-mail> admin',
           )
-        await setRole(tx, accountId, role, gate.clock.now())
+        await setRole(tx, accountId, role, pipeline.clock.now())
         await audit(tx, 'update', accountId, { operation: 'changeRole', changed: ['role'], from: before, to: role })
         return { accountId, before }
       }),

@@ -69,7 +69,7 @@ export async function firstRun({
         ['agent', agentId],
         ['token', token.id],
       ] as const)
-        await app.gate.auditWithin(tx, {
+        await app.pipeline.auditWithin(tx, {
           action: 'create',
           actorId: 'system:first-run',
           resourceType,

@@ -1,5 +1,5 @@
 import type { App } from '#lib/app.ts'
-import type { KeyState } from '#lib/domains/erasure/suppression-keys.ts'
+import type { KeyState } from '#lib/domains/erasure/suppression/suppression-keys.ts'
 
 export interface InstallationKey {
   kind: 'signing' | 'suppression'
@@ -11,10 +11,10 @@ export interface InstallationKey {
 }
 
 /** Key management by the operator. Everything is audited as `system:admin.<what>`. */
-export function operatorKeys({ gate, signer, suppressionKeys }: App) {
+export function operatorKeys({ pipeline, signer, suppressionKeys }: App) {
   const rotated = (what: 'signing' | 'suppression' | 'installation', resourceType: string, resourceId: string) =>
-    gate.transaction((tx) =>
-      gate.auditWithin(tx, {
+    pipeline.transaction((tx) =>
+      pipeline.auditWithin(tx, {
         ...{
           actorId: `system:admin.rotate-${what}-key`,
           action: 'update',
@@ -23,7 +23,7 @@ export function operatorKeys({ gate, signer, suppressionKeys }: App) {
           ip: '',
           details: {},
         },
-        at: gate.clock.now(),
+        at: pipeline.clock.now(),
       }),
     )
   const stateOf = ({ id, createdAt, retiredAt, isLost }: KeyState): Omit<InstallationKey, 'kind'> => ({
@@ -42,13 +42,13 @@ export function operatorKeys({ gate, signer, suppressionKeys }: App) {
     },
     /** Creates a key that signs receipts from now on; running processes use it within a minute. The old key stays published. */
     async rotateSigning(): Promise<string> {
-      const kid = await signer.rotate(gate.clock.now())
+      const kid = await signer.rotate(pipeline.clock.now())
       await rotated('signing', 'signing-key', kid)
       return kid
     },
     /** Creates a key for future suppression list entries; running processes use it within a minute. The old keys still match. */
     async rotateSuppression(): Promise<string> {
-      const id = await suppressionKeys.rotate(gate.clock.now())
+      const id = await suppressionKeys.rotate(pipeline.clock.now())
       await rotated('suppression', 'suppression-key', id)
       return id
     },

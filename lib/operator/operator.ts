@@ -2,7 +2,7 @@ import type { App } from '#lib/app.ts'
 import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { oldestAgentNamed } from '#lib/domains/agents/owned.ts'
 import { agentOf } from '#lib/domains/agents/rows.ts'
-import { adminTokenLife, type Scope } from '#lib/domains/tokens/rules.ts'
+import { adminTokenLife, type TokenScope } from '#lib/domains/tokens/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -12,7 +12,7 @@ export interface OperatorToken {
   tokenId: string
   key: string
   prefix: string
-  scopes: Scope[]
+  scopes: TokenScope[]
   expiresAt: Date | null
 }
 const operatorId = 'operator'
@@ -26,7 +26,7 @@ export async function firstAdmin(tx: Transaction): Promise<{ accountId: string; 
 
 /** Commands of the operator, who needs no token: access to the database authorizes them. Everything is audited as `system:admin.<what>`. */
 export function operator(app: App) {
-  const { gate, agents, tokens } = app
+  const { pipeline, agents, tokens } = app
   const audit = (
     tx: Transaction,
     what: string,
@@ -36,7 +36,7 @@ export function operator(app: App) {
       resourceId: string
       details: Record<string, unknown>
     },
-  ) => gate.auditWithin(tx, { actorId: `system:admin.${what}`, at: gate.clock.now(), ip: '', ...entry })
+  ) => pipeline.auditWithin(tx, { actorId: `system:admin.${what}`, at: pipeline.clock.now(), ip: '', ...entry })
 
   /** The operator's agent. If another person registered an agent under that name, it is not used. */
   async function operatorAgent(tx: Transaction): Promise<string> {
@@ -45,7 +45,7 @@ export function operator(app: App) {
     if (found !== undefined) return found
     const isTaken = (await agentOf(tx, operatorId)) !== null
     const agentId = isTaken ? newId(operatorId).replace('_', '-') : operatorId
-    const now = gate.clock.now()
+    const now = pipeline.clock.now()
     await agents.issueAgent(tx, {
       agentId,
       name: 'Operator',
@@ -61,10 +61,10 @@ export function operator(app: App) {
 
   return {
     /** Issues a token for the operator's own agent, which is created at the first call. @throws `not_found`, `conflict` */
-    issueToken: (scopes: readonly Scope[], name: string): Promise<OperatorToken> =>
-      gate.transaction(async (tx) => {
+    issueToken: (scopes: readonly TokenScope[], name: string): Promise<OperatorToken> =>
+      pipeline.transaction(async (tx) => {
         const agentId = await operatorAgent(tx)
-        const now = gate.clock.now()
+        const now = pipeline.clock.now()
         const expiresAt = scopes.includes('admin') ? new Date(now.getTime() + adminTokenLife) : null
         const made = await tokens.issue(tx, { agentId, scopes, name, expiresAt, now })
         await audit(tx, 'token', {

@@ -1,27 +1,27 @@
 import { accountDirectory } from '#lib/domains/accounts/directory.ts'
-import { seizeAccount } from '#lib/domains/accounts/seizing.ts'
-import { agentsSince, newestAgent, seizeAgents } from '#lib/domains/agents/seizing.ts'
+import { raiseAccountFence } from '#lib/domains/accounts/fence.ts'
+import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/fence.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
-import { agentsOfAccount } from '#lib/domains/agents/standing.ts'
-import { participating } from '#lib/domains/erasure/run-rules.ts'
-import type { SubjectErasurePorts } from '#lib/domains/erasure/subject-erasures.ts'
+import { agentsOfAccount } from '#lib/domains/agents/status.ts'
+import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
+import { participating } from '#lib/domains/erasure/runs/run-rules.ts'
 import {
   newestParticipant,
   participantKeys,
   participantsSince,
   participationsOf,
-  seizeParticipants,
-} from '#lib/domains/projects/participants/seizing.ts'
+  raiseParticipantFences,
+} from '#lib/domains/projects/participants/fence.ts'
 
 type Unsuspend = ReturnType<typeof agentsService>['unsuspend']
 
 /** The subjects of erasures: accounts with their agents, participants, or agents without an account. */
 export const erasureSubjects = (unsuspend: Unsuspend): SubjectErasurePorts['subjects'] => ({
   // Locks the account first, like a person who claims an agent.
-  async seize(tx, subject, how) {
-    const email = subject.account === null ? null : await seizeAccount(tx, subject.account, how.now)
-    const agents = await seizeAgents(tx, subject, how)
-    return { email, agents, participants: await seizeParticipants(tx, subject, how) }
+  async raiseFence(tx, subject, how) {
+    const email = subject.account === null ? null : await raiseAccountFence(tx, subject.account, how.now)
+    const agents = await raiseAgentFences(tx, subject, how)
+    return { email, agents, participants: await raiseParticipantFences(tx, subject, how) }
   },
   release: unsuspend,
   async newest(tx, { account, agents: named, participants = [] }) {

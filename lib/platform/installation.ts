@@ -91,13 +91,13 @@ export async function joinInstallation(settings: Settings): Promise<JoinedInstal
     await checkPrepared(appUrl)
     return { appUrl, ownerUrl: givenUrl, leave }
   }
-  const place = await findEmbedded(KP_DATA_DIR)
-  if (!place.exists) throw notPrepared(`There is no installation in ${KP_DATA_DIR} yet.`)
-  if (place.ownerPid === undefined) {
+  const location = await findEmbedded(KP_DATA_DIR)
+  if (!location.exists) throw notPrepared(`There is no installation in ${KP_DATA_DIR} yet.`)
+  if (location.ownerPid === undefined) {
     const { appUrl, ownerUrl, embedded } = await openInstallation(settings)
     return { appUrl, ownerUrl, leave: async () => embedded?.stop() }
   }
-  const ownerUrl = place.ownerUrl('kp')
+  const ownerUrl = location.ownerUrl('kp')
   const appUrl = madeRoleUrl(ownerUrl, installationSecret(KP_DATA_DIR, settings.KP_SECRET))
   await checkPrepared(appUrl)
   return { appUrl, ownerUrl, leave }

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ownDatabase } from '#lib/config/locations.ts'
-import type { KnownStore } from '#lib/stores/known-store.ts'
-import { addressHash } from '#lib/stores/known-store.ts'
+import { ownDatabaseLocation } from '#lib/config/locations.ts'
+import type { RegisteredStore } from '#lib/stores/registered-store.ts'
+import { addressHash } from '#lib/stores/registered-store.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { isEmptyStore, objectFolderMark, openStores } from './open-stores.ts'
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-const store = (port: string, provider: string, shown: string, identity: string): KnownStore => ({
+const store = (port: string, provider: string, shown: string, identity: string): RegisteredStore => ({
   id: 'store_x',
   port,
   provider,
@@ -22,7 +22,7 @@ const store = (port: string, provider: string, shown: string, identity: string):
   firstSeen: test.clock.now(),
   lastSeen: test.clock.now(),
 })
-const isEmpty = (port: string, provider: string, shown = ownDatabase, identity = 'own') =>
+const isEmpty = (port: string, provider: string, shown = ownDatabaseLocation, identity = 'own') =>
   test.db.transaction((tx) => isEmptyStore(store(port, provider, shown, identity), tx))
 
 it('isEmptyStore checks former tables of our database and folders of this machine', async () => {

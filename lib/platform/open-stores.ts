@@ -1,13 +1,13 @@
 import type { Env } from '#lib/config/env.ts'
-import { exportsFolder, ownDatabase, type Site, snapshotKeysFolder } from '#lib/config/locations.ts'
+import { exportsFolder, ownDatabaseLocation, type Site, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { hasNoExport } from '#lib/domains/exports/export-files.ts'
 import { projectsNameObjects } from '#lib/domains/projects/object-references.ts'
 import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'
 import { snapshotsNameObjects } from '#lib/domains/snapshots/object-references.ts'
-import { type AskRows, type ConnectedStore, connectedStores } from '#lib/domains/stores/known.ts'
+import { type AskRows, type ConnectedStore, connectedStoresOf } from '#lib/domains/stores/registered-stores.ts'
 import { exportsCountFor } from '#lib/domains/stores/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { lazily } from '#lib/kernel/lazily.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import { openCache } from '#lib/stores/cache/opening.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
@@ -15,12 +15,12 @@ import { otherCheckpoints, ownCheckpoints, ownSchema } from '#lib/stores/checkpo
 import { folderMark } from '#lib/stores/folder-mark.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { isEmptyGraph, postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
-import { addressHash, type KnownStore, type StorePort } from '#lib/stores/known-store.ts'
 import { hasNoRow, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
-import { objectsPlace } from '#lib/stores/objects/address.ts'
+import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { fileObjects, hasNoObject } from '#lib/stores/objects/files.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { addressHash, type RegisteredStore, type StorePort } from '#lib/stores/registered-store.ts'
 
 export type StoreSettings = Pick<
   Env,
@@ -28,7 +28,7 @@ export type StoreSettings = Pick<
 >
 
 /** The stores outside our own tables for data derived from people's messages. */
-export interface Stores {
+export interface OpenStores {
   graph: GraphStore
   cache: CacheStore
   objects: ObjectStore
@@ -36,7 +36,7 @@ export interface Stores {
   close(): Promise<void>
 }
 
-const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'lingers', 'lifetimes'])
+const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'residueSeconds', 'lifetimes'])
 
 /** The same store, which calls `used` before each access. */
 function noted<T extends object>(store: T, used: (isPut: boolean) => Promise<void>): T {
@@ -56,7 +56,7 @@ function noted<T extends object>(store: T, used: (isPut: boolean) => Promise<voi
 /** Loads a store on first use, and closes it only if it was loaded. */
 function loaded<T extends { close(): Promise<void> }>(load: () => Promise<T>) {
   let asked = false
-  const store = lazily(() => {
+  const store = memoize(() => {
     asked = true
     return load()
   })
@@ -101,7 +101,7 @@ function laterObjects(provider: ObjectStore['provider'], load: () => Promise<Obj
     replace: async (...asked) => (await store()).replace(...asked),
     eraseVersions: async (...asked) => (await store()).eraseVersions(...asked),
     list: async (...asked) => (await store()).list(...asked),
-    lingers: async () => (await store()).lingers(),
+    residueSeconds: async () => (await store()).residueSeconds(),
     close,
   }
 }
@@ -111,11 +111,11 @@ function openGraph(url: string | undefined, db: Database): GraphStore {
   return laterGraph('neo4j', async () => (await import('#lib/stores/graph/neo4j-graph.ts')).neo4jGraph(url))
 }
 function openObjects(url: string | undefined, dataDir: string): ObjectStore {
-  const place = objectsPlace(url, dataDir)
-  if (place.provider === 'files') return fileObjects(place.folder)
-  return place.provider === 's3'
-    ? laterObjects('s3', async () => (await import('#lib/stores/objects/s3.ts')).s3Objects(place))
-    : laterObjects('gcs', async () => (await import('#lib/stores/objects/gcs.ts')).gcsObjects(place))
+  const address = objectsAddress(url, dataDir)
+  if (address.provider === 'files') return fileObjects(address.folder)
+  return address.provider === 's3'
+    ? laterObjects('s3', async () => (await import('#lib/stores/objects/s3.ts')).s3Objects(address))
+    : laterObjects('gcs', async () => (await import('#lib/stores/objects/gcs.ts')).gcsObjects(address))
 }
 
 /** The configured stores, with defaults that need no server. Each connects on first use; `used` is called before every use. */
@@ -123,7 +123,7 @@ export function openStores(
   env: StoreSettings,
   db: Database,
   used: (port: StorePort, isPut?: boolean) => Promise<void> = async () => {},
-): Stores {
+): OpenStores {
   const graph = openGraph(env.KP_GRAPH_URL, db)
   const cache = openCache(env.KP_REDIS_URL)
   const objects = openObjects(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
@@ -152,9 +152,9 @@ export function rememberedStores(
   sites: readonly Site[],
 ): ConnectedStore[] {
   const [ledger, keys, exported] = [ledgerFolder(env), snapshotKeysFolder(env), exportsFolder(env)]
-  const objects = objectsPlace(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
+  const objects = objectsAddress(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
   return [
-    ...connectedStores(sites).map((store) =>
+    ...connectedStoresOf(sites).map((store) =>
       store.port === 'objects' && objects.provider === 'files' && typeof store.identity === 'string'
         ? {
             ...store,
@@ -197,7 +197,10 @@ async function hasNoThread(tx: Transaction): Promise<boolean> {
  * Whether a store that was replaced by another is empty. Only tables of our database and folders of this machine can be checked; for all
  * others it returns false.
  */
-export async function isEmptyStore({ port, provider, address, shown }: KnownStore, tx: Transaction): Promise<boolean> {
+export async function isEmptyStore(
+  { port, provider, address, shown }: RegisteredStore,
+  tx: Transaction,
+): Promise<boolean> {
   if (port === 'objects' && provider === 'files') {
     const folder = shown.replace(/^file:/, '')
     // The mark distinguishes the folder from one that replaced it. Stores from before marks existed are known by their path.
@@ -205,6 +208,6 @@ export async function isEmptyStore({ port, provider, address, shown }: KnownStor
     const isThatOne = names.some((name) => name !== undefined && addressHash(provider, name) === address)
     return isThatOne && hasNoObject(folder)
   }
-  if (shown !== ownDatabase) return false
+  if (shown !== ownDatabaseLocation) return false
   return port === 'graph' ? isEmptyGraph(tx) : port === 'checkpoints' && hasNoThread(tx)
 }

@@ -1,31 +1,31 @@
 import { openLimiter } from '#lib/access/limits.ts'
 import { type Env, publicUrl, telemetryTarget } from '#lib/config/env.ts'
-import { judgedPlaces, placesOf, refuseOutside, sitesOf } from '#lib/config/locations.ts'
+import { assessLocations, refuseOutside, sitesOf, storeLocationsOf } from '#lib/config/locations.ts'
 import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
 import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
 import { profileOf } from '#lib/domains/agents/rows.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
-import { createSigner } from '#lib/domains/erasure/signing.ts'
-import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
-import { suppressions } from '#lib/domains/erasure/suppressions.ts'
+import { createSigner } from '#lib/domains/erasure/receipts/signing.ts'
+import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
+import { suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
-import type { ErasedAgents } from '#lib/domains/knowledge/suppression.ts'
+import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
 import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
-import { knownStores } from '#lib/domains/stores/known.ts'
+import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
-import { pseudonyms as telemetryPseudonyms } from '#lib/domains/telemetry/pseudonyms.ts'
+import { telemetryPseudonyms } from '#lib/domains/telemetry/pseudonyms.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { Actor, GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Actor, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
-import type { AskDatabase } from '#lib/kernel/evidence.ts'
+import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
-import { lazily } from '#lib/kernel/lazily.ts'
-import { fileLedger, ledgerFolder, noted } from '#lib/stores/ledger/ledger.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
+import { fileLedger, ledgerFolder, observedLedger } from '#lib/stores/ledger/ledger.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPostHog } from '#lib/stores/posthog.ts'
@@ -55,17 +55,17 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     isGuarded: env.NODE_ENV !== 'production',
     ...(patience.connection !== undefined && { patience: patience.connection }),
   })
-  const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
+  const secret = memoize(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
   /** A key derived from the installation secret, computed on first use. */
-  const keyFor = (purpose: string) => lazily(() => deriveKey(secret(), purpose))
+  const keyFor = (purpose: string) => memoize(() => deriveKey(secret(), purpose))
   const sites = sitesOf(env)
-  const judged = judgedPlaces(env)
+  const assessedLocations = assessLocations(env)
   const regions: DataRegions = {
     choosable: parseDataRegions(env.KP_DATA_REGIONS),
-    hindering: (region) => hindering(region, judged),
+    hindering: (region) => hindering(region, assessedLocations),
   }
-  const known = knownStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
-  const ledger = noted(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
+  const known = registeredStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
+  const ledger = observedLedger(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
   const stores = openStores(env, db, known.used)
   const limiter = openLimiter(
     env,
@@ -82,17 +82,17 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     pseudonymOf: telemetryPseudonyms({
       db,
       key: telemetryKey,
-      regions: judged.filter(({ name }) => name === 'posthog').flatMap(regionsAround),
+      regions: assessedLocations.filter(({ name }) => name === 'posthog').flatMap(regionsAround),
     }).of,
     now: clock.now,
   })
   const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
   /** For queries about the whole database, such as counts and names. */
-  const query: AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
+  const query: DatabaseQuery = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
     db.query<R>(undefined, text, values)
   const log = auditLog(db)
   /** What the use-case pipeline needs. */
-  const gate: GatePorts = {
+  const pipeline: PipelinePorts = {
     clock,
     regions,
     transaction: db.transaction,
@@ -106,7 +106,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     if (isAdmin) return suppressed.among(tx, 'agent', ids)
     return organisationId === undefined ? [] : suppressed.amongMembers(tx, organisationId, ids)
   }
-  const analyzed = judged.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
+  const analyzed = assessedLocations.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
   return {
     env,
     clock,
@@ -115,9 +115,9 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     secret,
     keyFor,
     origin: publicUrl(env),
-    places: placesOf(env),
+    storeLocations: storeLocationsOf(env),
     sites,
-    judged,
+    assessedLocations,
     regions,
     known,
     ledger,
@@ -128,7 +128,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     telemetryTo,
     telemetryKey,
     log,
-    gate,
+    pipeline,
     signer: createSigner(db, { secret, assertPresentSecret }),
     suppressionKeys,
     suppressed,

@@ -1,5 +1,5 @@
 import { type ClientBase, escapeIdentifier } from 'pg'
-import { deriveKey, secretMark, subjectPurpose } from '#lib/config/secret.ts'
+import { deriveKey, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
 import { sealedShares } from '#lib/domains/clades/sealed-column.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
 import { sealedEntries } from '#lib/domains/grimoire/sealed-column.ts'
@@ -27,7 +27,7 @@ export interface Resealed {
   lost: Record<string, number>
 }
 /** Appends a suppression key, sealed with the new secret, to the ledger, which has it under the old one. */
-export type KeptKey = (id: string, sealed: Buffer) => Promise<void>
+export type StoredKey = (id: string, sealed: Buffer) => Promise<void>
 
 /**
  * Seals with `to` everything that a secret of `from` opens, and records `to` as the present secret, in one transaction. Safe to repeat.
@@ -35,7 +35,7 @@ export type KeptKey = (id: string, sealed: Buffer) => Promise<void>
  */
 export async function reseal(
   client: ClientBase,
-  { from, to, keep, before }: { from: readonly string[]; to: string; keep: KeptKey; before?: () => void },
+  { from, to, keep, before }: { from: readonly string[]; to: string; keep: StoredKey; before?: () => void },
 ): Promise<Resealed> {
   await client.query('BEGIN')
   try {
@@ -53,8 +53,8 @@ export async function reseal(
       if (lost > 0) made.lost[column.table] = lost
     }
     await rehashSubjects(client, deriveKey(to, subjectPurpose))
-    const mark = secretMark(to)
-    const former = new Set([...(known?.former ?? []), ...from.map(secretMark)])
+    const mark = secretFingerprint(to)
+    const former = new Set([...(known?.former ?? []), ...from.map(secretFingerprint)])
     former.delete(mark)
     await storeSecretRecord(client, { mark, former: [...former] }, new Date())
     before?.()

@@ -13,9 +13,9 @@ import {
   subjectPurpose,
   unsealed,
 } from '#lib/config/secret.ts'
-import { createSigner, verifyReceipt } from '#lib/domains/erasure/signing.ts'
-import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
-import { subjectHash } from '#lib/domains/privacy-requests/requests.ts'
+import { createSigner, verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
+import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
+import { requestSubjectHash } from '#lib/domains/privacy-requests/requests.ts'
 import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
@@ -72,7 +72,7 @@ function user(db: Database, dataDir: string, given?: string) {
             channel: 'console',
             subjectKind: 'person',
             accountId: 'usr_1',
-            subjectKey: subjectHash(subjectKey(), 'account', 'usr_1'),
+            subjectKey: requestSubjectHash(subjectKey(), 'account', 'usr_1'),
           },
           ...{ receivedAt: at, legalDueAt: at, contact },
         },
@@ -80,13 +80,16 @@ function user(db: Database, dataDir: string, given?: string) {
       await db.prisma.privacyRequest.create({
         data: {
           ...{ id: 'req_2', kinds: ['access'], channel: 'console', subjectKind: 'participant', participantId: 'prt_1' },
-          ...{ subjectKey: subjectHash(subjectKey(), 'participant', 'prt_1'), receivedAt: at, legalDueAt: at },
+          ...{ subjectKey: requestSubjectHash(subjectKey(), 'participant', 'prt_1'), receivedAt: at, legalDueAt: at },
         },
       })
     },
     async contact() {
       const row = await db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: 'req_1' } })
-      const keys = [subjectHash(subjectKey(), 'account', 'usr_1'), subjectHash(subjectKey(), 'participant', 'prt_1')]
+      const keys = [
+        requestSubjectHash(subjectKey(), 'account', 'usr_1'),
+        requestSubjectHash(subjectKey(), 'participant', 'prt_1'),
+      ]
       const isFound = (await db.prisma.privacyRequest.count({ where: { subjectKey: { in: keys } } })) === keys.length
       return { isFound, email: row.contact && unsealed(contactKey(), row.contact, 'req_1')?.toString() }
     },

@@ -62,13 +62,13 @@ export async function rotateInstallationSecret(
   const given = DATABASE_MIGRATION_URL ?? appUrl
   if (given) await checkUnused(given)
   else {
-    const place = await findEmbedded(KP_DATA_DIR)
-    if (!place.exists)
+    const location = await findEmbedded(KP_DATA_DIR)
+    if (!location.exists)
       throw new DatabaseFault(
         'NOT_PREPARED',
         `There is no installation in ${KP_DATA_DIR} yet. Run npm start, which makes it.`,
       )
-    if (place.ownerPid !== undefined) throw inUse(`process ${place.ownerPid}`)
+    if (location.ownerPid !== undefined) throw inUse(`process ${location.ownerPid}`)
   }
   const { ownerUrl, embedded } = await openInstallation(settings)
   try {

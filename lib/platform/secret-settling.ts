@@ -1,21 +1,21 @@
 import type { ClientBase } from 'pg'
 import { markIn } from '#lib/config/data-folder.ts'
 import type { Env } from '#lib/config/env.ts'
-import { adoptNextSecret, installationSecret, pendingSecret, secretMark } from '#lib/config/secret.ts'
+import { adoptNextSecret, installationSecret, pendingSecret, secretFingerprint } from '#lib/config/secret.ts'
 import { secretRecord } from '#lib/domains/settings/installation-secret.ts'
 import { ledgerAddresses } from '#lib/domains/stores/ledgers.ts'
-import { markOf } from '#lib/stores/folder-mark.ts'
-import { addressHash } from '#lib/stores/known-store.ts'
+import { folderMarkPath } from '#lib/stores/folder-mark.ts'
 import { fileLedger, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import type { SettledSecret } from '#lib/stores/postgres/preparation.ts'
-import { type KeptKey, type Resealed, reseal } from './resealing.ts'
+import type { ConfirmedSecret } from '#lib/stores/postgres/preparation.ts'
+import { addressHash } from '#lib/stores/registered-store.ts'
+import { type Resealed, reseal, type StoredKey } from './resealing.ts'
 
 export type SecretSettings = Pick<Env, 'KP_DATA_DIR' | 'KP_SECRET' | 'KP_SECRET_PREVIOUS' | 'KP_LEDGER_URL'>
 /** Entries written to another folder than the ledger's would be missing there. */
 async function refuseAnother(owner: ClientBase, folder: string): Promise<void> {
   const addresses = await ledgerAddresses(owner)
-  const mark = await markIn(markOf(folder))
+  const mark = await markIn(folderMarkPath(folder))
   const own = mark === undefined ? undefined : addressHash('files', mark)
   if (addresses.some((address) => address !== own))
     throw new DatabaseFault(
@@ -28,7 +28,7 @@ async function refuseAnother(owner: ClientBase, folder: string): Promise<void> {
 export async function withLedger<T>(
   owner: ClientBase,
   settings: SecretSettings,
-  work: (keep: KeptKey) => Promise<T>,
+  work: (keep: StoredKey) => Promise<T>,
 ): Promise<T> {
   const folder = ledgerFolder(settings)
   await refuseAnother(owner, folder)
@@ -61,15 +61,15 @@ const warningOf = ({ lost }: Resealed): string | undefined =>
  * KP_SECRET_PREVIOUS opens. The database must be migrated, and the caller must hold the preparation lock. @throws DatabaseFault
  * SECRET_REPLACED, LEDGER_AWAY
  */
-export async function settleSecret(owner: ClientBase, settings: SecretSettings): Promise<SettledSecret> {
+export async function settleSecret(owner: ClientBase, settings: SecretSettings): Promise<ConfirmedSecret> {
   const { KP_DATA_DIR, KP_SECRET, KP_SECRET_PREVIOUS: previous } = settings
   const record = await secretRecord(owner)
   // If the database is already sealed with the next secret, only the renaming of the file is missing. Otherwise the rotation had no effect.
   const pending = KP_SECRET === undefined ? pendingSecret(KP_DATA_DIR) : undefined
-  if (pending !== undefined && record?.mark === secretMark(pending)) adoptNextSecret(KP_DATA_DIR)
+  if (pending !== undefined && record?.mark === secretFingerprint(pending)) adoptNextSecret(KP_DATA_DIR)
   const secret = installationSecret(KP_DATA_DIR, KP_SECRET)
-  const mark = secretMark(secret)
-  const isTurnedBack = previous !== undefined && record?.mark === secretMark(previous)
+  const mark = secretFingerprint(secret)
+  const isTurnedBack = previous !== undefined && record?.mark === secretFingerprint(previous)
   if (record?.former.includes(mark) && !isTurnedBack)
     throw new DatabaseFault(
       'SECRET_REPLACED',

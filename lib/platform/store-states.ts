@@ -7,19 +7,19 @@ import type { Site } from '#lib/config/locations.ts'
 import { anotherFolder } from '#lib/domains/stores/rules.ts'
 import type { StoreCheck } from '#lib/http/service.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import { type RememberedPort, rememberedPorts, type StorePort, storePorts } from '#lib/stores/known-store.ts'
 import { type Database, isDiskFull } from '#lib/stores/postgres/database.ts'
 import type { Presidio } from '#lib/stores/presidio.ts'
-import type { Stores } from './open-stores.ts'
+import { type RememberedPort, rememberedPorts, type StorePort, storePorts } from '#lib/stores/registered-store.ts'
+import type { OpenStores } from './open-stores.ts'
 
-export interface PlaceState {
+export interface LocationState {
   state: 'ok' | 'degraded' | 'down'
   /** Of one round trip, in milliseconds. */
   latency: number
   /** Never contains addresses or credentials. */
   detail?: string
 }
-export type StateOf = (name: string) => Promise<PlaceState | undefined>
+export type StateOf = (name: string) => Promise<LocationState | undefined>
 
 /** The time limit for the state of a store, in milliseconds. */
 const patience = 3_000
@@ -27,14 +27,14 @@ const patience = 3_000
 const keptFor = 1_000
 const isPort = (name: string): name is StorePort => (storePorts as readonly string[]).includes(name)
 
-async function timed(ask: () => Promise<Pick<PlaceState, 'state' | 'detail'>>): Promise<PlaceState> {
+async function timed(ask: () => Promise<Pick<LocationState, 'state' | 'detail'>>): Promise<LocationState> {
   const began = performance.now()
   const answer = await ask()
   return { ...answer, latency: performance.now() - began }
 }
 
 /** Whether a folder is writable, or the nearest existing folder in which it would be created. */
-async function folderState(folder: string): Promise<Pick<PlaceState, 'state' | 'detail'>> {
+async function folderState(folder: string): Promise<Pick<LocationState, 'state' | 'detail'>> {
   for (let path = folder; ; path = dirname(path)) {
     try {
       await access(path, constants.W_OK | constants.X_OK)
@@ -46,10 +46,10 @@ async function folderState(folder: string): Promise<Pick<PlaceState, 'state' | '
   }
 }
 
-interface StateParts {
+interface StoreStateDeps {
   db: Database
   limiter: Pick<Limiter, 'degraded' | 'store'>
-  stores: Stores
+  stores: OpenStores
   /** Undefined if none is connected. */
   presidio: Presidio | undefined
   sites: readonly Site[]
@@ -57,10 +57,10 @@ interface StateParts {
   isAnother: ((port: RememberedPort) => Promise<boolean>) | undefined
 }
 /** Returns the state of a store by name, within a time limit; undefined for a place without a state. */
-export function storeStates({ db, limiter, stores, presidio, sites, isAnother }: StateParts): StateOf {
-  const known = new Map<string, { until: number; answer: Promise<PlaceState | undefined> }>()
+export function storeStates({ db, limiter, stores, presidio, sites, isAnother }: StoreStateDeps): StateOf {
+  const known = new Map<string, { until: number; answer: Promise<LocationState | undefined> }>()
 
-  async function ask(name: string): Promise<PlaceState | undefined> {
+  async function ask(name: string): Promise<LocationState | undefined> {
     if (isPort(name)) return stores[name].state()
     if (name === 'presidio') return presidio?.state()
     if (name === 'postgresql')
@@ -79,13 +79,13 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
     const address = sites.find((site) => site.name === name && site.provider === 'files')?.address
     return address?.startsWith('file:') ? timed(() => folderState(address.slice('file:'.length))) : undefined
   }
-  async function recognised(name: string): Promise<PlaceState | undefined> {
+  async function recognised(name: string): Promise<LocationState | undefined> {
     const answer = await ask(name)
     const port = rememberedPorts.find((one) => one === name)
     if (answer?.state !== 'ok' || port === undefined || !(await isAnother?.(port))) return answer
     return { state: 'down', latency: answer.latency, detail: anotherFolder }
   }
-  async function asked(name: string): Promise<PlaceState | undefined> {
+  async function asked(name: string): Promise<LocationState | undefined> {
     const gaveUp = new AbortController()
     try {
       return await Promise.race([

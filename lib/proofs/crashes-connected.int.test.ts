@@ -4,19 +4,19 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectedStores,
+  connectTestStores,
   storeServers,
 } from '#lib/testing/connected-stores.ts'
 import { carriedOut, crashCopies } from '#lib/testing/crash-copies.ts'
 import { crashWorkers } from '#lib/testing/crash-workers.ts'
 import { testDatabase } from '#lib/testing/database.ts'
-import { placesOf as placesIn } from '#lib/testing/everything.ts'
+import { locationsOf as placesIn } from '#lib/testing/everything.ts'
 import { sentence } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { outcomeOf, placesOf } from '#lib/testing/outcome.ts'
+import { locationCountsIn, outcomeOf } from '#lib/testing/outcome.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { spreadMessage } from '#lib/testing/spread.ts'
-import { madeSubject, told } from '#lib/testing/subjects.ts'
+import { madeSubject, notifiedOf } from '#lib/testing/subjects.ts'
 
 const aroundSteps = [
   ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
@@ -58,12 +58,12 @@ async function ofSubject(app: TestApp): Promise<Begun> {
   )
   if (!own) throw new Error('the subject has no message')
   await app.app.stored.cache.set('theirs', subject.marker, { ttl: 3_600, about: [own.message] })
-  await told(app, 'POST', '/api/privacy/requests', {
+  await notifiedOf(app, 'POST', '/api/privacy/requests', {
     cookie: subject.cookie,
     body: { kinds: ['erasure'], grace: 'now', password: subject.password },
   })
   await drain(app, { except: ['erasure.start', 'accounts.notify', 'knowledge.novelty'] })
-  return { group: own.group, needle: subject.marker, holders: app.app.holders.map(({ name }) => name) }
+  return { group: own.group, needle: subject.marker, holders: app.app.dataSources.map(({ name }) => name) }
 }
 
 describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and another database', () => {
@@ -88,7 +88,7 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
     async (subject, begin, crashPoints, size) => {
       const servers = await storeServers()
       closing.push(() => servers.close())
-      const stores = await connectedStores(servers)
+      const stores = await connectTestStores(servers)
       closing.push(() => stores.close())
       const database = await testDatabase()
       const app = await testApp(stores.settings, { ...database, drop: async () => {} }, { interrupt })
@@ -122,7 +122,7 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
       for (const place of Object.keys({ ...ours, ...theirs }))
         expect(counted(ours[place]), place).toEqual(counted(theirs[place]))
       expect(placesIn(await stores.everything(), needle)).toEqual([])
-      expect(await placesOf(disturbed, [needle])).toEqual({})
+      expect(await locationCountsIn(disturbed, [needle])).toEqual({})
       const [run] = JSON.parse(`[${ours.erasure_runs?.join(',')}]`)
       expect(run).toMatchObject({ state: 'done', rounds: 0 })
       expect(await stores.pagesOf(run.id)).toEqual([])

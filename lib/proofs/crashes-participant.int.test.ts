@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
-import { type Copy, carriedOut, crashCopies, type Still } from '#lib/testing/crash-copies.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
+import { type CrashCopy, carriedOut, crashCopies, type Still } from '#lib/testing/crash-copies.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { entity, episode, fact } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { outcomeOf, placesOf } from '#lib/testing/outcome.ts'
+import { locationCountsIn, outcomeOf } from '#lib/testing/outcome.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
   dataOf,
@@ -58,7 +58,7 @@ beforeAll(async () => {
   })
   expect(document.status).toBe(201)
   await madeDocument(test, project, project.agent)
-  await keptInThread(test, conversation.id, [
+  await storedInThread(test, conversation.id, [
     { id: message.id, text: `Again: ${marker}.` },
     { id: theirs.id, text: other },
   ])
@@ -84,7 +84,7 @@ beforeAll(async () => {
   await dataOf(test, 'POST', `${project.path}/participants/${found.id}/requests`, project.owner, {
     body: { kinds: ['erasure'], grace: 'now' },
   })
-  holders = test.app.holders.map((holder) => holder.name)
+  holders = test.app.dataSources.map((dataSource) => dataSource.name)
   await drain(test, { except: ['erasure.start', 'knowledge.novelty'] })
   // Create these random keys before the installation is copied.
   await test.app.suppressionKeys.current('account', 'of nobody')
@@ -98,7 +98,7 @@ afterAll(async () => {
 })
 
 /** The data sources whose steps erased something. */
-const workedOn = ({ ownerUrl }: Copy): Promise<string[]> =>
+const workedOn = ({ ownerUrl }: CrashCopy): Promise<string[]> =>
   withConnection(ownerUrl, async (client) => {
     const { rows } = await client.query<{ holder: string }>(
       'SELECT holder FROM erasure_steps WHERE planned > 0 ORDER BY holder',
@@ -109,7 +109,7 @@ const workedOn = ({ ownerUrl }: Copy): Promise<string[]> =>
 const Store = z.looseObject({ holder: z.string(), found: z.number(), deleted: z.number(), residue: z.number() })
 const Receipt = z.object({ receipt: z.looseObject({ stores: z.array(Store) }) })
 /** The counts of the receipt, by data source. */
-const countsOf = ({ ownerUrl }: Copy) =>
+const countsOf = ({ ownerUrl }: CrashCopy) =>
   withConnection(ownerUrl, async (client) => {
     const { rows } = await client.query('SELECT receipt FROM erasures')
     expect(rows).toHaveLength(1)
@@ -135,6 +135,6 @@ it('the erasure of a participant whose worker is killed at each sampled point ha
   expect(await countsOf(disturbed)).toEqual(await countsOf(undisturbed))
   const [ours, theirs] = [await outcomeOf(disturbed), await outcomeOf(undisturbed)]
   for (const place of Object.keys({ ...ours, ...theirs })) expect(ours[place], place).toEqual(theirs[place])
-  expect(await placesOf(disturbed, [marker, name, email])).toEqual({})
-  expect(await placesOf(disturbed, [other])).toMatchObject({ messages: 1, graph_episodes: 1 })
+  expect(await locationCountsIn(disturbed, [marker, name, email])).toEqual({})
+  expect(await locationCountsIn(disturbed, [other])).toMatchObject({ messages: 1, graph_episodes: 1 })
 }, 1_800_000)

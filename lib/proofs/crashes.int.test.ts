@@ -1,19 +1,19 @@
 // The erasure of a person across all domains. Each domain tests its own data source in its own folder.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { DataHolder } from '#lib/kernel/holder.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { testApp } from '#lib/testing/app.ts'
 import { carriedOut, crashCopies, type Still } from '#lib/testing/crash-copies.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { outcomeOf, placesOf } from '#lib/testing/outcome.ts'
+import { locationCountsIn, outcomeOf } from '#lib/testing/outcome.ts'
 import { sampled } from '#lib/testing/sampling.ts'
-import { type MadeSubject, madeSubject, told } from '#lib/testing/subjects.ts'
+import { type MadeSubject, madeSubject, notifiedOf } from '#lib/testing/subjects.ts'
 
 let workers: CrashWorkers
 let subject: MadeSubject
-let holders: Pick<DataHolder, 'name'>[]
+let dataSources: Pick<DataSource, 'name'>[]
 let requestId: string
 const copies = crashCopies()
 
@@ -21,7 +21,7 @@ const copies = crashCopies()
 const unreached = ['step.checkpoints.threads.inside']
 
 /** Every point at which a worker can be killed. */
-const pointsOf = (all: typeof holders): string[] => [
+const pointsOf = (all: typeof dataSources): string[] => [
   ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
   ...all.flatMap(({ name }) => ['before', 'inside', 'after'].map((when) => `step.${name}.${when}`)),
   ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
@@ -46,8 +46,8 @@ beforeAll(async () => {
       ...{ createdAt: test.clock.now(), updatedAt: test.clock.now() },
     },
   })
-  holders = test.app.holders.map(({ name }) => ({ name }))
-  const filed = await told(test, 'POST', '/api/privacy/requests', {
+  dataSources = test.app.dataSources.map(({ name }) => ({ name }))
+  const filed = await notifiedOf(test, 'POST', '/api/privacy/requests', {
     cookie: subject.cookie,
     body: { kinds: ['erasure'], grace: 'now', password: subject.password },
   })
@@ -64,7 +64,7 @@ afterAll(async () => {
 })
 
 it('an erasure whose worker is killed at each sampled point has the outcome of an undisturbed erasure', async () => {
-  const all = pointsOf(holders).filter((point) => !unreached.includes(point))
+  const all = pointsOf(dataSources).filter((point) => !unreached.includes(point))
   const points = sampled('crash points of a person’s erasure', all, 8)
   const passing = all.filter((point) => !points.includes(point))
   const undisturbed = await copies.copyOf(before)
@@ -78,7 +78,7 @@ it('an erasure whose worker is killed at each sampled point has the outcome of a
   const [ours, theirs] = [await outcomeOf(disturbed), await outcomeOf(undisturbed)]
   for (const place of Object.keys({ ...ours, ...theirs })) expect(ours[place], place).toEqual(theirs[place])
 
-  expect(await placesOf(disturbed, [subject.marker])).toEqual({})
+  expect(await locationCountsIn(disturbed, [subject.marker])).toEqual({})
   const [run] = JSON.parse(`[${ours.erasure_runs?.join(',')}]`)
   expect(run).toMatchObject({ state: 'done', request_id: requestId, rounds: 0 })
 }, 1_800_000)

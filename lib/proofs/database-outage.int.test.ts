@@ -9,7 +9,7 @@ import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { madeSubject, told } from '#lib/testing/subjects.ts'
+import { madeSubject, notifiedOf } from '#lib/testing/subjects.ts'
 
 /** Milliseconds. */
 const outage = 4_000
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 it('an erasure during which the database crashes at several points finishes without intervention, with a complete receipt', async () => {
   const subject = await madeSubject(test)
-  const filed = await told(test, 'POST', '/api/privacy/requests', {
+  const filed = await notifiedOf(test, 'POST', '/api/privacy/requests', {
     cookie: subject.cookie,
     body: { kinds: ['erasure'], grace: 'now', password: subject.password },
   })

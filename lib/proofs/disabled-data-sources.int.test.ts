@@ -2,8 +2,8 @@
 // as residue. This detects an `erase` that does nothing and a `residue` that finds nothing. A run with a disabled data
 // source ends without a receipt.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { inOrder } from '#lib/domains/erasure/run-rules.ts'
-import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import { dataSourcesInOrder } from '#lib/domains/erasure/runs/run-rules.ts'
+import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -47,24 +47,24 @@ async function made(): Promise<{ subject: MadeSubject; participant: string }> {
 it('every data source reports its planned items as residue until they are erased, and nothing afterwards', async () => {
   const { subject, participant } = await made()
   const agents = subject.agents.map(({ id }) => id)
-  const scope: Scope = { subject: { account: subject.accountId, agents, participants: [participant] } }
+  const scope: ErasureScope = { subject: { account: subject.accountId, agents, participants: [participant] } }
   const now = test.clock.now()
-  const holders = inOrder(test.app.holders).map(({ holder }) => holder)
-  const manner = ({ name }: DataHolder, page: number) => ({ key: `run:${name}:${page}`, redacts: false, now })
-  const plans = new Map<DataHolder, string[]>()
-  for (const holder of holders) {
-    const { items, watched = [] } = await test.db.transaction((tx) => holder.plan(scope, tx, now))
-    if (!(holder.name in elsewhere)) expect(items, `${holder.name} has something to erase`).not.toEqual([])
-    plans.set(holder, [...items, ...watched])
+  const dataSources = dataSourcesInOrder(test.app.dataSources).map(({ dataSource }) => dataSource)
+  const manner = ({ name }: DataSource, page: number) => ({ key: `run:${name}:${page}`, redacts: false, now })
+  const plans = new Map<DataSource, string[]>()
+  for (const dataSource of dataSources) {
+    const { items, watched = [] } = await test.db.transaction((tx) => dataSource.plan(scope, tx, now))
+    if (!(dataSource.name in elsewhere)) expect(items, `${dataSource.name} has something to erase`).not.toEqual([])
+    plans.set(dataSource, [...items, ...watched])
   }
-  for (const holder of holders) {
-    const items = plans.get(holder) ?? []
-    const residue = () => holder.residue(scope, items, now)
-    if (!(holder.name in elsewhere)) expect(await residue(), `${holder.name} before`).toBeGreaterThan(0)
-    const size = holder.pageSize ?? 1_000
+  for (const dataSource of dataSources) {
+    const items = plans.get(dataSource) ?? []
+    const residue = () => dataSource.residue(scope, items, now)
+    if (!(dataSource.name in elsewhere)) expect(await residue(), `${dataSource.name} before`).toBeGreaterThan(0)
+    const size = dataSource.pageSize ?? 1_000
     for (let at = 0; at < items.length; at += size)
-      await test.db.transaction((tx) => holder.erase(scope, items.slice(at, at + size), tx, manner(holder, at)))
-    expect(await residue(), `${holder.name} afterwards`).toBe(0)
+      await test.db.transaction((tx) => dataSource.erase(scope, items.slice(at, at + size), tx, manner(dataSource, at)))
+    expect(await residue(), `${dataSource.name} afterwards`).toBe(0)
   }
 })
 
@@ -82,10 +82,10 @@ it.each(sampled('erasures with a data source that does nothing', names, 1))(
   'an erasure issues no receipt while %s erases nothing',
   async (name) => {
     const { subject } = await made()
-    const holder = test.app.holders.find((one) => one.name === name)
-    if (!holder) throw new Error(`there is no ${name}`)
-    const { erase } = holder
-    holder.erase = async (_scope, items) => items.length
+    const dataSource = test.app.dataSources.find((one) => one.name === name)
+    if (!dataSource) throw new Error(`there is no ${name}`)
+    const { erase } = dataSource
+    dataSource.erase = async (_scope, items) => items.length
     try {
       const { id } = await dataOf(test, 'POST', '/api/privacy/requests', subject, {
         body: { kinds: ['erasure'], grace: 'now', password: subject.password },
@@ -97,7 +97,7 @@ it.each(sampled('erasures with a data source that does nothing', names, 1))(
       expect(step?.residue).toBeGreaterThan(0)
       expect((await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).status).toBe(404)
     } finally {
-      holder.erase = erase
+      dataSource.erase = erase
     }
   },
 )

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { normaliseEmail } from '#lib/domains/accounts/rules.ts'
-import { verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import type { TestDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { placesOf } from '#lib/testing/outcome.ts'
+import { locationCountsIn } from '#lib/testing/outcome.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
-import { type MadeSubject, madeSubject, openSession, told } from '#lib/testing/subjects.ts'
+import { type MadeSubject, madeSubject, notifiedOf, openTestSession } from '#lib/testing/subjects.ts'
 import { trace } from '#lib/testing/units.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-drill-'))
@@ -50,7 +50,7 @@ beforeAll(async () => {
   running.push(test)
   subject = await madeSubject(test)
   early = await backup(test, 'early')
-  const { id } = await told(test, 'POST', '/api/privacy/requests', {
+  const { id } = await notifiedOf(test, 'POST', '/api/privacy/requests', {
     cookie: subject.cookie,
     body: { kinds: ['erasure'], grace: 'now', password: subject.password },
   })
@@ -80,7 +80,7 @@ async function registeredAnew({ app, clock, ...rest }: TestApp) {
   const owner = { accountId, organisationId: await organisationOf(accountId, app), cookie: '' }
   const self = { app, clock, ...rest }
   const agent = await issuedAgent(self, ['read', 'write'], { tier: 'enterprise', owner })
-  const { id } = await told(self, 'POST', '/v1/knowledge', {
+  const { id } = await notifiedOf(self, 'POST', '/v1/knowledge', {
     token: agent.token,
     body: trace({ task: { objective: 'Begun anew' } }),
   })
@@ -118,9 +118,9 @@ const stored = ({ ownerUrl, dataDir }: TestApp) => ({ ownerUrl, dataDir })
 
 /** Expects no erased content anywhere, and erased ids only in the permitted tables. */
 async function expectNothing(at: TestApp): Promise<void> {
-  expect(await placesOf(stored(at), [subject.marker]), 'words').toEqual({})
+  expect(await locationCountsIn(stored(at), [subject.marker]), 'words').toEqual({})
   const ids = [subject.accountId, ...subject.agents.map(({ id }) => id), ...subject.units, ...subject.skills]
-  for (const place of Object.keys(await placesOf(stored(at), ids))) expect(proofs).toContain(place)
+  for (const place of Object.keys(await locationCountsIn(stored(at), ids))) expect(proofs).toContain(place)
   for (const id of [...subject.units, ...subject.skills]) {
     const path = id.startsWith('kp:skill:') ? `/v1/skills/${id}` : `/v1/knowledge/${id}`
     expect([404, 410]).toContain((await at.fetch('GET', path, { token: subject.neighbour.agent.token })).status)
@@ -137,26 +137,26 @@ async function expectReceipt(at: TestApp): Promise<void> {
 describe('a restore of database and var with a separate ledger', () => {
   it('the original installation contains nothing of the erased subject', async () => {
     // Only the new account, and emails about the request itself: without a mail server they are stored in the folder.
-    expect(Object.keys(await placesOf(stored(test), [subject.email])).sort()).toEqual(['accounts', 'mail/'])
+    expect(Object.keys(await locationCountsIn(stored(test), [subject.email])).sort()).toEqual(['accounts', 'mail/'])
     await expectNothing(test)
     await expectReceipt(test)
   })
 
   it('of an earlier backup brings the data back, and the replay erases it again and keeps newer data', async () => {
     const restored = await restore(early)
-    expect(Object.keys(await placesOf(stored(restored), [subject.marker]))).toEqual(
+    expect(Object.keys(await locationCountsIn(stored(restored), [subject.marker]))).toEqual(
       expect.arrayContaining(['units', 'skills', 'accounts', 'mail/', 'search_words']),
     )
     expect(exportsIn(restored)).toHaveLength(1)
-    const cookie = await openSession(restored, subject.accountId)
+    const cookie = await openTestSession(restored, subject.accountId)
     // While the ledger is unavailable, the neighbour and the erased person continue to write.
     renameSync(ledger, `${ledger}-away`)
     expect(await searched(restored, cookie, subject.marker)).toBeGreaterThan(0)
     const { neighbour } = subject
-    const since = await told(restored, 'POST', '/v1/knowledge', { token: neighbour.agent.token, body: trace() })
+    const since = await notifiedOf(restored, 'POST', '/v1/knowledge', { token: neighbour.agent.token, body: trace() })
     const owner = { accountId: subject.accountId, organisationId: subject.organisationId, cookie }
     const agent = await issuedAgent(restored, ['read', 'write'], { tier: 'enterprise', owner })
-    const said = await told(restored, 'POST', '/v1/knowledge', { token: agent.token, body: trace() })
+    const said = await notifiedOf(restored, 'POST', '/v1/knowledge', { token: agent.token, body: trace() })
 
     rmSync(ledger, { recursive: true, force: true })
     renameSync(`${ledger}-away`, ledger)
@@ -166,9 +166,9 @@ describe('a restore of database and var with a separate ledger', () => {
     await drain(restored, { except })
 
     await expectNothing(restored)
-    expect(await placesOf(stored(restored), [subject.email])).toEqual({})
+    expect(await locationCountsIn(stored(restored), [subject.email])).toEqual({})
     await expectReceipt(restored)
-    const reader = await openSession(restored, neighbour.person.accountId)
+    const reader = await openTestSession(restored, neighbour.person.accountId)
     expect(await searched(restored, reader, subject.marker)).toBe(0)
     for (const id of [since.id, said.id, ...Object.values(neighbour.units)])
       expect((await restored.fetch('GET', `/v1/knowledge/${id}`, { token: neighbour.agent.token })).status).toBe(200)
@@ -188,7 +188,7 @@ describe('a restore of database and var with a separate ledger', () => {
     await expectReceipt(restored)
     const { email } = await restored.db.prisma.account.findUniqueOrThrow({ where: { id: anew.accountId } })
     expect(email).toBe(normaliseEmail(subject.email))
-    const cookie = await openSession(restored, anew.accountId)
+    const cookie = await openTestSession(restored, anew.accountId)
     expect((await restored.fetch('GET', `/v1/knowledge/${anew.unit}`, { cookie })).status).toBe(200)
     expect(await restored.db.prisma.agent.findUnique({ where: { id: anew.agent } })).toMatchObject({
       ownerId: anew.accountId,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
-import { aheadOfDueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
+import { beforeDueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
 import { sampledRuns } from '#lib/testing/sampling.ts'
 
 const count = sampledRuns('requests that are due on one day', 12, 4)
@@ -25,7 +25,7 @@ it('two randomly killed workers complete all requests of one day in time, with o
   const settings = { NODE_ENV: 'test', DATABASE_URL, KP_DATA_DIR, KP_SECRET, KP_LIMITS: 'memory' }
   const started = performance.now()
   const killed = await workers.mayhem(
-    { settings, clock: jobsOfDueDay, ahead: aheadOfDueDay },
+    { settings, clock: jobsOfDueDay, ahead: beforeDueDay },
     {},
     async () => (await openOn(test.ownerUrl)) === 0,
   )

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { judge, type Policy } from '#lib/domains/projects/graph/rules.ts'
+import { decideNeighbourhood, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { numbers, sharedGraph } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -37,7 +37,7 @@ function inTurn(planted: PlantedGraph, order: readonly string[]): { graph: Plant
   const each: Counts[] = []
   for (const episode of order) {
     const found = neighbourhoodIn(graph, [episode])
-    const { change } = judge(found, policy)
+    const { change } = decideNeighbourhood(found, policy)
     const gone = new Set(change.deleteEntities)
     const after = changed(graph, change)
     each.push({

@@ -9,7 +9,7 @@ import type { Person } from '#lib/testing/people.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
   dataOf,
-  erasedWhole,
+  eraseWholeProject,
   type MadeMessage,
   type MadeProject,
   madeConversation,
@@ -185,11 +185,11 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     const of = (keep: (who: string, conversation: number) => boolean) =>
       talk.flatMap(([who, conversation], at) => (keep(who, conversation) ? [at] : []))
     if (scope === 'message')
-      return { gone: [0], receiptId: await erasedWhole(test, messages[0]?.path ?? '', person as Person) }
+      return { gone: [0], receiptId: await eraseWholeProject(test, messages[0]?.path ?? '', person as Person) }
     if (scope === 'conversation')
       return {
         gone: of((_, conversation) => conversation === 0),
-        receiptId: await erasedWhole(test, conversations[0]?.path ?? '', project.owner),
+        receiptId: await eraseWholeProject(test, conversations[0]?.path ?? '', project.owner),
       }
     if (scope === 'person') {
       const { runId } = await test.db.transaction((tx) =>
@@ -208,7 +208,7 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
   async function closed(test: TestApp, project: MadeProject): Promise<string> {
     await dataOf(test, 'POST', `${project.path}/close`, project.owner, { body: {} })
     test.clock.advance(31 * 24 * 3_600_000)
-    await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.gate, {})
+    await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.pipeline, {})
     await drain(test)
     const run = await test.db.prisma.erasureRun.findFirstOrThrow({
       where: { projectId: project.id, partKind: 'project' },

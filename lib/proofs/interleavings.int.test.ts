@@ -2,13 +2,13 @@
 // events.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type State, states, transitions } from '#lib/domains/privacy-requests/rules.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
+import { type RequestState, states, transitions } from '#lib/domains/privacy-requests/rules.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
-import { openSession, told } from '#lib/testing/subjects.ts'
+import { notifiedOf, openTestSession } from '#lib/testing/subjects.ts'
 import { trace } from '#lib/testing/units.ts'
 
 const stories = sampledRuns('orders of requests, holds, clock and crashes', 60, 3)
@@ -18,7 +18,7 @@ const jobsOfTheClock = ['privacy.clock', 'erasure.watch']
 const table = new Set(transitions.map(({ from, to }) => `${from}>${to}`))
 
 /** How many requests were observed in each state. */
-const seen = new Map<State, number>()
+const seen = new Map<RequestState, number>()
 
 class Crash extends Error {}
 let test: TestApp
@@ -39,7 +39,7 @@ beforeAll(async () => {
   judge = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise', owner: admin })
   points = [
     ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
-    ...test.app.holders.flatMap(({ name }) => ['before', 'inside', 'after'].map((when) => `step.${name}.${when}`)),
+    ...test.app.dataSources.flatMap(({ name }) => ['before', 'inside', 'after'].map((when) => `step.${name}.${when}`)),
     ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
   ]
 })
@@ -62,8 +62,8 @@ async function world(): Promise<World> {
   const agent = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise', owner: person })
   const units: string[] = []
   for (let n = 0; n < 2; n++)
-    units.push((await told(test, 'POST', '/v1/knowledge', { token: agent.token, body: trace() })).id)
-  const adminCookie = await openSession(test, admin.accountId)
+    units.push((await notifiedOf(test, 'POST', '/v1/knowledge', { token: agent.token, body: trace() })).id)
+  const adminCookie = await openTestSession(test, admin.accountId)
   return { person, agent, units, adminCookie, requests: [], holds: new Map(), spared: new Map() }
 }
 
@@ -141,7 +141,7 @@ const steps: Record<string, (n: number) => Step> = {
   tick: (n) => async () => {
     test.clock.advance(([1, 10, 25, 8 * 24, 15 * 24][n % 5] ?? 0) * hour)
     for (const job of test.app.jobs.filter(({ name }) => jobsOfTheClock.includes(name)))
-      await job.execute(test.app.gate, {})
+      await job.execute(test.app.pipeline, {})
   },
   work: () => async () => {
     let rounds = 0
@@ -164,7 +164,7 @@ async function check(at: World): Promise<void> {
     const { state, runId, receiptId, kinds, events, closedAt } = await requestOf(id)
     expect(states).toContain(state)
     seen.set(state, (seen.get(state) ?? 0) + 1)
-    let last: State | null = null
+    let last: RequestState | null = null
     for (const { from, to } of events.sort((one, other) => (one.id < other.id ? -1 : 1))) {
       if (to === null) continue
       if (last !== null) {
@@ -181,8 +181,8 @@ async function check(at: World): Promise<void> {
     if (at.spared.has(id)) expect([state, runId], 'after a cancel nothing runs').toEqual([state, null])
     if (state === 'completed' && kinds.includes('erasure')) {
       expect([account, agents.size, units.size]).toEqual([false, 0, 0])
-      for (const holder of test.app.holders)
-        expect(await holder.residue({ subject }, [], test.clock.now()), holder.name).toBe(0)
+      for (const dataSource of test.app.dataSources)
+        expect(await dataSource.residue({ subject }, [], test.clock.now()), dataSource.name).toBe(0)
       expect(await test.db.prisma.erasure.count({ where: { receiptId: receiptId ?? '', state: 'signed' } })).toBe(1)
       expect(await test.db.prisma.writeFence.count({ where: { id: { in: [at.agent.id, at.person.accountId] } } })).toBe(
         0,

@@ -10,7 +10,7 @@ import { testDatabase } from '#lib/testing/database.ts'
 import { rowsOf } from '#lib/testing/everything.ts'
 import { type Issued, issuedAgent } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
-import { dataOf, erasedWhole, type MadeProject, madeConversation, madeProject } from '#lib/testing/projects.ts'
+import { dataOf, eraseWholeProject, type MadeProject, madeConversation, madeProject } from '#lib/testing/projects.ts'
 import { pythonProgram } from '#lib/testing/python.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
@@ -119,11 +119,11 @@ async function inJavaScript(): Promise<Language> {
     )
   return {
     stage,
-    say: (thread, id, text) => written.say(app, thread, id, text),
-    resume: (thread) => written.approve(app, thread),
+    say: (thread, id, text) => written.writeMessage(app, thread, id, text),
+    resume: (thread) => written.approveTool(app, thread),
     fork: (thread, text) => written.fork(app, thread, text),
     history: (thread) => statesOf(app, thread),
-    sayDelta: (thread, id, text) => written.say(delta, thread, id, text),
+    sayDelta: (thread, id, text) => written.writeMessage(delta, thread, id, text),
     historyDelta: (thread) => statesOf(delta, thread),
     remember: (...item) => memory.put(...item),
     remembered: async (namespace) => (await memory.search(namespace)).map(({ key }) => key),
@@ -268,7 +268,7 @@ describe.each([
       const { test } = stage
       await dataOf(test, 'DELETE', path, owner)
       test.clock.advance(31 * 24 * 3_600_000)
-      await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.gate, {})
+      await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.pipeline, {})
       await stage.work()
       const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { partKind: 'project', partId: id } })
       expect(run.state).toBe('done')
@@ -284,8 +284,8 @@ describe.each([
     }
     async function erase(scope: (typeof scopes)[number], { project, holder, shared, first }: Talk): Promise<string> {
       const { test } = stage
-      if (scope === 'message') return erasedWhole(test, first.path, project.agent)
-      if (scope === 'conversation') return erasedWhole(test, shared.path, project.owner)
+      if (scope === 'message') return eraseWholeProject(test, first.path, project.agent)
+      if (scope === 'conversation') return eraseWholeProject(test, shared.path, project.owner)
       if (scope === 'project') return closed(project)
       if (holder) {
         const { cookie, password } = holder.person
@@ -395,7 +395,7 @@ describe.each([
         )
       const rows = (await valuesOf(on)).filter(({ thread, text }) => thread === conversation.id && has(text))
       expect(new Set(rows.map(({ table }) => table))).toEqual(new Set(['checkpoint_blobs', 'checkpoint_writes']))
-      for (const { path } of [first, second]) await erasedWhole(stage.test, path, project.agent)
+      for (const { path } of [first, second]) await eraseWholeProject(stage.test, path, project.agent)
       expect((await dumped(on)).filter(has)).toEqual([])
       const after = await on.historyDelta(conversation.id)
       expect(after.length).toBe(before.length)

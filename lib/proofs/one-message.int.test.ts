@@ -5,12 +5,18 @@ import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Verdict } from '#lib/kernel/holder.ts'
-import { approve, assistant, historyOf, messagesOf, say } from '#lib/stores/checkpoints/suite/written-thread.ts'
+import type { PlannedRecord } from '#lib/kernel/data-source.ts'
+import {
+  approveTool,
+  assistant,
+  historyOf,
+  messagesOf,
+  writeMessage,
+} from '#lib/stores/checkpoints/suite/written-thread.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { areStoresInstalled, connectedStores, storeServers } from '#lib/testing/connected-stores.ts'
-import { type Contents, filesOf, placesOf, rowsOf } from '#lib/testing/everything.ts'
+import { areStoresInstalled, connectTestStores, storeServers } from '#lib/testing/connected-stores.ts'
+import { type Contents, filesOf, locationsOf, rowsOf } from '#lib/testing/everything.ts'
 import { dealGraph, sentence } from '#lib/testing/graphs.ts'
 import type { GraphPlanting } from '#lib/testing/planted-graph.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
@@ -28,7 +34,7 @@ import { isInstalled } from '#lib/testing/services/installed.ts'
 import { gcsServer } from '#lib/testing/services/shared.ts'
 
 /** An installation with its stores, and direct access to them. */
-interface Place {
+interface MessageLocation {
   app: TestApp
   planting: GraphPlanting
   /** Writes the checkpoints. */
@@ -83,7 +89,7 @@ async function cachedIn({ cache }: TestApp['app']['stored']): Promise<Contents> 
 async function inTables(
   settings: Record<string, string> = {},
   bucket?: { put(key: string, text: string): Promise<void>; contents(): Promise<Contents> },
-): Promise<Place> {
+): Promise<MessageLocation> {
   const app = opened(await testApp(settings), (one) => one.close())
   const saver = opened(PostgresSaver.fromConnString(app.ownerUrl, { schema: 'langgraph' }), (one) => one.end())
   const memory = opened(PostgresStore.fromConnString(app.ownerUrl, { schema: 'langgraph' }), (one) => one.stop())
@@ -106,7 +112,7 @@ async function inTables(
   }
 }
 
-async function withGoogle(): Promise<Place> {
+async function withGoogle(): Promise<MessageLocation> {
   const { endpoint } = await gcsServer()
   const storage = new Storage({ apiEndpoint: endpoint, projectId: 'local', useAuthWithCustomEndpoint: false })
   const [bucket] = await storage.createBucket(`one-message-${Date.now()}`, { versioning: { enabled: true } })
@@ -126,9 +132,9 @@ async function withGoogle(): Promise<Place> {
   )
 }
 
-async function withServers(): Promise<Place> {
+async function withServers(): Promise<MessageLocation> {
   const servers = opened(await storeServers(), (one) => one.close())
-  const stores = opened(await connectedStores(servers), (one) => one.close())
+  const stores = opened(await connectTestStores(servers), (one) => one.close())
   const app = opened(await testApp(stores.settings), (one) => one.close())
   /** The graph server is shared by all tests: other groups are ignored. */
   async function inStores(): Promise<Contents> {
@@ -208,10 +214,10 @@ describe.each([
       const theirs = await madeDocument(app, project, other, { bytes: 'Theirs alone, and it stays.' })
 
       const talk = assistant(place.saver)
-      await say(talk, conversation.id, message.id, `Corrected: ${sentence}!`)
-      await approve(talk, conversation.id)
-      await say(talk, conversation.id, 'another-message-of-this-thread', 'And now to something else entirely.')
-      await say(talk, elsewhere.id, kept.id, 'The weather in the vault is fine.')
+      await writeMessage(talk, conversation.id, message.id, `Corrected: ${sentence}!`)
+      await approveTool(talk, conversation.id)
+      await writeMessage(talk, conversation.id, 'another-message-of-this-thread', 'And now to something else entirely.')
+      await writeMessage(talk, elsewhere.id, kept.id, 'The weather in the vault is fine.')
       await place.remember(['memories'], conversation.id, { text: `Corrected: ${sentence}!` })
       await place.remember(['answers'], `${message.id}: ${sentence}`, { answer: 'So they say.' })
       await place.remember(['topics', sentence], 'mentioned', { in: message.id })
@@ -251,7 +257,7 @@ describe.each([
 
       const before = await place.everything()
       const graphBefore = await place.graphRows(graph.group)
-      const planted = placesOf(before, sentence)
+      const planted = locationsOf(before, sentence)
       for (const table of ['messages', 'message_edits', 'document_chunks'])
         expect(planted.filter((at) => at.startsWith(`${table} `)).length, table).toBeGreaterThan(0)
       for (const column of ['namespace_path', 'key', 'value'])
@@ -268,7 +274,7 @@ describe.each([
       expect(new Set(plan.json.data.verdicts.map(({ store }: { store: string }) => store))).toEqual(
         new Set(['cache', 'checkpoints', 'graph', 'objects', 'postgresql']),
       )
-      expect(placesOf(await place.everything(), sentence).sort()).toEqual(planted.sort())
+      expect(locationsOf(await place.everything(), sentence).sort()).toEqual(planted.sort())
 
       const answer = await app.fetch('DELETE', message.path, project.owner)
       expect(answer.status, answer.text).toBeOneOf([200, 202])
@@ -283,11 +289,11 @@ describe.each([
       expect(erasure).toMatchObject({ success: true, part: { kind: 'message', id: message.id } })
 
       const after = await place.everything()
-      expect(placesOf(after, sentence)).toEqual([])
+      expect(locationsOf(after, sentence)).toEqual([])
 
       // In its own graph, everything outside the plan that names no deleted item is unchanged byte by byte.
       const judged = (wanted: string): string[] =>
-        plan.json.data.verdicts.flatMap(({ store, verdict, id }: Verdict) =>
+        plan.json.data.verdicts.flatMap(({ store, verdict, id }: PlannedRecord) =>
           store === 'graph' && verdict === wanted ? [id] : [],
         )
       const gone = new Set(judged('deleted'))
@@ -313,13 +319,13 @@ describe.each([
       // Every past state of the thread can be read, and the thread continues.
       expect((await historyOf(talk, conversation.id)).length).toBeGreaterThan(5)
       expect(await messagesOf(talk, conversation.id)).not.toContain(message.id)
-      await approve(talk, conversation.id)
-      await say(talk, conversation.id, 'a-later-message', 'Once more.')
+      await approveTool(talk, conversation.id)
+      await writeMessage(talk, conversation.id, 'a-later-message', 'Once more.')
       expect(await messagesOf(talk, conversation.id)).toContain('a-later-message')
 
       const receipt = await app.fetch('GET', `/v1/receipts/${erasure.receipt_id}`)
       expect(receipt.json).toMatchObject({ deleted_id: message.id })
-      expect(placesOf(new Map([['receipt', receipt.text]]), sentence)).toEqual([])
+      expect(locationsOf(new Map([['receipt', receipt.text]]), sentence)).toEqual([])
     },
     600_000,
   )

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Scope } from '#lib/domains/tokens/rules.ts'
+import type { TokenScope } from '#lib/domains/tokens/rules.ts'
 import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { pathParameters } from '#lib/testing/path-parameters.ts'
@@ -14,7 +14,7 @@ import { signedIn } from '#lib/testing/people.ts'
 import { dataOf } from '#lib/testing/projects.ts'
 import { sampled, sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { isInstalled, pythonExecutable } from '#lib/testing/services/installed.ts'
-import { type MadeSubject, madeSubject, openSession } from '#lib/testing/subjects.ts'
+import { type MadeSubject, madeSubject, openTestSession } from '#lib/testing/subjects.ts'
 
 const root = join(import.meta.dirname, '../..')
 const checks = [
@@ -32,7 +32,7 @@ const examples = sampledRuns('requests that Schemathesis generates for an operat
 const seed = sampleSeed % 2 ** 31
 
 const hasScopes =
-  (...scopes: Scope[]) =>
+  (...scopes: TokenScope[]) =>
   async ({ app, clock }: TestApp, { agents }: MadeSubject) =>
     Promise.all(
       [...agents, ...agents].map(({ id: agentId }) =>
@@ -50,7 +50,7 @@ const session = ({ app }: TestApp, cookie: string) => ({
 const clients: Record<string, (test: TestApp, subject: MadeSubject) => Promise<Record<string, string>[]>> = {
   'tokens of scope write': hasScopes('read', 'write'),
   'sessions of a person': async (test, { accountId }) =>
-    Promise.all([1, 2, 3].map(async () => session(test, await openSession(test, accountId)))),
+    Promise.all([1, 2, 3].map(async () => session(test, await openTestSession(test, accountId)))),
   'sessions of an admin': async (test) =>
     Promise.all([1, 2, 3].map(async () => session(test, (await signedIn(test, 'admin')).cookie))),
   'tokens of scope admin': hasScopes('read', 'write', 'admin'),
@@ -59,7 +59,7 @@ const clients: Record<string, (test: TestApp, subject: MadeSubject) => Promise<R
 
 /** Adds records that {@link madeSubject} leaves out. */
 async function moreRecords(test: TestApp, { accountId, agents, projects, units }: MadeSubject): Promise<void> {
-  const person = { cookie: await openSession(test, accountId) }
+  const person = { cookie: await openTestSession(test, accountId) }
   const admin = await signedIn(test, 'admin')
   await dataOf(
     test,

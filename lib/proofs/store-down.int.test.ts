@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { areStoresInstalled, type ConnectedStores, connectedStores } from '#lib/testing/connected-stores.ts'
+import { areStoresInstalled, type ConnectedStores, connectTestStores } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
-import { placesOf } from '#lib/testing/everything.ts'
+import { locationsOf } from '#lib/testing/everything.ts'
 import { sentence } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { signedIn } from '#lib/testing/people.ts'
-import { freePort } from '#lib/testing/ports.ts'
+import { freeTestPort } from '#lib/testing/ports.ts'
 import { dataOf } from '#lib/testing/projects.ts'
 import { startRedis } from '#lib/testing/redis.ts'
 import { sampled } from '#lib/testing/sampling.ts'
@@ -47,7 +47,7 @@ const folder = (made: string): string => {
 }
 
 async function neo4j() {
-  const [port, at] = [await freePort(), folder(newFolder('neo4j-down'))]
+  const [port, at] = [await freeTestPort(), folder(newFolder('neo4j-down'))]
   let running = await startNeo4j({ port, folder: at })
   const kill: Outage = {
     stop: () => running.stop(),
@@ -58,7 +58,7 @@ async function neo4j() {
   return behindProxy(kill, running.url)
 }
 async function s3() {
-  const [port, at] = [await freePort(), folder(newFolder('s3-down'))]
+  const [port, at] = [await freeTestPort(), folder(newFolder('s3-down'))]
   let running = await startS3({ port, folder: at })
   const kill: Outage = {
     stop: () => running.stop(),
@@ -127,7 +127,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     servers.set('KP_OBJECTS_URL', objects.server)
     servers.set('KP_REDIS_URL', cache.server)
     servers.set('KP_CHECKPOINTS_URL', checkpoints.server)
-    stores = await connectedStores({
+    stores = await connectTestStores({
       ...{ graphUrl: graph.url, redisUrl: cache.url, s3Endpoint: objects.url, checkpointsUrl: checkpoints.url },
     })
     database = await testDatabase()
@@ -167,7 +167,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     for (let minutes = 0; minutes < 45; minutes += 15) {
       let rounds = 0
       await drain(by, { mayFail: true, except: ['accounts.notify'], until: () => rounds++ > 0 })
-      await by.app.jobs.find(({ name }) => name === 'erasure.watch')?.execute(by.app.gate, {})
+      await by.app.jobs.find(({ name }) => name === 'erasure.watch')?.execute(by.app.pipeline, {})
       by.clock.advance(15 * 60_000)
     }
     expect(await by.app.subjectErasures.open()).toMatchObject({ stuck: 0, failed: 0 })
@@ -216,7 +216,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       expect(await app.db.prisma.message.count({ where: { id: one.message.id } })).toBe(0)
       expect(await app.db.prisma.message.count({ where: { id: one.other.id } })).toBe(1)
     }
-    expect(placesOf(await stores.everything(), sentence)).toEqual([])
+    expect(locationsOf(await stores.everything(), sentence)).toEqual([])
   }
 
   const all = [

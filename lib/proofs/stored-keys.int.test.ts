@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent } from '#lib/testing/people.ts'
 
 const privateKey = `0x${'4c0883a69102937d6231471b5dbb6204fe512961708279feb1be6ae5538da033'}`
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
-const ask = (method: string, path: string, by: Omit<Ask, 'token'>) =>
+const ask = (method: string, path: string, by: Omit<TestRequest, 'token'>) =>
   app.fetch(method, `/v1/agents/${agent.id}${path}`, { token: agent.token, ...by })
 const upload = (path: string, method: string, type: string, body: string) =>
   ask(method, path, { body, headers: { 'Content-Type': type } })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { entity, episode, fact } from '#lib/testing/graphs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
@@ -83,14 +83,14 @@ const historyOf = fc.record({
 })
 type History = typeof historyOf extends fc.Arbitrary<infer H> ? H : never
 
-interface Said {
+interface ReceiptStatement {
   id: string
   author: number
   text: string
 }
 interface Written {
   uuid: string
-  sources: Said[]
+  sources: ReceiptStatement[]
   content: string
 }
 interface World {
@@ -98,7 +98,7 @@ interface World {
   people: Person[]
   names: string[]
   conversation: string
-  said: Said[]
+  said: ReceiptStatement[]
   episodes: Written[]
   cached: string[]
 }
@@ -112,7 +112,7 @@ const sentence = (): string => {
 const chinese = (): string =>
   Array.from({ length: 30 }, (_, at) => String.fromCharCode(0x4e00 + ((++sentences * 31 + at * 7) % 8_000))).join('')
 
-function textOf(says: History['turns'][number]['says'], said: readonly Said[], author: number): string {
+function textOf(says: History['turns'][number]['says'], said: readonly ReceiptStatement[], author: number): string {
   const other = said.findLast((one) => one.author !== author)
   if (says === 'quote' && other) return `You wrote: "${other.text}" ${sentence()}`
   if (says === 'template') return `${template} ${sentence()}`
@@ -145,7 +145,7 @@ async function planted({ turns }: History): Promise<World> {
     world.said.push({ id, author, text })
   }
   await write(world, turns)
-  await keptInThread(
+  await storedInThread(
     test,
     conversation.id,
     world.said.map(({ id, text }) => ({ id, text })),
@@ -243,7 +243,7 @@ async function erase(world: World, { of, which, faults }: History['erasures'][nu
   return read.json
 }
 
-const remaining = async ({ project, said }: World): Promise<Said[]> => {
+const remaining = async ({ project, said }: World): Promise<ReceiptStatement[]> => {
   const rows = await test.db.prisma.message.findMany({ where: { projectId: project.id }, select: { id: true } })
   return said.filter(({ id }) => rows.some((row) => row.id === id))
 }
@@ -309,7 +309,12 @@ async function dumped({
   return found
 }
 
-function judge(world: World, left: readonly Said[], texts: Awaited<ReturnType<typeof dumped>>, gone: Said[]): void {
+function judge(
+  world: World,
+  left: readonly ReceiptStatement[],
+  texts: Awaited<ReturnType<typeof dumped>>,
+  gone: ReceiptStatement[],
+): void {
   const own = new Set(left.flatMap(({ text }) => runsOf(text)))
   const erased = new Set(gone.flatMap(({ text }) => runsOf(text)).filter((run) => !own.has(run)))
   for (const { place, id, text } of texts)

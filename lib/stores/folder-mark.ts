@@ -15,7 +15,7 @@ export interface FolderMark {
   make?(isPut: boolean): Promise<boolean>
 }
 
-export const markOf = (folder: string): string => join(folder, 'folder.mark')
+export const folderMarkPath = (folder: string): string => join(folder, 'folder.mark')
 
 /** Reports the file system's error without the path. */
 const refused = (error: unknown): never => {
@@ -32,7 +32,7 @@ const refused = (error: unknown): never => {
  * folder cannot be used
  */
 export function folderMark(folder: string, hasNothing: (folder: string) => Promise<boolean>): Required<FolderMark> {
-  const file = markOf(folder)
+  const file = folderMarkPath(folder)
   async function make(isPut: boolean): Promise<boolean> {
     if (!isPut && (await hasNothing(folder))) return false
     await mkdir(folder, { recursive: true, mode: 0o700 })

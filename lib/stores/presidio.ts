@@ -12,7 +12,7 @@ const Answer = z.array(
 )
 
 /** An entity that Presidio found, in UTF-16 offsets. */
-export interface Recognised {
+export interface PresidioEntity {
   entity: string
   start: number
   end: number
@@ -20,7 +20,7 @@ export interface Recognised {
 }
 export interface Presidio {
   /** `undefined` if it does not respond in time or its response is invalid. */
-  recognise(text: string, language: string): Promise<Recognised[] | undefined>
+  recognise(text: string, language: string): Promise<PresidioEntity[] | undefined>
   state(): Promise<StoreState>
 }
 

@@ -4,21 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type App, type AppOptions, createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import { createFront } from '#lib/http/front.ts'
+import { createApiServer } from '#lib/http/api-server.ts'
 import type { Handle } from '#lib/http/handle.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 import { overhearing } from './overhearing.ts'
 
-export interface Ask {
+export interface TestRequest {
   token?: string | undefined
   cookie?: string
   /** Sent as JSON. A string or bytes are sent unchanged. */
   body?: unknown
   headers?: Record<string, string>
 }
-export interface Told {
+export interface TestResponse {
   status: number
   headers: Headers
   text: string
@@ -55,7 +55,7 @@ export async function testApp(
     ...parts
   }: { waits?: NonNullable<AppOptions['patience']>; patience?: number; pages?: MakePages; port?: number } & Pick<
     AppOptions,
-    'interrupt' | 'moreHolders' | 'replaysByItself'
+    'interrupt' | 'moreDataSources' | 'replaysByItself'
   > = {},
 ) {
   const database = given ?? (await testDatabase())
@@ -83,7 +83,7 @@ export async function testApp(
   const open = async () => {
     const telemetry = overhearing(clock.now)
     const app = createApp({ env, clock, overheard: telemetry.offer, patience: waits, ...parts })
-    const server = createListener(createFront({ ...app, handle: watched(app.handle) }, pages(app), patience), {
+    const server = createListener(createApiServer({ ...app, handle: watched(app.handle) }, pages(app), patience), {
       ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
     })
     await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
@@ -117,7 +117,11 @@ export async function testApp(
       new Promise<number>((resolve, reject) =>
         live().server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
       ),
-    async fetch(method: string, path: string, { token, cookie, body, headers }: Ask = {}): Promise<Told> {
+    async fetch(
+      method: string,
+      path: string,
+      { token, cookie, body, headers }: TestRequest = {},
+    ): Promise<TestResponse> {
       const sent =
         body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
       const response = await fetch(url + path, {

@@ -18,7 +18,7 @@ async function told({ app }: TestApp, sql: string, values: unknown[]): Promise<v
  * Stores a thread of two checkpoints as `@langchain/langgraph-checkpoint-postgres` writes it, and its derived item in
  * the long-term store. Does not load the library, which takes long.
  */
-export async function keptInThread(
+export async function storedInThread(
   test: TestApp,
   thread: string,
   messages: readonly { id: string; text: string }[],

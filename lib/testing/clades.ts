@@ -1,6 +1,6 @@
 import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { joinClade } from '#lib/domains/clades/joining.ts'
-import type { Ask, TestApp, Told } from './app.ts'
+import type { TestApp, TestRequest, TestResponse } from './app.ts'
 import { type Issued, issuedAgent, type Person } from './people.ts'
 
 /** A share with values that stripping removes. */
@@ -20,10 +20,10 @@ export interface CladeTesting {
   /** Creates agents of the person in one clade, all sharing. The first is the ancestor. */
   clade(count: number): Promise<Issued[]>
   pair(): Promise<[Issued, Issued]>
-  share(agent: Issued, body?: object, by?: Ask): Promise<Told>
-  recall(agent: Issued, shareId: string): Promise<Told>
-  deltas(agent: Issued, after?: number): Promise<Told['json']>
-  ack(agent: Issued, through: number): Promise<Told>
+  share(agent: Issued, body?: object, by?: TestRequest): Promise<TestResponse>
+  recall(agent: Issued, shareId: string): Promise<TestResponse>
+  deltas(agent: Issued, after?: number): Promise<TestResponse['json']>
+  ack(agent: Issued, through: number): Promise<TestResponse>
 }
 
 /** Siblings of one person and their shares. */
@@ -39,7 +39,7 @@ export function cladeTesting(testing: TestApp, person: Person): CladeTesting {
     const [ancestor, ...rest] = agents
     if (!ancestor) throw new Error('no ancestor')
     for (const { id: agentId } of rest)
-      await app.gate.transaction((tx) =>
+      await app.pipeline.transaction((tx) =>
         joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now: clock.now() }, cladeMembers),
       )
     for (const { id, token } of agents) {

@@ -15,7 +15,7 @@ import neo4j from 'neo4j-driver'
 import pg from 'pg'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { testDatabase } from './database.ts'
-import { type Contents, graphOf, keysOf, objectsOf, rowsOf } from './everything.ts'
+import { type Contents, graphOf, keysOf, rowsOf, storedObjectsOf } from './everything.ts'
 import { neo4jPlanting } from './neo4j-planting.ts'
 import { isRedisInstalled, startRedis } from './redis.ts'
 import { isInstalled } from './services/installed.ts'
@@ -72,7 +72,7 @@ export async function versionedBucket(endpoint: string, bucket = `kp-${randomByt
   return {
     url: `s3://${accessKeyId}:${secretAccessKey}@${new URL(endpoint).host}/${bucket}?region=us-east-1&tls=false&path_style=true`,
     put,
-    contents: () => objectsOf(client, bucket),
+    contents: () => storedObjectsOf(client, bucket),
     /** Keeps all versions, oldest first. Returns a function that replaces the current content with them. */
     async keptAside() {
       const kept: { key: string; bytes: Uint8Array }[] = []
@@ -128,7 +128,7 @@ async function threadsKeptAside(url: string): Promise<() => Promise<void>> {
  * The four stores of one installation on these servers: the settings that connect it to them, and direct access for
  * tests. The graph server may contain other groups.
  */
-export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpointsUrl }: StoreServers) {
+export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkpointsUrl }: StoreServers) {
   const bucket = await versionedBucket(s3Endpoint)
   const checkpoints = new URL(checkpointsUrl)
   checkpoints.searchParams.set('schema', schema)
@@ -220,4 +220,4 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
     },
   }
 }
-export type ConnectedStores = Awaited<ReturnType<typeof connectedStores>>
+export type ConnectedStores = Awaited<ReturnType<typeof connectTestStores>>

@@ -23,7 +23,7 @@ export interface Still {
   env: TestApp['app']['env']
   dataDir: string
 }
-export interface Copy {
+export interface CrashCopy {
   ownerUrl: string
   dataDir: string
   settings: Record<string, string>
@@ -55,7 +55,7 @@ export function crashCopies() {
       return { ownerUrl: database.ownerUrl, env: test.app.env, dataDir: folderLike(test.dataDir) }
     },
     /** `more`: settings in addition to those of the original. */
-    async copyOf(still: Still, more: Record<string, string> = {}): Promise<Copy> {
+    async copyOf(still: Still, more: Record<string, string> = {}): Promise<CrashCopy> {
       const database = await backupOf(still)
       databases.push(database)
       const dataDir = folderLike(still.dataDir)
@@ -73,12 +73,12 @@ export function crashCopies() {
 }
 
 /** Lets a worker run until it dies or all work is done. Returns the point of its death. */
-const work = (workers: CrashWorkers, copy: Copy, pass?: readonly string[]): Promise<string | undefined> =>
+const work = (workers: CrashWorkers, copy: CrashCopy, pass?: readonly string[]): Promise<string | undefined> =>
   withConnection(copy.ownerUrl, async (client) => {
     const worker = await workers.start({ settings: copy.settings, clock, ...(pass && { pass }) })
-    const death = worker.died.then((point) => ({ point }))
+    const retirement = worker.died.then((point) => ({ point }))
     for (const until = performance.now() + patience; performance.now() < until; ) {
-      const dead = await Promise.race([death, delay(40)])
+      const dead = await Promise.race([retirement, delay(40)])
       if (dead?.point) return dead.point
       if (dead) throw new Error('the worker ended by itself')
       const { rows } = await client.query<{ over: boolean }>(over)
@@ -97,7 +97,7 @@ const work = (workers: CrashWorkers, copy: Copy, pass?: readonly string[]): Prom
  */
 export async function carriedOut(
   workers: CrashWorkers,
-  copy: Copy,
+  copy: CrashCopy,
   { dying, passing = [] }: { dying: boolean; passing?: readonly string[] },
 ): Promise<string[]> {
   if (!dying) {

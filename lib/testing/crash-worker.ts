@@ -44,14 +44,14 @@ process.once('message', async (message) => {
   const app = createApp({ env: readEnv(settings), clock: { now: () => new Date(Date.now() + ahead) }, interrupt })
   const jobs = app.jobs.map((job) => ({ ...job, cron: undefined }))
   if (passed) await untilNothingIsHeld(app)
-  await runJobs(app.db, app.gate, jobs)
+  await runJobs(app.db, app.pipeline, jobs)
   setInterval(() => {
     freeAbandoned(app.db, patience).catch(() => {})
   }, patience)
   while (clock) {
     // A failing scheduled job does not stop the queue.
     for (const job of jobs.filter(({ name }) => clock.jobs.includes(name)))
-      await job.execute(app.gate, {}).catch((error: unknown) => {
+      await job.execute(app.pipeline, {}).catch((error: unknown) => {
         if (!halt) throw error
       })
     await delay(clock.every)

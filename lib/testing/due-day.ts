@@ -7,7 +7,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 
 const day = 86_400_000
 /** Clock offset of workers at which all requests of {@link fileForOneDay} are due; milliseconds. */
-export const aheadOfDueDay = day + 60_000
+export const beforeDueDay = day + 60_000
 export const jobsOfDueDay = { jobs: ['privacy.clock', 'erasure.watch'], every: 1_000 }
 
 /** Creates people, each with an agent, units, a vote for the next one's unit and a token, in one statement for speed. */
@@ -31,7 +31,7 @@ const votes = `INSERT INTO unit_votes (unit_id, voter_id, owner_key, valid, weig
 
 /** Creates people and files a verified erasure for each, with a day of grace. Returns the account ids. */
 export async function fileForOneDay(app: App, ownerUrl: string, count: number): Promise<string[]> {
-  const now = app.gate.clock.now()
+  const now = app.pipeline.clock.now()
   const accounts = await withConnection(ownerUrl, async (client) => {
     await client.query('SET session_replication_role = replica')
     const { rows } = await client.query<{ account: string }>(people, [count, now])
@@ -51,7 +51,7 @@ export async function fileErasure(app: App, cookie: string, account: string, gra
     if (!found) throw new Error(`there is no operation ${id}`)
     return found
   }
-  const received_at = app.gate.clock.now().toISOString()
+  const received_at = app.pipeline.clock.now().toISOString()
   const body = { kinds: ['erasure'], account_id: account, grace, received_at }
   const { data } = Filed.parse(await app.asPerson(cookie, operationCalled('filePrivacyRequestForSubject'), { body }))
   const params = { id: data.id }
@@ -63,8 +63,8 @@ export async function fileErasure(app: App, cookie: string, account: string, gra
 }
 
 /** Creates an admin with a session. Returns the cookie. */
-export async function adminSession({ db, gate, env }: App): Promise<string> {
-  const now = gate.clock.now()
+export async function adminSession({ db, pipeline, env }: App): Promise<string> {
+  const now = pipeline.clock.now()
   const id = newId('ses')
   await db.transaction(async (tx) => {
     const organisationId = newId('org')

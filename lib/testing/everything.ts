@@ -80,7 +80,7 @@ export async function keysOf(url: string): Promise<Contents> {
 }
 
 /** Every version of every object of a bucket. */
-export async function objectsOf(client: S3Client, bucket: string): Promise<Contents> {
+export async function storedObjectsOf(client: S3Client, bucket: string): Promise<Contents> {
   const found: Contents = new Map()
   const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }))
   for (const { Key = '', VersionId } of Versions) {
@@ -94,5 +94,5 @@ export async function objectsOf(client: S3Client, bucket: string): Promise<Conte
 /** Only letters and digits in lower case, so that escaped or wrapped text is found. */
 const bare = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
 /** The places that contain the text. */
-export const placesOf = (contents: Contents, needle: string): string[] =>
+export const locationsOf = (contents: Contents, needle: string): string[] =>
   [...contents].flatMap(([place, text]) => (bare(text).includes(bare(needle)) ? [place] : []))

@@ -4,7 +4,7 @@ import { entity, episode, fact } from './graphs.ts'
 import { neo4jPlanting } from './neo4j-planting.ts'
 import type { PlantedGraph } from './planted-graph.ts'
 import { postgresPlanting } from './postgres-planting.ts'
-import { type Asker, type MadeProject, reported } from './projects.ts'
+import { type MadeProject, type ProjectClient, reported } from './projects.ts'
 
 /** Plants in the main database or in the connected Neo4j. */
 async function plant({ app, db }: TestApp, graph: PlantedGraph): Promise<void> {
@@ -19,9 +19,14 @@ async function plant({ app, db }: TestApp, graph: PlantedGraph): Promise<void> {
  * Plants what Graphiti would derive from a message (an episode, a person, a company and a fact), and reports the
  * pointer to the episode.
  */
-export async function keptInGraph(
+export async function storedInGraph(
   test: TestApp,
-  { project, source, words, teller }: { project: MadeProject; source: string; words: string; teller: Asker },
+  {
+    project,
+    source,
+    words,
+    reporter,
+  }: { project: MadeProject; source: string; words: string; reporter: ProjectClient },
 ): Promise<string> {
   const [ref, person, company] = [newId('ep'), newId('ent'), newId('ent')]
   await plant(test, {
@@ -37,6 +42,6 @@ export async function keptInGraph(
     sagas: [],
     next: [],
   })
-  await reported(test, project, teller, [{ source_id: source, store: 'graph', ref }])
+  await reported(test, project, reporter, [{ source_id: source, store: 'graph', ref }])
   return ref
 }

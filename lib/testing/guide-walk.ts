@@ -6,7 +6,7 @@ import { createAccount, createOrganisation } from '#lib/domains/accounts/service
 import { type TestApp, testApp } from './app.ts'
 import { drainWhile } from './jobs.ts'
 import { authPages } from './next-auth.ts'
-import { freePort } from './ports.ts'
+import { freeTestPort } from './ports.ts'
 import { sampled } from './sampling.ts'
 
 /** Walks of the guides whose commands a test runs as written. Each test run samples some of them. */
@@ -37,7 +37,7 @@ export const answersOf = (text: string): string[] =>
 
 /** A new installation with an admin, at the address where people sign in. */
 export async function freshInstallation(): Promise<TestApp> {
-  const port = await freePort()
+  const port = await freeTestPort()
   const app = await testApp({ KP_URL: `http://127.0.0.1:${port}` }, undefined, { pages: authPages, port })
   const now = app.clock.now()
   await app.db.transaction(async (tx) =>

@@ -44,7 +44,7 @@ export async function drain(
       async (payload: unknown) => {
         drained.ran.push(job.name)
         try {
-          await job.execute(app.gate, payload)
+          await job.execute(app.pipeline, payload)
         } catch (error) {
           drained.faults.push({ job: job.name, error })
           throw error

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
-export interface Received {
+export interface ReceivedEmail {
   to: string
   subject: string
   text: string
@@ -35,7 +35,7 @@ const subjectOf = (head: string): string => {
   return raw.includes('=?') ? Buffer.from(words(raw), 'latin1').toString('utf8') : raw
 }
 
-function parsed(to: string, raw: string): Received {
+function parsed(to: string, raw: string): ReceivedEmail {
   const at = raw.search(/\r?\n\r?\n/)
   const head = raw.slice(0, at)
   const boundary = /boundary="([^"]+)"/.exec(head)?.[1] ?? ''
@@ -50,7 +50,7 @@ function parsed(to: string, raw: string): Received {
 
 /** A real SMTP server on a free port of 127.0.0.1 that records every email. `refuse(true)` makes it reject all emails. */
 export async function mailbox() {
-  const letters: Received[] = []
+  const emails: ReceivedEmail[] = []
   let isRefusing = false
   const server = new SMTPServer({
     authOptional: true,
@@ -61,7 +61,7 @@ export async function mailbox() {
       stream.on('end', () => {
         if (isRefusing) return done(Object.assign(new Error('not now'), { responseCode: 451 }))
         const raw = Buffer.concat(pieces).toString('utf8')
-        for (const { address } of session.envelope.rcptTo) letters.push(parsed(address, raw))
+        for (const { address } of session.envelope.rcptTo) emails.push(parsed(address, raw))
         done()
       })
     },
@@ -70,7 +70,7 @@ export async function mailbox() {
   const { port } = server.server.address() as AddressInfo
   return {
     url: `smtp://127.0.0.1:${port}`,
-    letters,
+    letters: emails,
     refuse: (refusing: boolean) => {
       isRefusing = refusing
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type Ask, connectNeo4j, type Row } from '#lib/stores/graph/neo4j-connection.ts'
-import { asEntities, asEpisodes, asFacts, asTime, asWatermark } from '#lib/stores/graph/neo4j-values.ts'
+import { type CypherQuery, type CypherRow, connectNeo4j } from '#lib/stores/graph/neo4j-connection.ts'
+import { asTime, asWatermark, neo4jEntities, neo4jEpisodes, neo4jFacts } from '#lib/stores/graph/neo4j-values.ts'
 import type { GraphPlanting, PlantedGraph } from './planted-graph.ts'
 
 /** Rows per statement. */
@@ -36,11 +36,11 @@ const gatherings = z.array(
 /** Plants graphs in a Neo4j as Graphiti writes them, and reads them back. */
 export function neo4jPlanting(url: string): GraphPlanting & { close(): Promise<void> } {
   const connection = connectNeo4j(url)
-  const put = async (text: string, group: string, rows: readonly Row[]) => {
+  const put = async (text: string, group: string, rows: readonly CypherRow[]) => {
     for (let at = 0; at < rows.length; at += most)
       await connection.write((ask) => ask(text, { group, rows: rows.slice(at, at + most) }))
   }
-  const linksOf = async (ask: Ask, group: string, type: string) =>
+  const linksOf = async (ask: CypherQuery, group: string, type: string) =>
     links.parse(
       await ask(
         `MATCH (a)-[r:${type}]->(b) WHERE a.group_id = $group RETURN a.uuid AS from, b.uuid AS to ORDER BY from, to`,
@@ -174,9 +174,9 @@ export function neo4jPlanting(url: string): GraphPlanting & { close(): Promise<v
           ask(`MATCH (n:${label}) WHERE n.group_id = $group RETURN properties(n) AS p, labels(n) AS labels`, { group })
         return {
           group,
-          episodes: asEpisodes(await of('Episodic')),
-          entities: asEntities(await of('Entity')),
-          facts: asFacts(
+          episodes: neo4jEpisodes(await of('Episodic')),
+          entities: neo4jEntities(await of('Entity')),
+          facts: neo4jFacts(
             await ask(
               'MATCH (a)-[r:RELATES_TO]->(b) WHERE r.group_id = $group RETURN properties(r) AS p, a.uuid AS source, b.uuid AS target',
               { group },

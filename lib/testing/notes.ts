@@ -1,4 +1,4 @@
-import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
@@ -10,7 +10,7 @@ export interface NotesControl {
   erased: string[][]
 }
 
-const agentsOf = (scope: Scope): string[] => ('subject' in scope ? [...scope.subject.agents] : [])
+const agentsOf = (scope: ErasureScope): string[] => ('subject' in scope ? [...scope.subject.agents] : [])
 
 /** Creates the table in a test database. */
 export const createNotes = (ownerUrl: string): Promise<unknown> =>
@@ -37,9 +37,9 @@ export const notesOf = async (db: Database, agentId: string): Promise<number> =>
  * An example data source with notes of agents. A new data source needs one file like this and one line where the
  * application is composed.
  */
-export const noteHolder =
+export const noteDataSource =
   (control: NotesControl = { erased: [] }) =>
-  (db: Database): DataHolder => ({
+  (db: Database): DataSource => ({
     name: 'notes',
     store: 'notebook',
     stage: 'content',

@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'
 
 /** A user of the provider. */
-export interface Known {
+export interface ProviderUser {
   sub: string
   email?: string
   email_verified?: boolean
@@ -16,7 +16,7 @@ export const client = { id: 'knowledgepulse', secret: 'a secret between the two 
  * prompt. Email addresses are at its UserInfo endpoint, and with `isInToken` also in the ID token.
  */
 export async function openIdProviderFor(redirectUri: string, { isInToken = false }: { isInToken?: boolean } = {}) {
-  let known: Known = { sub: 'nobody' }
+  let known: ProviderUser = { sub: 'nobody' }
   let answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
@@ -57,7 +57,7 @@ export async function openIdProviderFor(redirectUri: string, { isInToken = false
   return {
     issuer,
     /** Sets the next user to sign in. */
-    is(person: Known) {
+    is(person: ProviderUser) {
       known = person
     },
     close: () =>

@@ -40,7 +40,10 @@ async function everything({ ownerUrl, dataDir }: Stored, visit: (place: string, 
 }
 
 /** Tables and folders that contain any of the strings, with the number of occurrences. Decodes `bytea` columns as text, and emails. */
-export async function placesOf(installation: Stored, needles: readonly string[]): Promise<Record<string, number>> {
+export async function locationCountsIn(
+  installation: Stored,
+  needles: readonly string[],
+): Promise<Record<string, number>> {
   const wanted = needles.map((needle) => needle.toLowerCase())
   const found: Record<string, number> = {}
   await everything(installation, (place, text) => {

@@ -4,12 +4,12 @@ import { events, isEventName } from '#lib/domains/telemetry/events.ts'
 import { pseudonymUnder } from '#lib/domains/telemetry/pseudonyms.ts'
 
 /** Prefixes of ids, in lower-case texts. No event contains one. */
-export const idForm = /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org|shr|cld|snap)_[0-9a-z]{6}/
+export const loggedIdForm = /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org|shr|cld|snap)_[0-9a-z]{6}/
 
 function faultOf({ event, properties, distinctId, at }: Sent): string | undefined {
   if (!isEventName(event)) return 'is not declared'
   if (!events[event].schema.safeParse(properties).success) return 'says something else than was declared'
-  if (idForm.test(JSON.stringify(properties).toLowerCase())) return 'names somebody'
+  if (loggedIdForm.test(JSON.stringify(properties).toLowerCase())) return 'names somebody'
   if (!/^([\w-]{43}|[0-9a-f-]{36})$/.test(distinctId)) return 'is under no pseudonym'
   return at.getTime() % 3_600_000 === 0 ? undefined : 'has a time within the hour'
 }

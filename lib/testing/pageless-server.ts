@@ -1,5 +1,5 @@
 import { readEnv } from '#lib/config/env.ts'
-import { createFront } from '#lib/http/front.ts'
+import { createApiServer } from '#lib/http/api-server.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { supervised } from '../../bin/supervised.ts'
 
@@ -7,7 +7,7 @@ import { supervised } from '../../bin/supervised.ts'
 const env = readEnv()
 const { app } = await import('#lib/app-instance.ts')
 const server = createListener(
-  createFront(app, async (_request, response) => {
+  createApiServer(app, async (_request, response) => {
     response.writeHead(404).end('a page')
   }),
 )

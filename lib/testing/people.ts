@@ -3,7 +3,7 @@ import pg from 'pg'
 import { sessionSecret } from '#lib/access/sessions.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
-import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
+import type { TierName, TokenScope } from '#lib/domains/tokens/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from './app.ts'
 
@@ -65,7 +65,7 @@ export interface Issued {
 /** An agent with a token of any scope and tier, as an operator issues it. */
 export const issuedAgent = (
   { app, clock }: TestApp,
-  scopes: Scope[],
+  scopes: TokenScope[],
   { tier = 'free', owner }: { tier?: TierName; owner?: Person } = {},
 ): Promise<Issued> =>
   app.db.transaction(async (tx) => {

@@ -5,8 +5,8 @@ import { entropyToMnemonic } from '@scure/bip39'
 import { wordlist as english } from '@scure/bip39/wordlists/english.js'
 import { wordlist as japanese } from '@scure/bip39/wordlists/japanese.js'
 import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
-import { type Json, type Shareable, strip } from '#lib/domains/clades/strip-rules.ts'
-import { crcInBase62 } from '#lib/domains/pii/crc32.ts'
+import { type JsonTree, type ShareableEntry, stripEntry } from '#lib/domains/clades/strip-rules.ts'
+import { crcInBase62 } from '#lib/domains/pii/secrets/crc32.ts'
 
 /** Mulberry32, a pseudo-random generator. */
 function random(seed: number) {
@@ -277,7 +277,7 @@ const uuid = (r: Random) => hex(r.bytes(16)).replace(/^(.{8})(.{4})(.{4})(.{4})(
 const ownId = (r: Random, prefix: string) => `${prefix}_${r.signs(letters, 22)}`
 const instant = (r: Random) => new Date(1_700_000_000_000 + r.upTo(99_999_999) * 1000).toISOString()
 
-function clean(r: Random, depth = 0): { [name: string]: Json } {
+function clean(r: Random, depth = 0): { [name: string]: JsonTree } {
   return {
     claim: r.one(claims),
     ...Object.fromEntries(
@@ -287,7 +287,7 @@ function clean(r: Random, depth = 0): { [name: string]: Json } {
     ...(depth < 3 && r.next() > 0.4 && { [r.one(['nested', 'regime', 'evidence'])]: clean(r, depth + 1) }),
   }
 }
-const entryOf = (r: Random): Shareable => ({
+const entryOf = (r: Random): ShareableEntry => ({
   kind: r.one(kindsOfEntry),
   content: clean(r),
   confidence: Math.round(r.next() * 1000) / 1000,
@@ -307,24 +307,28 @@ const entryOf = (r: Random): Shareable => ({
 })
 
 /** Nests a value under names without meaning. */
-const deep = (r: Random, value: Json): Json => {
+const deep = (r: Random, value: JsonTree): JsonTree => {
   let whole = value
   for (let level = 1 + r.upTo(9); level > 0; level--) whole = { [r.one(['a', 'b', 'main', 'inner'])]: whole }
   return whole
 }
 /** A value with its name beside it. */
-const paired = (r: Random, name: string, value: Json): Json =>
-  r.one<Json>([{ [r.one(['name', 'key', 'label'])]: name, value }, [{ key: name, value, kept: true }], [[name, value]]])
+const paired = (r: Random, name: string, value: JsonTree): JsonTree =>
+  r.one<JsonTree>([
+    { [r.one(['name', 'key', 'label'])]: name, value },
+    [{ key: name, value, kept: true }],
+    [[name, value]],
+  ])
 
 type Path = (string | number)[]
 /** All objects of a value with their paths. */
-function objectsIn(value: Json, path: Path = []): { path: Path; object: { [name: string]: Json } }[] {
+function objectsIn(value: JsonTree, path: Path = []): { path: Path; object: { [name: string]: JsonTree } }[] {
   if (typeof value !== 'object' || value === null) return []
   if (Array.isArray(value)) return value.flatMap((one, at) => objectsIn(one, [...path, at]))
   return [{ path, object: value }, ...Object.entries(value).flatMap(([name, one]) => objectsIn(one, [...path, name]))]
 }
 const spellings = (secret: string) => [secret, JSON.stringify(secret).slice(1, -1)]
-const leaves = (payload: Shareable, literal: string): boolean => {
+const leaves = (payload: ShareableEntry, literal: string): boolean => {
   const whole = JSON.stringify(payload)
   return spellings(literal).some((one) => whole.toLowerCase().includes(one.toLowerCase()))
 }
@@ -345,12 +349,12 @@ function faultsOf(r: Random): SharingFault[] {
   const names = Object.keys(secrets)
   const entry = entryOf(r)
   const before = JSON.stringify(entry)
-  const kept = strip(entry, { names: known })
+  const kept = stripEntry(entry, { names: known })
   if (JSON.stringify(kept.payload) !== before || Object.keys(kept.removed).length > 0)
     changed('a clean entry', `${before} → ${JSON.stringify(kept)}`)
 
   const planted: { how: string; literal: string }[] = []
-  const expected: { how: string; isKept: (payload: Shareable) => boolean }[] = []
+  const expected: { how: string; isKept: (payload: ShareableEntry) => boolean }[] = []
   const secretOf = () => {
     const how = r.one(names)
     const { written, tail = written } = secrets[how]?.(r) ?? { written: '' }
@@ -373,7 +377,7 @@ function faultsOf(r: Random): SharingFault[] {
   planted.push({ how: `${within.how} within`, literal: within.tail })
   // A secret without context, under a name without meaning.
   const bare = secretOf()
-  other.object.misc = r.one<(text: string) => Json>([
+  other.object.misc = r.one<(text: string) => JsonTree>([
     (text) => text,
     (text) => [text, r.one(words)],
     (text) => ({ deep: [{ er: text }] }),
@@ -400,7 +404,7 @@ function faultsOf(r: Random): SharingFault[] {
   // Numbers and texts whose key implies a trade.
   const amount = 1000 + r.upTo(8_000_000) / 7
   const trade = r.one(tradeNames)
-  r.one(objectsIn(entry.content)).object[trade] = r.one<Json>([
+  r.one(objectsIn(entry.content)).object[trade] = r.one<JsonTree>([
     amount,
     String(amount),
     `${amount} USDT`,
@@ -409,12 +413,12 @@ function faultsOf(r: Random): SharingFault[] {
     deep(r, amount),
   ])
   const beside = 1000 + r.upTo(8_000_000) / 7
-  r.one(objectsIn(entry.content)).object.pair = paired(r, r.one(tradeNames), r.one<Json>([beside, String(beside)]))
+  r.one(objectsIn(entry.content)).object.pair = paired(r, r.one(tradeNames), r.one<JsonTree>([beside, String(beside)]))
   planted.push({ how: 'number beside its name', literal: String(beside) })
   planted.push({ how: `number as ${trade}`, literal: String(amount) })
   const word = `${r.signs(letters, 9)}x`
   const secretName = r.one(secretNames)
-  r.one(objectsIn(entry.content)).object[secretName] = r.one<Json>([
+  r.one(objectsIn(entry.content)).object[secretName] = r.one<JsonTree>([
     word,
     [word],
     { value: word },
@@ -426,21 +430,21 @@ function faultsOf(r: Random): SharingFault[] {
   r.one(objectsIn(entry.content)).object.setting = paired(r, r.one(secretNames), second)
   planted.push({ how: 'word beside its name', literal: second })
   const person = `${r.one(['Quentina', 'Ulfilas', 'Xaviera'])} ${r.one(['Testperson', 'Sampleton'])}${r.upTo(9)}`
-  r.one([...objectsIn(entry.content), ...objectsIn(entry.provenance)]).object[r.one(personNames)] = r.one<Json>([
+  r.one([...objectsIn(entry.content), ...objectsIn(entry.provenance)]).object[r.one(personNames)] = r.one<JsonTree>([
     person,
     { value: person },
     deep(r, person),
   ])
   planted.push({ how: 'person by name', literal: person })
   const nick = `${r.signs('abcdefghij', 7)}${10 + r.upTo(90)}`
-  r.one(objectsIn(entry.content)).object[r.one(['author', 'trader', 'owner'])] = r.one<Json>([
+  r.one(objectsIn(entry.content)).object[r.one(['author', 'trader', 'owner'])] = r.one<JsonTree>([
     { value: nick },
     { [r.one(['id', 'handle', 'inner'])]: { value: nick } },
   ])
   planted.push({ how: 'what somebody is called by', literal: nick })
   // Words of a seed phrase in a list, and a key as bytes.
   const phrase = entropyToMnemonic(r.bytes(16), english).split(' ')
-  r.one(objectsIn(entry.content)).object.list = r.one<Json>([
+  r.one(objectsIn(entry.content)).object.list = r.one<JsonTree>([
     phrase,
     Object.fromEntries(phrase.map((one, at) => [`w${at}`, one])),
   ])
@@ -452,10 +456,10 @@ function faultsOf(r: Random): SharingFault[] {
   r.one(objectsIn(entry.content)).object.raw = raw
   planted.push({ how: 'bytes of a key', literal: raw.slice(0, 6).join(',') })
 
-  const { payload, removed } = strip(entry, { names: known })
+  const { payload, removed } = stripEntry(entry, { names: known })
   for (const { how, literal } of planted) if (leaves(payload, literal)) left(how, literal)
   for (const { how, isKept } of expected) if (!isKept(payload)) changed('what stood under', how)
-  const was: Shareable = JSON.parse(before)
+  const was: ShareableEntry = JSON.parse(before)
   for (const field of ['kind', 'confidence', 'valid_from', 'valid_until'] as const)
     if (payload[field] !== was[field]) changed(field, field)
   was.tags.forEach((one, at) => {
@@ -469,7 +473,7 @@ function faultsOf(r: Random): SharingFault[] {
     ['provenance', was.provenance],
   ] as const)
     for (const { path, object } of objectsIn(tree)) {
-      let now: Json = payload[field]
+      let now: JsonTree = payload[field]
       for (const step of path)
         now =
           (typeof now === 'object' && now !== null
@@ -486,7 +490,7 @@ function faultsOf(r: Random): SharingFault[] {
     .find((one) => typeof one === 'string')
   if (typeof note !== 'string' || !note.startsWith(ahead.slice(0, -1)) || !note.endsWith(behind))
     changed('note', `${ahead} ~ ${within.written} ~ ${behind} → ${note}`)
-  const again = strip(payload, { names: known })
+  const again = stripEntry(payload, { names: known })
   if (JSON.stringify(again.payload) !== JSON.stringify(payload)) changed('again', JSON.stringify(again.removed))
   if (Object.values(removed).reduce((all: number, one) => all + (one ?? 0), 0) < 9)
     left('too few were told', JSON.stringify(removed))

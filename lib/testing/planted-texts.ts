@@ -16,8 +16,8 @@ import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js'
 import { type CountryCode, getCountries, getExampleNumber } from 'libphonenumber-js'
 import examples from 'libphonenumber-js/mobile/examples'
-import type { Kind } from '#lib/domains/pii/findings.ts'
-import { bbans } from '#lib/domains/pii/iban-registry.ts'
+import type { SensitiveKind } from '#lib/domains/pii/findings.ts'
+import { bbans } from '#lib/domains/pii/numbers/iban-registry.ts'
 
 export const wordlists = {
   english,
@@ -106,7 +106,7 @@ const phoneCountries = getCountries()
 
 /** A value of a kind, with the text around it that makes it recognisable; `{}` marks its position. */
 interface Planted {
-  kind: Kind
+  kind: SensitiveKind
   value: string
   around?: string
   /** Start and end within the value, without numbers and marks around its first and last word. */
@@ -206,7 +206,7 @@ const makers = {
       () => `hf_${d.signs(34, base62.slice(10))}`,
     ])()
   },
-} satisfies Partial<Record<Kind, (d: Drawn) => string>>
+} satisfies Partial<Record<SensitiveKind, (d: Drawn) => string>>
 
 function seed(d: Drawn): Planted {
   const language = d.one(languages)
@@ -367,13 +367,13 @@ const markup = [
   '{},',
 ] as const
 
-export interface Sample {
+export interface PlantedText {
   text: string
   /** The expected findings in order. */
-  expected: { kind: Kind; start: number; end: number }[]
+  expected: { kind: SensitiveKind; start: number; end: number }[]
 }
 /** Prose with values and near misses in various markup, far enough apart not to affect each other. */
-export function corpus(
+export function plantedCorpus(
   random: number,
   parts: number,
   {
@@ -385,10 +385,10 @@ export function corpus(
     texts?: readonly string[]
     frames?: readonly string[]
   } = {},
-): Sample {
+): PlantedText {
   const d = drawn(random)
   let text = ''
-  const expected: Sample['expected'] = []
+  const expected: PlantedText['expected'] = []
   for (let part = 0; part < parts; part++) {
     text += `${d.one(texts)}${d.one([' ', '\n', '\n\n'])}`
     const isMiss = d.next() < 0.4
@@ -407,10 +407,10 @@ export function corpus(
 
 /** Counts of findings at exactly the expected places, of missed ones and of false ones. */
 export function compared(
-  { expected }: Pick<Sample, 'expected'>,
-  found: readonly { kind: Kind; start: number; end: number }[],
+  { expected }: Pick<PlantedText, 'expected'>,
+  found: readonly { kind: SensitiveKind; start: number; end: number }[],
 ) {
-  const name = ({ kind, start, end }: { kind: Kind; start: number; end: number }) => `${kind} ${start} ${end}`
+  const name = ({ kind, start, end }: { kind: SensitiveKind; start: number; end: number }) => `${kind} ${start} ${end}`
   const [wanted, told] = [new Set(expected.map(name)), new Set(found.map(name))]
   return {
     hits: [...wanted].filter((one) => told.has(one)).length,
@@ -465,5 +465,5 @@ const heldOutMisses = (d: Drawn): string =>
     () => `${d.signs(3, digits)}-${d.signs(2, '123')}-${d.signs(5, '123')}`,
   ])()
 /** The held-out third, which developers do not inspect: other prose, other markup, other near misses. */
-export const heldOut = (random: number, parts: number): Sample =>
-  corpus(random, parts, { miss: heldOutMisses, texts: heldOutProse, frames: heldOutMarkup })
+export const heldOut = (random: number, parts: number): PlantedText =>
+  plantedCorpus(random, parts, { miss: heldOutMisses, texts: heldOutProse, frames: heldOutMarkup })

@@ -11,7 +11,7 @@ const [lowest, limit] = [12_000, 32_000]
 const mostTries = 100
 
 /** A port on 127.0.0.1 that no process listens on. Two callers choose the same port only by chance. */
-export async function freePort(): Promise<number> {
+export async function freeTestPort(): Promise<number> {
   for (let tries = 0; tries < mostTries; tries++) {
     const port = randomInt(lowest, limit)
     const server = createServer()

@@ -1,5 +1,12 @@
 import type { Community, Mentioning, Saga } from '#lib/stores/graph/graph.ts'
-import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factColumns } from '#lib/stores/graph/rows.ts'
+import {
+  entityColumns,
+  episodeColumns,
+  factColumns,
+  rowsAsEntities,
+  rowsAsEpisodes,
+  rowsAsFacts,
+} from '#lib/stores/graph/rows.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { GraphPlanting } from './planted-graph.ts'
 
@@ -79,13 +86,13 @@ export function postgresPlanting(db: Database): GraphPlanting {
       )
       return {
         group,
-        episodes: asEpisodes(
+        episodes: rowsAsEpisodes(
           await ask(`SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 ORDER BY uuid`),
         ),
-        entities: asEntities(
+        entities: rowsAsEntities(
           await ask(`SELECT ${entityColumns} FROM graph_entities WHERE group_id = $1 ORDER BY uuid`),
         ),
-        facts: asFacts(await ask(`SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 ORDER BY uuid`)),
+        facts: rowsAsFacts(await ask(`SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 ORDER BY uuid`)),
         mentions: await ask<Mentioning & Record<string, unknown>>(
           'SELECT episode, entity FROM graph_mentions WHERE group_id = $1 ORDER BY 1, 2',
         ),

@@ -52,10 +52,10 @@ export async function privacyTest(settings: Record<string, string> = {}, options
     },
     /** Runs the waiting jobs. */
     work: (except_: string[] = []) => drain(test, { except: [...except, ...except_] }),
-    clockJob: async () => clockJob?.execute(test.app.gate, {}),
+    clockJob: async () => clockJob?.execute(test.app.pipeline, {}),
     /** Runs the scheduled job and the jobs that it enqueues. */
     async tick() {
-      await clockJob?.execute(test.app.gate, {})
+      await clockJob?.execute(test.app.pipeline, {})
       return drain(test, { except })
     },
     async close() {

@@ -4,7 +4,7 @@ import type { TestApp } from './app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
 
 /** The actor: a session or a token. */
-export type Asker = { cookie: string } | { token: string }
+export type ProjectClient = { cookie: string } | { token: string }
 type Sent = Parameters<TestApp['fetch']>[2]
 
 /** Sends a request and returns `data` of the response. @throws for a status other than 2xx */
@@ -12,7 +12,7 @@ export async function dataOf(
   test: TestApp,
   method: string,
   path: string,
-  asker: Asker,
+  asker: ProjectClient,
   more: Sent = {},
 ): Promise<ReturnType<typeof JSON.parse>> {
   const { status, json, text } = await test.fetch(method, path, { ...asker, ...more })
@@ -29,7 +29,7 @@ export interface MadeProject {
   agent: Issued
 }
 /** Allows an organization every graph group and thread, like an admin who assigns the namespace `*`. */
-export const mayClaimAny = (test: TestApp, organisationId: string) =>
+export const allowAnyClaim = (test: TestApp, organisationId: string) =>
   test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['*'] } })
 
 /** Creates a project through the API, with an agent of its owner as a member. Its organization may claim every group and thread. */
@@ -42,7 +42,7 @@ export async function madeProject(
   }: { owner?: Person; agent?: Issued; name?: string; group_id?: string; entity_kinds?: object } = {},
 ): Promise<MadeProject> {
   const person = owner ?? (await signedIn(test))
-  await mayClaimAny(test, person.organisationId)
+  await allowAnyClaim(test, person.organisationId)
   const made = await dataOf(test, 'POST', '/api/projects', person, { body: { name: 'A project', ...body } })
   const path = `/api/projects/${made.id}`
   const issued = agent ?? (await issuedAgent(test, ['read', 'write'], { tier: 'enterprise', owner: person }))
@@ -51,7 +51,7 @@ export async function madeProject(
 }
 
 /** Erases a part of a project and waits for the end, because on a busy machine the request does not. Returns the receipt id. */
-export async function erasedWhole(test: TestApp, path: string, asker: Asker): Promise<string> {
+export async function eraseWholeProject(test: TestApp, path: string, asker: ProjectClient): Promise<string> {
   const { status, json, text } = await test.fetch('DELETE', path, asker)
   if (status !== 200 && status !== 202) throw new Error(`DELETE ${path} answered ${status}: ${text}`)
   for (const deadline = performance.now() + 120_000; ; await delay(100)) {
@@ -82,7 +82,7 @@ export async function madeConversation(
   test: TestApp,
   project: MadeProject,
   body: { id?: string; title?: string; threads?: string[] } = {},
-  asker: Asker = project.owner,
+  asker: ProjectClient = project.owner,
 ): Promise<MadeConversation> {
   const { id } = await dataOf(test, 'POST', `${project.path}/conversations`, asker, {
     body: { title: 'A conversation', ...body },
@@ -98,7 +98,7 @@ export interface MadeMessage {
 export async function madeMessage(
   test: TestApp,
   conversation: MadeConversation,
-  asker: Asker,
+  asker: ProjectClient,
   { content = 'Something was said.', role = 'user', ...more }: Record<string, unknown> = {},
 ): Promise<MadeMessage> {
   const { id } = await dataOf(test, 'POST', `${conversation.path}/messages`, asker, {
@@ -111,7 +111,7 @@ export async function madeMessage(
 export const madeAttachment = (
   test: TestApp,
   message: MadeMessage,
-  asker: Asker,
+  asker: ProjectClient,
   {
     name = 'notes.txt',
     type = 'text/plain',
@@ -127,7 +127,7 @@ export const madeAttachment = (
 export const madeDocument = (
   test: TestApp,
   project: MadeProject,
-  asker: Asker,
+  asker: ProjectClient,
   {
     name = 'report.md',
     kind = 'document',
@@ -148,7 +148,7 @@ export const madeDocument = (
 export const reported = (
   test: TestApp,
   project: MadeProject,
-  asker: Asker,
+  asker: ProjectClient,
   entries: readonly Record<string, unknown>[],
 ) => dataOf(test, 'POST', `${project.path}/provenance`, asker, { body: { entries } })
 

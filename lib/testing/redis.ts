@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readEnv } from '#lib/config/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import { freePort } from './ports.ts'
+import { freeTestPort } from './ports.ts'
 
 /** Milliseconds until a start counts as failed. A busy machine needs many times the usual 50. */
 const DEADLINE = 120_000
@@ -20,10 +20,10 @@ export interface TestRedis {
 
 /** Whether the process on the port answers a PING. */
 function answers(port: number): Promise<boolean> {
-  return new Promise((tell) => {
+  return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
     const end = (isUp: boolean) => {
-      tell(isUp)
+      resolve(isUp)
       socket.destroy()
     }
     socket.setTimeout(1000, () => end(false))
@@ -56,7 +56,7 @@ export async function isRedisInstalled(): Promise<boolean> {
  * an error instead under KP_REQUIRE_SERVICES.
  */
 export async function startRedis(given?: number): Promise<TestRedis | undefined> {
-  const port = given ?? (await freePort())
+  const port = given ?? (await freeTestPort())
   const unsaved = ['--save', '', '--appendonly', 'no', '--dir', tmpdir()]
   const child = await launch(['--bind', '127.0.0.1', '--port', String(port), ...unsaved])
   if (child?.pid === undefined) return undefined

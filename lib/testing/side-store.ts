@@ -1,4 +1,4 @@
-import type { DataHolder, Erased, Scope } from '#lib/kernel/holder.ts'
+import type { DataSource, Erased, ErasureScope } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 export interface SideEntry {
@@ -13,14 +13,14 @@ export interface SideStore {
   /** Called before an operation, to throw or wait. */
   before?: ((what: 'erase' | 'residue') => void) | undefined
   /** Delays an operation, like a slow store. */
-  slow?: ((what: 'plan' | 'explain' | 'erase', scope: Scope) => Promise<void>) | undefined
+  slow?: ((what: 'plan' | 'explain' | 'erase', scope: ErasureScope) => Promise<void>) | undefined
   /** The results of erased pages by key. */
   remembered: Map<string, Erased>
   forgot: string[]
 }
 export const sideStore = (): SideStore => ({ entries: new Map(), remembered: new Map(), forgot: [] })
 
-const covers = (scope: Scope, entry: SideEntry): boolean => {
+const covers = (scope: ErasureScope, entry: SideEntry): boolean => {
   if ('part' in scope) return [entry.message, entry.conversation, entry.project].includes(scope.part.id)
   return 'subject' in scope && (entry.author === scope.subject.account || scope.subject.agents.includes(entry.author))
 }
@@ -31,9 +31,9 @@ const named = (side: SideStore, items: readonly string[]): string[] =>
   [...side.entries].flatMap(([id, { message }]) => (items.includes(id) || items.includes(about(message)) ? [id] : []))
 
 /** Its data source: erases outside the transaction, remembers the result of each page, and searches only by ids. */
-export const sideHolder =
+export const sideStoreDataSource =
   (side: SideStore) =>
-  (_db: Database): DataHolder => ({
+  (_db: Database): DataSource => ({
     name: 'side.entries',
     store: 'side',
     isShared: true,
@@ -66,10 +66,10 @@ export const sideHolder =
       )
       return { verdicts, isPartial: false }
     },
-    async erase(scope, items, _tx, manner) {
+    async erase(scope, items, _tx, options) {
       await side.slow?.('erase', scope)
       side.before?.('erase')
-      const known = side.remembered.get(manner?.key ?? '')
+      const known = side.remembered.get(options?.key ?? '')
       if (known) return known
       const gone = named(side, items).filter((id) => side.entries.delete(id))
       const erased: Erased = {
@@ -77,7 +77,7 @@ export const sideHolder =
         results: { entriesDeleted: gone.length },
         mentions: gone.map((id) => ({ store: 'side', kind: 'entry', id, field: 'text', isRedacted: false })),
       }
-      if (manner) side.remembered.set(manner.key, erased)
+      if (options) side.remembered.set(options.key, erased)
       return erased
     },
     async residue(scope, items) {

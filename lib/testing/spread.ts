@@ -1,4 +1,4 @@
-import { assistant, say } from '#lib/stores/checkpoints/suite/written-thread.ts'
+import { assistant, writeMessage } from '#lib/stores/checkpoints/suite/written-thread.ts'
 import type { TestApp } from './app.ts'
 import type { ConnectedStores } from './connected-stores.ts'
 import { dealGraph, sentence } from './graphs.ts'
@@ -42,8 +42,8 @@ export async function spreadMessage(
   )
   await stores.putObject(key, `Newer notes: ${sentence}`)
   const talk = assistant(stores.saver)
-  await say(talk, conversation.id, message.id, `${sentence}.`)
-  await say(talk, conversation.id, other.id, 'The weather in the vault is fine.')
+  await writeMessage(talk, conversation.id, message.id, `${sentence}.`)
+  await writeMessage(talk, conversation.id, other.id, 'The weather in the vault is fine.')
   await stores.remember(['memories'], message.id, { text: sentence })
   const graph = dealGraph(project.groupId)
   await stores.planting.plant(graph)

@@ -9,8 +9,8 @@ import { joinClade } from '#lib/domains/clades/joining.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from './app.ts'
-import { keptInThread } from './checkpoints.ts'
-import { keptInGraph } from './graph-rows.ts'
+import { storedInThread } from './checkpoints.ts'
+import { storedInGraph } from './graph-rows.ts'
 import { drain } from './jobs.ts'
 import { seemingEnvelope, seemingKeyring } from './keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
@@ -46,11 +46,11 @@ export async function personWithPassword(test: TestApp, name = 'Somebody', of?: 
     })
     return { organisationId, accountId }
   })
-  return { ...made, email, password, cookie: await openSession(test, made.accountId) }
+  return { ...made, email, password, cookie: await openTestSession(test, made.accountId) }
 }
 
 /** Opens a session of the account. Returns the cookie. */
-export async function openSession({ app, clock }: TestApp, accountId: string): Promise<string> {
+export async function openTestSession({ app, clock }: TestApp, accountId: string): Promise<string> {
   const now = clock.now()
   const id = newId('ses')
   const expiresAt = new Date(now.getTime() + 365 * day)
@@ -88,10 +88,15 @@ export interface MadeProjects {
   others: { messages: string[]; documents: string[] }
 }
 
-type Ask = Parameters<TestApp['fetch']>[2]
+type TestRequestOptions = Parameters<TestApp['fetch']>[2]
 
 /** Sends a request and returns `data` of the response. @throws for a status other than 2xx */
-export async function told(test: TestApp, method: string, path: string, ask: Ask = {}): Promise<{ id: string }> {
+export async function notifiedOf(
+  test: TestApp,
+  method: string,
+  path: string,
+  ask: TestRequestOptions = {},
+): Promise<{ id: string }> {
   const { status, json, text } = await test.fetch(method, path, ask)
   if (status < 200 || status > 299) throw new Error(`${method} ${path} answered ${status}: ${text}`)
   return json?.data ?? { id: '' }
@@ -123,7 +128,7 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
   if (!first) throw new Error('a subject has an agent at least')
   const neighbour = await madeNeighbour(test)
   const theirs = async (path: string, body: unknown) =>
-    (await told(test, 'POST', path, { token: neighbour.agent.token, body })).id
+    (await notifiedOf(test, 'POST', path, { token: neighbour.agent.token, body })).id
   const units = {
     voted: await theirs('/v1/knowledge', trace()),
     reported: await theirs('/v1/knowledge', trace()),
@@ -139,40 +144,40 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
   const ownSkills: string[] = []
   for (const [n, { id, token }] of agents.entries()) {
     const own = async (path: string, body: unknown) =>
-      (await told(test, 'POST', path, { token, body, headers: { 'Idempotency-Key': newId('key') } })).id
+      (await notifiedOf(test, 'POST', path, { token, body, headers: { 'Idempotency-Key': newId('key') } })).id
     const words = `${marker} number ${n}`
     for (let m = 0; m < each; m++)
       ownUnits.push(await own('/v1/knowledge', trace({ task: { objective: `${words} unit ${m}` } })))
     ownUnits.push(await own('/v1/knowledge', pattern({ description: words }, { visibility: 'private' })))
     const wording = (instruction: string) => sop({ name: words, decision_tree: [{ step: 1, instruction }] })
     const made = await own('/v1/sop', wording('Stop the writers.'))
-    await told(test, 'PUT', `/v1/sop/${made}`, { token, body: wording(`Stop them all, says ${marker}.`) })
+    await notifiedOf(test, 'PUT', `/v1/sop/${made}`, { token, body: wording(`Stop them all, says ${marker}.`) })
     ownUnits.push(made)
     ownSkills.push(await own('/v1/skills', { skill_md: skillMd(`mine-${n}`, { body: `# Do it\n\n${words}\n` }) }))
     if (n === 0) {
       const body = { valid: true, feedback: `It held, says ${marker}.` }
-      await told(test, 'POST', `/v1/knowledge/${units.voted}/validate`, { token, body })
-      await told(test, 'POST', `/v1/knowledge/${units.reported}/report`, {
+      await notifiedOf(test, 'POST', `/v1/knowledge/${units.voted}/validate`, { token, body })
+      await notifiedOf(test, 'POST', `/v1/knowledge/${units.reported}/report`, {
         token,
         body: { reason: `No, says ${marker}.` },
       })
-      await told(test, 'GET', `/v1/export/${id}`, { token })
+      await notifiedOf(test, 'GET', `/v1/export/${id}`, { token })
       const gone = await own('/v1/knowledge', trace({ task: { objective: words } }))
-      await told(test, 'DELETE', `/v1/knowledge/${gone}`, { token })
+      await notifiedOf(test, 'DELETE', `/v1/knowledge/${gone}`, { token })
     }
     const [unit] = ownUnits
     const { token: voter } = neighbour.agent
     if (unit !== undefined && n === 0)
-      await told(test, 'POST', `/v1/knowledge/${unit}/validate`, { token: voter, body: { valid: true } })
+      await notifiedOf(test, 'POST', `/v1/knowledge/${unit}/validate`, { token: voter, body: { valid: true } })
   }
   await rowsOf(test, { accountId, agents })
   for (const { id, token } of agents) await livedOf(test, id, { token, marker })
   await sharedAmong(test, agents, { accountId, marker })
   const projects = await projectsOf(test, { person, agents, marker })
-  await told(test, 'POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
+  await notifiedOf(test, 'POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
   await drain(test)
   for (const job of app.jobs.filter(({ name }) => /^knowledge\.(index|gather)-words$/.test(name)))
-    await job.execute(app.gate, {})
+    await job.execute(app.pipeline, {})
   for (const subject of ['Erste', 'Zweite'])
     await app.mail.send({ to: person.email, subject, text: marker, html: `<p>${marker}</p>`, about: accountId })
   await app.mail.send({ to: person.email.toUpperCase(), subject: 'Unmarked', text: marker, html: `<p>${marker}</p>` })
@@ -211,8 +216,8 @@ async function projectsOf(
   const said = await madeMessage(test, alone, person, { content: `I say ${marker}.` })
   await dataOf(test, 'PATCH', said.path, person, { body: { content: `I say ${marker} otherwise.` } })
   await madeAttachment(test, said, person, at)
-  await keptInThread(test, alone.id, [{ id: said.id, text: `I say ${marker}.` }])
-  await keptInGraph(test, { project: own, source: said.id, words: `I say ${marker}.`, teller: person })
+  await storedInThread(test, alone.id, [{ id: said.id, text: `I say ${marker}.` }])
+  await storedInGraph(test, { project: own, source: said.id, words: `I say ${marker}.`, reporter: person })
   await reported(test, own, person, [{ source_id: said.id, store: 'outside', ref: newId('ref') }])
   await madeDocument(test, own, own.agent, { ...at, kind: 'artifact' })
 
@@ -247,18 +252,18 @@ async function snapshotOf(test: TestApp, id: string, token: string): Promise<voi
   const { status, json, text } = await test.fetch('POST', `/v1/agents/${id}/snapshots`, { token })
   if (status !== 202) throw new Error(`a snapshot answered ${status}: ${text}`)
   const make = test.app.jobs.find(({ name }) => name === 'snapshots.make')
-  await make?.execute(test.app.gate, { id: json.data.id })
-  await told(test, 'POST', `/v1/agents/${id}/snapshots/${json.data.id}/link`, { token })
+  await make?.execute(test.app.pipeline, { id: json.data.id })
+  await notifiedOf(test, 'POST', `/v1/agents/${id}/snapshots/${json.data.id}/link`, { token })
 }
 
 /** An agent's own documents, heartbeats and chain references. */
 async function livedOf(test: TestApp, id: string, { token, marker }: { token: string; marker: string }): Promise<void> {
-  const lived = (path: string, body: unknown) => told(test, 'POST', `/v1/agents/${id}/${path}`, { token, body })
+  const lived = (path: string, body: unknown) => notifiedOf(test, 'POST', `/v1/agents/${id}/${path}`, { token, body })
   await lived('documents', { kind: 'playbook', title: `Play ${marker}`, body: `# ${marker}\n` })
   await lived('heartbeats', { state: 'working', counts: { steps: 1 } })
   await lived('chain-references', { chain: 'cosmos:cosmoshub-4', kind: 'address', reference: marker })
   const keyring = seemingKeyring()
-  await told(test, 'PUT', `/v1/agents/${id}/keyring`, { token, body: { keyring } })
+  await notifiedOf(test, 'PUT', `/v1/agents/${id}/keyring`, { token, body: { keyring } })
   const envelope = seemingEnvelope(keyring.key_id)
   await lived('grimoire', { scope: 'private', id: newId('ent'), kind: 'episode', envelope })
   await lived('grimoire', {
@@ -268,9 +273,9 @@ async function livedOf(test: TestApp, id: string, { token, marker }: { token: st
     confidence: 0.7,
     tags: [marker],
   })
-  await told(test, 'PUT', `/v1/agents/${id}/state`, { token, body: { seen: marker } })
+  await notifiedOf(test, 'PUT', `/v1/agents/${id}/state`, { token, body: { seen: marker } })
   await snapshotOf(test, id, token)
-  await told(test, 'POST', '/v1/llm-log', {
+  await notifiedOf(test, 'POST', '/v1/llm-log', {
     token,
     body: { model: 'model-1', messages: [{ role: 'user', content: `What of ${marker}?` }] },
   })
@@ -291,7 +296,7 @@ async function sharedAmong(
     )
   for (const { id, token } of agents) {
     const card = { from: '2026-01-01T00:00:00Z', until: '2026-06-30T00:00:00Z', returns: 0.1, sharpe: 1, drawdown: 0.1 }
-    await told(test, 'PUT', `/v1/agents/${id}/card`, { token, body: card })
+    await notifiedOf(test, 'PUT', `/v1/agents/${id}/card`, { token, body: card })
     if (others.length === 0) {
       const clade = await app.db.prisma.clade.create({ data: { id: newId('cld'), createdAt: now } })
       const share = {
@@ -309,9 +314,9 @@ async function sharedAmong(
       })
       continue
     }
-    await told(test, 'PUT', `/v1/agents/${id}/clade/sharing`, { token, body: { on: true } })
+    await notifiedOf(test, 'PUT', `/v1/agents/${id}/clade/sharing`, { token, body: { on: true } })
     const entry = { kind: 'insight', content: { seen: marker }, confidence: 0.9 }
-    await told(test, 'POST', `/v1/agents/${id}/clade/shares`, { token, body: { entry } })
+    await notifiedOf(test, 'POST', `/v1/agents/${id}/clade/shares`, { token, body: { entry } })
   }
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { freePort } from './ports.ts'
+import { freeTestPort } from './ports.ts'
 
 /** A connection that a test can cut: clients see an outage, and the server keeps its data. */
 export interface TcpProxy {
@@ -24,7 +24,7 @@ export async function tcpProxy(serverUrl: string): Promise<TcpProxy> {
     folder === null
       ? { host: url.hostname, port: Number(url.port) }
       : { path: `${folder}/.s.PGSQL.${url.port || 5432}` }
-  const port = await freePort()
+  const port = await freeTestPort()
   const sockets = new Set<Socket>()
   const listener = createServer((client) => {
     const upstream = connect(server)

@@ -1,30 +1,30 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { IdentityList } from '#components/accounts/identity-list.tsx'
 import { SessionList } from '#components/accounts/session-list.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('account'))('name') })
 
 export default async function AccountPage() {
-  const person = await opened('account')
+  const person = await requirePageAccess('account')
   const [t, sessions, identities] = await Promise.all([
     getTranslations('account'),
-    ask(app.accounts.sessions, { query: { limit: '100' } }),
-    ask(app.accounts.identities),
+    callUseCase(app.accounts.sessions, { query: { limit: '100' } }),
+    callUseCase(app.accounts.identities),
   ])
   const isLinked = identities.data.length > 0
   const way = person.has_password ? (isLinked ? 'both' : 'password') : 'identity'
   return (
-    <Words of={['account', 'sessions']}>
+    <Messages of={['account', 'sessions']}>
       <Page
         title={t('title', { name: person.name })}
         lead={
@@ -37,7 +37,7 @@ export default async function AccountPage() {
         }
       >
         <Section id="me" title={t('me')}>
-          <Facts
+          <FactList
             facts={[
               [t('email'), person.email],
               [
@@ -65,6 +65,6 @@ export default async function AccountPage() {
           <SessionList initial={sessions} />
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

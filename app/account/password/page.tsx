@@ -1,27 +1,27 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { requirePageAccess } from '#app/page-access.ts'
 import { ForgottenForm } from '#components/accounts/forgotten-form.tsx'
 import { PasswordForm } from '#components/accounts/password-form.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('password'))('title') })
 
 export default async function PasswordPage() {
-  const [person, t] = await Promise.all([opened('password'), getTranslations('password')])
+  const [person, t] = await Promise.all([requirePageAccess('password'), getTranslations('password')])
   if (!person.has_password)
     return (
-      <Words of={['password']}>
+      <Messages of={['password']}>
         <Page width="narrow" title={t('none.title')} lead={<p>{t('none.text', { email: person.email })}</p>}>
           <ForgottenForm email={person.email} />
         </Page>
-      </Words>
+      </Messages>
     )
   return (
-    <Words of={['password']}>
+    <Messages of={['password']}>
       <Page
         width="narrow"
         title={t('title')}
@@ -39,6 +39,6 @@ export default async function PasswordPage() {
         )}
         <PasswordForm email={person.email} />
       </Page>
-    </Words>
+    </Messages>
   )
 }

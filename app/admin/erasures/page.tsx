@@ -1,10 +1,10 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { stateNamed } from '#components/erasures/endpoints.ts'
 import { ErasureList } from '#components/erasures/erasure-list.tsx'
-import { stateNamed } from '#components/erasures/places.ts'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('erasures'))('name') })
 
@@ -12,13 +12,13 @@ interface Props {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function ErasuresPage({ searchParams }: Props) {
-  await opened('erasures')
+  await requirePageAccess('erasures')
   const asked = (await searchParams).state
   const state = stateNamed(typeof asked === 'string' ? asked : undefined)
-  const initial = await ask(app.requests.listErasures, { query: { ...(state && { state }), limit: '50' } })
+  const initial = await callUseCase(app.requests.listErasures, { query: { ...(state && { state }), limit: '50' } })
   return (
-    <Words of={['erasures']}>
+    <Messages of={['erasures']}>
       <ErasureList initial={initial} state={state} />
-    </Words>
+    </Messages>
   )
 }

@@ -1,22 +1,25 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { OutboxView } from '#components/outbox/outbox-view.tsx'
 import { QueueSection } from '#components/outbox/queue-section.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('outbox'))('name') })
 
 export default async function OutboxPage() {
-  await opened('outbox')
-  const [t, letters] = await Promise.all([getTranslations('outbox'), ask(app.outbox.list, { query: { limit: '50' } })])
+  await requirePageAccess('outbox')
+  const [t, letters] = await Promise.all([
+    getTranslations('outbox'),
+    callUseCase(app.outbox.list, { query: { limit: '50' } }),
+  ])
   const { delivery, queue, total } = letters
   const isFolder = delivery === 'folder'
   const unsent = queue.waiting + queue.retrying + queue.failed
   return (
-    <Words of={['outbox']}>
+    <Messages of={['outbox']}>
       <Page
         width="wide"
         title={isFolder ? t('titleFolder', { count: total }) : t('titleServer', { count: unsent })}
@@ -30,6 +33,6 @@ export default async function OutboxPage() {
           </Section>
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

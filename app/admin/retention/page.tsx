@@ -1,6 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { OtherPeriods } from '#components/retention/other-periods.tsx'
 import { PeriodForm } from '#components/retention/period-form.tsx'
 import { PeriodsTable } from '#components/retention/periods-table.tsx'
@@ -11,25 +12,24 @@ import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
-import { periodsOf, visibilities } from '#lib/domains/retention/rules.ts'
-import { ask, opened } from '../../reader.ts'
+import { periodsOf, retainedVisibilities } from '#lib/domains/retention/rules.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('retention'))('name') })
 
 export default async function RetentionPage() {
-  const isAdmin = (await opened('retention')).role === 'admin'
+  const isAdmin = (await requirePageAccess('retention')).role === 'admin'
   const [t, { data }, sweeps, run] = await Promise.all([
     getTranslations('retention'),
-    ask(app.retention.read),
-    ask(app.retention.sweeps, { query: { limit: '24' } }),
-    isAdmin ? ask(app.retention.dryRun, { body: {} }) : undefined,
+    callUseCase(app.retention.read),
+    callUseCase(app.retention.sweeps, { query: { limit: '24' } }),
+    isAdmin ? callUseCase(app.retention.dryRun, { body: {} }) : undefined,
   ])
   const periods = periodsOf(data.policy)
   const words = (days: number | null) => (days === null ? t('forEver') : t('period', { days }))
   const last = sweeps.data.find(({ state }) => state !== 'running')
   const { env } = app
   return (
-    <Words of={['retention']}>
+    <Messages of={['retention']}>
       <Page
         width="wide"
         title={t('title', {
@@ -54,7 +54,7 @@ export default async function RetentionPage() {
       >
         <Section id="force" title={t('force.title')}>
           <PeriodsTable policy={data.policy} run={run?.data} />
-          {isAdmin && visibilities.some((visibility) => data.policy[visibility].source === 'override') && (
+          {isAdmin && retainedVisibilities.some((visibility) => data.policy[visibility].source === 'override') && (
             <div className="grid justify-items-start gap-3">
               <ResetButton
                 environment={{
@@ -82,6 +82,6 @@ export default async function RetentionPage() {
           </p>
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

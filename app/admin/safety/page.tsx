@@ -1,33 +1,33 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
-import { counted } from '#components/frame/counted.ts'
-import { Words } from '#components/frame/words.tsx'
-import { loadPeriod, periodAddress, views } from '#components/safety/period.ts'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { countText } from '#components/frame/count-text.ts'
+import { Messages } from '#components/frame/words.tsx'
+import { loadRejectionPeriod, rejectionPeriodAddress, safetyViews } from '#components/safety/period.ts'
 import { Quarantine } from '#components/safety/quarantine.tsx'
-import { Rejections } from '#components/safety/rejections.tsx'
+import { RejectionChart } from '#components/safety/rejections.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
-import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
-import { ask, opened } from '../../reader.ts'
+import { rejectionPeriodNames } from '#lib/domains/knowledge/moderation/safety-rules.ts'
 import { ScannerView } from './scanner-view.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('safety'))('name') })
 
 export default async function SafetyPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
-  await opened('safety')
-  const { period, view } = await loadPeriod(searchParams)
+  await requirePageAccess('safety')
+  const { period, view } = await loadRejectionPeriod(searchParams)
   const isScanner = view === 'scanner'
   const [t, common, held, { data: seen }] = await Promise.all([
     getTranslations('safety'),
     getTranslations('common'),
-    isScanner ? undefined : ask(app.knowledge.quarantine, { query: { limit: '20' } }),
-    ask(app.safety.rejections, { query: { period } }),
+    isScanner ? undefined : callUseCase(app.knowledge.quarantine, { query: { limit: '20' } }),
+    callUseCase(app.safety.rejections, { query: { period } }),
   ])
-  const shown = held && counted(common, held.total, { isFirst: true })
+  const shown = held && countText(common, held.total, { isFirst: true })
   return (
-    <Words of={['safety']}>
+    <Messages of={['safety']}>
       <Page
         width="wide"
         title={
@@ -39,8 +39,8 @@ export default async function SafetyPage({ searchParams }: { searchParams: Promi
       >
         <Tabs
           label={t('views.label')}
-          tabs={views.map((name) => ({
-            href: periodAddress('/admin/safety', { view: name }),
+          tabs={safetyViews.map((name) => ({
+            href: rejectionPeriodAddress('/admin/safety', { view: name }),
             title: t(`views.${name}`),
             isCurrent: name === view,
           }))}
@@ -54,18 +54,18 @@ export default async function SafetyPage({ searchParams }: { searchParams: Promi
               <Tabs
                 label={t('rejections.periods')}
                 tabs={rejectionPeriodNames.map((name) => ({
-                  href: periodAddress('/admin/safety', { period: name }),
+                  href: rejectionPeriodAddress('/admin/safety', { period: name }),
                   title: t(`rejections.period.${name}`),
                   isCurrent: name === period,
                 }))}
               />
-              <Rejections seen={seen} />
+              <RejectionChart seen={seen} />
             </Section>
           </>
         ) : (
           <ScannerView seen={seen} />
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

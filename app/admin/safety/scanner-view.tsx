@@ -1,23 +1,23 @@
 import { getFormatter, getTranslations } from 'next-intl/server'
-import type { Rejections } from '#components/safety/endpoints.ts'
+import { callUseCase } from '#app/page-access.ts'
+import type { RejectionSummary } from '#components/safety/endpoints.ts'
 import { analyzedKinds, redactedKinds, refusedKinds } from '#components/safety/findings.ts'
-import { periodAddress } from '#components/safety/period.ts'
+import { rejectionPeriodAddress } from '#components/safety/period.ts'
 import { ScannerTrial } from '#components/safety/scanner-trial.tsx'
 import { SecretsOverTime } from '#components/safety/secrets-over-time.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { app } from '#lib/app-instance.ts'
-import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
+import { rejectionPeriodNames } from '#lib/domains/knowledge/moderation/safety-rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask } from '../../reader.ts'
 
 /** Whether the name analyzer (Presidio) is configured, and whether it responds to a scan of a single full stop. */
 async function analyzerState(): Promise<'off' | 'ok' | 'down' | 'unasked'> {
-  if (!app.judged.some(({ name }) => name === 'presidio')) return 'off'
+  if (!app.assessedLocations.some(({ name }) => name === 'presidio')) return 'off'
   try {
-    const { data } = await ask(app.pii.scan, { body: { text: '.' } })
+    const { data } = await callUseCase(app.pii.scan, { body: { text: '.' } })
     return data.degraded === undefined ? 'ok' : 'down'
   } catch (error) {
     // Some users may not scan, for example while their own processing is restricted. They still see the rest of the page.
@@ -27,7 +27,7 @@ async function analyzerState(): Promise<'off' | 'ok' | 'down' | 'unasked'> {
 }
 
 /** The scanner: the kinds of data that it detects, its rejections, and a form to try it. */
-export async function ScannerView({ seen }: { seen: Rejections }) {
+export async function ScannerView({ seen }: { seen: RejectionSummary }) {
   const [t, shared, format, analyzer] = await Promise.all([
     getTranslations('safety.scanner'),
     getTranslations('safety.rejections'),
@@ -43,7 +43,7 @@ export async function ScannerView({ seen }: { seen: Rejections }) {
         <ScannerTrial isAnalyzed={analyzer !== 'off'} />
       </Section>
       <Section id="looked" title={t('looked.title')}>
-        <Facts
+        <FactList
           facts={[
             [t('looked.block'), namesOf(refusedKinds)],
             [t('looked.redact'), namesOf(redactedKinds)],
@@ -63,7 +63,7 @@ export async function ScannerView({ seen }: { seen: Rejections }) {
         <Tabs
           label={shared('periods')}
           tabs={rejectionPeriodNames.map((name) => ({
-            href: periodAddress('/admin/safety', { view: 'scanner', period: name }),
+            href: rejectionPeriodAddress('/admin/safety', { view: 'scanner', period: name }),
             title: shared(`period.${name}`),
             isCurrent: name === seen.period,
           }))}

@@ -1,30 +1,30 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
+import { locationCountsOf, locationKey } from '#components/stores/locations.ts'
 import { Namespaces } from '#components/stores/namespaces.tsx'
-import { countsOf, placeKey } from '#components/stores/places.ts'
 import { ProcessorTable, StoreTable } from '#components/stores/store-tables.tsx'
 import { SwitchedOff } from '#components/stores/switched-off.tsx'
 import { TerritoryMap } from '#components/stores/territory-map.tsx'
 import { Alert } from '#components/ui/alert.tsx'
-import { AskAgain } from '#components/ui/ask-again.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
+import { RetryButton } from '#components/ui/retry-button.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('stores'))('name') })
 
 export default async function StoresPage() {
-  const { role } = await opened('stores')
+  const { role } = await requirePageAccess('stores')
   const [t, format, { data }, organisations] = await Promise.all([
     getTranslations('stores'),
     getFormatter(),
-    ask(app.residency.list),
-    role === 'admin' ? ask(app.accounts.organisations) : undefined,
+    callUseCase(app.residency.list),
+    role === 'admin' ? callUseCase(app.accounts.organisations) : undefined,
   ])
   const { residency, stores, processors, projects_outside: away, agents_outside: awayAgents } = data
-  const counts = countsOf(data)
+  const counts = locationCountsOf(data)
   const connected = stores.filter(({ is_connected }) => is_connected)
   const off = stores.filter(({ is_connected }) => !is_connected)
   const namesOf = (jurisdiction: 'outside' | 'unknown') =>
@@ -32,19 +32,19 @@ export default async function StoresPage() {
       [...stores, ...processors]
         .filter((place) => place.jurisdiction === jurisdiction)
         .map(({ name, provider }) => {
-          const key = placeKey(name)
+          const key = locationKey(name)
           return `${key ? t(`names.${key}`) : name} (${provider})`
         }),
     )
   return (
-    <Words of={['stores']}>
+    <Messages of={['stores']}>
       <Page
         width="wide"
         title={t('title', { ...counts })}
         lead={
           <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
             <p>{t('lead')}</p>
-            <AskAgain label={t('again')} asking={t('asking')} />
+            <RetryButton label={t('again')} asking={t('asking')} />
           </div>
         }
       >
@@ -105,6 +105,6 @@ export default async function StoresPage() {
           <ProcessorTable processors={processors} />
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

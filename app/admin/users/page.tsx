@@ -1,36 +1,36 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { InviteUser } from '#components/accounts/invite-user.tsx'
 import { loadUserFilters, userQuery } from '#components/accounts/user-filters.ts'
 import { UserList } from '#components/accounts/user-list.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
 import type { AccountState } from '#lib/domains/accounts/rules.ts'
-import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('users'))('name') })
 
 const countOf = async (state?: AccountState): Promise<number> =>
-  (await ask(app.accounts.users, { query: { limit: '1', ...(state && { state }) } })).total
+  (await callUseCase(app.accounts.users, { query: { limit: '1', ...(state && { state }) } })).total
 
 export default async function UsersPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
-  const { organisation } = await opened('users')
+  const { organisation } = await requirePageAccess('users')
   const filters = await loadUserFilters(searchParams)
   const [t, users, total, invited, deactivated] = await Promise.all([
     getTranslations('users'),
-    ask(app.accounts.users, { query: userQuery(filters) }),
+    callUseCase(app.accounts.users, { query: userQuery(filters) }),
     countOf(),
     countOf('invited'),
     countOf('deactivated'),
   ])
   return (
-    <Words of={['users', 'invitation']}>
+    <Messages of={['users', 'invitation']}>
       <Page width="wide" title={t('title', { total })} lead={<p>{t('lead', { invited, deactivated })}</p>}>
         <InviteUser own={{ id: organisation.organisation_id, name: organisation.name }} />
         <UserList initial={users} asked={filters} />
       </Page>
-    </Words>
+    </Messages>
   )
 }

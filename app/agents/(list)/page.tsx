@@ -1,28 +1,28 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { AgentList } from '#components/agents/agent-list.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { OwnAgentList } from '#components/agents/agent-list.tsx'
 import { ClaimForm } from '#components/agents/claim-form.tsx'
-import { CreateForm } from '#components/agents/create-form.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { CreateAgentForm } from '#components/agents/create-form.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('agents'))('name') })
 
 export default async function AgentsPage() {
-  await opened('agents')
+  await requirePageAccess('agents')
   const [t, agents, notice] = await Promise.all([
     getTranslations('agents'),
-    ask(app.agents.listOwn, { query: { limit: '100' } }),
-    ask(app.agents.readNotice),
+    callUseCase(app.agents.listOwn, { query: { limit: '100' } }),
+    callUseCase(app.agents.readNotice),
   ])
   return (
-    <Words of={['agents', 'claim', 'tokens']}>
+    <Messages of={['agents', 'claim', 'tokens']}>
       <Page title={t('title', { count: agents.total })} lead={<p>{t('lead')}</p>} width="wide">
-        <AgentList initial={agents} />
+        <OwnAgentList initial={agents} />
         <Section id="create" title={t('create.title')}>
-          <CreateForm
+          <CreateAgentForm
             notice={notice.data}
             regions={app.regions.choosable}
             origin={new URL(notice.data.url).origin}
@@ -35,6 +35,6 @@ export default async function AgentsPage() {
           <ClaimForm />
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,22 +1,22 @@
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
+import { callUseCase } from '#app/page-access.ts'
 import type { OwnAgentWhole } from '#components/agents/agents.ts'
 import { agentTitle, isolated } from '#components/agents/names.ts'
 import { type PageName, pageNamed } from '#components/frame/pages.ts'
-import { type Namespace, Words } from '#components/frame/words.tsx'
+import { Messages, type Namespace } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask } from '../../reader.ts'
 
 /** The person's own agent with this id; renders the 404 page for any other id. */
 export async function agentNamed(id: string): Promise<OwnAgentWhole> {
   try {
-    return (await ask(app.agents.readOwn, { params: { id: decodeURIComponent(id) } })).data
+    return (await callUseCase(app.agents.readOwn, { params: { id: decodeURIComponent(id) } })).data
   } catch (error) {
     // An id that cannot be decoded is treated as a missing agent.
     if (error instanceof URIError) notFound()
@@ -47,10 +47,10 @@ interface Props {
 }
 
 /** One view of an agent, with tabs for the agent's other views. */
-export async function AgentPage({ agent, view, title, lead, words, children }: Props) {
+export async function AgentPageFrame({ agent, view, title, lead, words, children }: Props) {
   const [pages, t] = await Promise.all([getTranslations('pages'), getTranslations('agents.one')])
   return (
-    <Words of={words}>
+    <Messages of={words}>
       <Page
         title={title}
         lead={
@@ -76,6 +76,6 @@ export async function AgentPage({ agent, view, title, lead, words, children }: P
         />
         {children}
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,19 +1,20 @@
 import type { Metadata } from 'next'
 import { getFormatter, getLocale, getTranslations } from 'next-intl/server'
-import { AgentState } from '#components/agents/agent-state.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { AgentStateTag } from '#components/agents/agent-state.tsx'
 import { CardPanel } from '#components/agents/card-panel.tsx'
-import { ConsentPanel } from '#components/agents/consent-panel.tsx'
+import { AgentConsentPanel } from '#components/agents/consent-panel.tsx'
 import { documentsPage } from '#components/agents/documents.ts'
 import { GrimoireDaysForm } from '#components/agents/grimoire-days-form.tsx'
 import { agentTitle, score } from '#components/agents/names.ts'
 import { PausePanel } from '#components/agents/pause-panel.tsx'
 import { recordsPage } from '#components/agents/records.ts'
-import { heartbeatsUntil, hindranceOf, standingsOf } from '#components/agents/standing-rules.ts'
-import { AfterDeath, StatusPanel } from '#components/agents/status-panel.tsx'
-import { counted } from '#components/frame/counted.ts'
+import { AfterRetirement, StatusPanel } from '#components/agents/status-panel.tsx'
+import { agentHindranceOf, agentStatusTags, heartbeatsUntil } from '#components/agents/status-rules.ts'
+import { countText } from '#components/frame/count-text.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { regionTitle } from '#components/ui/region-words.ts'
 import { ShortId } from '#components/ui/short-id.tsx'
@@ -21,11 +22,10 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { heartbeatsCountedTo } from '#lib/domains/agents/life/rules.ts'
-import { countedTo } from '#lib/domains/agents/rules.ts'
+import { ownAgentsCountedTo } from '#lib/domains/agents/rules.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../reader.ts'
-import { AgentPage, agentNamed } from './agent-page.tsx'
+import { AgentPageFrame, agentNamed } from './agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agents.one'))('name'),
@@ -34,7 +34,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 /** The agent's public performance card; undefined without one, and while the agent is restricted, suspended or retired. */
 async function cardOf(id: string) {
   try {
-    return (await ask(app.clades.readCard, { params: { id } })).data
+    return (await callUseCase(app.clades.readCard, { params: { id } })).data
   } catch (error) {
     if (Problem.is(error, 'not_found')) return undefined
     throw error
@@ -42,7 +42,7 @@ async function cardOf(id: string) {
 }
 
 export default async function AgentOverview({ params }: { params: Promise<{ id: string }> }) {
-  const { role } = await opened('agent')
+  const { role } = await requirePageAccess('agent')
   const agent = await agentNamed((await params).id)
   const id = { id: agent.agent_id }
   const [t, one, common, format, living, documents, heartbeats, card] = await Promise.all([
@@ -50,14 +50,14 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
     getTranslations('agents.one'),
     getTranslations('common'),
     getFormatter(),
-    ask(app.agents.readAgent, { params: id }),
-    ask(app.agents.listDocuments, { params: id, query: { limit: '1' } }),
-    ask(app.agents.listHeartbeats, { params: id, query: { limit: '1' } }),
+    callUseCase(app.agents.readAgent, { params: id }),
+    callUseCase(app.agents.listDocuments, { params: id, query: { limit: '1' } }),
+    callUseCase(app.agents.listHeartbeats, { params: id, query: { limit: '1' } }),
     cardOf(agent.agent_id),
   ])
-  const held = (count: number) => counted(common, count, { limit: countedTo })
-  const standings = standingsOf(agent)
-  const state = format.list(standings.map((standing) => t(`states.${standing}.name`)))
+  const held = (count: number) => countText(common, count, { limit: ownAgentsCountedTo })
+  const statuses = agentStatusTags(agent)
+  const state = format.list(statuses.map((standing) => t(`states.${standing}.name`)))
   const query = new URLSearchParams({ agent: agent.agent_id })
   const { holds } = agent
   const isAvailable = isStorable(app.regions, agent.region)
@@ -65,14 +65,14 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
   const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
   const mayWrite = role !== 'auditor'
   const days = living.data.grimoire_days
-  const hindrance = hindranceOf(agent)
+  const hindrance = agentHindranceOf(agent)
   return (
-    <AgentPage
+    <AgentPageFrame
       agent={agent}
       view="agent"
       words={['agents']}
       title={one('title', { name: agentTitle(agent), state })}
-      lead={standings.map((standing) => <p key={standing}>{t(`states.${standing}.text`)}</p>)}
+      lead={statuses.map((standing) => <p key={standing}>{t(`states.${standing}.text`)}</p>)}
     >
       {!isAvailable && (
         <Alert tone="warning" title={one('outside.title')}>
@@ -81,7 +81,7 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
       )}
       <Section id="holds" title={one('holds')} lead={one('holdsLead')}>
         {agent.self_hosted && <p>{one('selfHostedText')}</p>}
-        <Facts
+        <FactList
           facts={[
             [
               one('units'),
@@ -104,7 +104,7 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
             [
               one('heartbeats'),
               <TextLink key="heartbeats" href={recordsPage(agent.agent_id, 'heartbeats')}>
-                {counted(common, heartbeats.total, { limit: heartbeatsCountedTo })}
+                {countText(common, heartbeats.total, { limit: heartbeatsCountedTo })}
               </TextLink>,
             ],
             [
@@ -118,9 +118,9 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
         />
       </Section>
       <Section id="about" title={one('about')}>
-        <Facts
+        <FactList
           facts={[
-            [t('columns.state'), <AgentState key="state" agent={agent} />],
+            [t('columns.state'), <AgentStateTag key="state" agent={agent} />],
             ...(agent.status !== 'active' && agent.status_at
               ? ([[one(`since.${agent.status}`), <Time key="since" at={agent.status_at} relative />]] as const)
               : []),
@@ -170,7 +170,7 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
       </Section>
       {diedAt && (
         <Section id="status" title={one('status.dead.title')}>
-          <AfterDeath agent={agent} diedAt={diedAt} />
+          <AfterRetirement agent={agent} diedAt={diedAt} />
         </Section>
       )}
       {!diedAt && !isGoing && (
@@ -209,7 +209,7 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
             <PausePanel agent={agent} />
           </Section>
           <Section id="consent" title={one('consentTitle')}>
-            <ConsentPanel agent={agent} />
+            <AgentConsentPanel agent={agent} />
           </Section>
         </>
       )}
@@ -226,6 +226,6 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
           )}
         </p>
       </Section>
-    </AgentPage>
+    </AgentPageFrame>
   )
 }

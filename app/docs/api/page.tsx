@@ -1,6 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { matching, referenceOf } from '#components/reference/document.ts'
 import { FilterField } from '#components/reference/filter-field.tsx'
 import { OperationView } from '#components/reference/operation-view.tsx'
@@ -33,9 +33,9 @@ export default async function ReferencePage({ searchParams }: ReferencePageProps
         </>
       }
     >
-      <Words of={['reference']}>
+      <Messages of={['reference']}>
         <FilterField />
-      </Words>
+      </Messages>
       <p role="status" className="text-quiet">
         {query ? t('found', { found, count: operations.length }) : ''}
         {query && found === 0 && (

@@ -1,28 +1,32 @@
 import type { Metadata } from 'next'
 import { getTimeZone, getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
-import { Words } from '#components/frame/words.tsx'
-import { loadFilters, queryOf } from '#components/knowledge/filters.ts'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
+import { knowledgeQueryOf, loadKnowledgeFilters } from '#components/knowledge/filters.ts'
 import { RecordList } from '#components/knowledge/record-list.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
-import { countedTo } from '#lib/domains/agents/rules.ts'
-import { ask, opened } from '../../reader.ts'
+import { ownAgentsCountedTo } from '#lib/domains/agents/rules.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('knowledge'))('name') })
 
 export default async function KnowledgePage({ searchParams }: { searchParams: Promise<SearchParams> }) {
-  await opened('knowledge')
-  const [t, zone, filters] = await Promise.all([getTranslations('knowledge'), getTimeZone(), loadFilters(searchParams)])
+  await requirePageAccess('knowledge')
+  const [t, zone, filters] = await Promise.all([
+    getTranslations('knowledge'),
+    getTimeZone(),
+    loadKnowledgeFilters(searchParams),
+  ])
   const [agents, records] = await Promise.all([
-    ask(app.agents.listOwn, { query: { limit: '100' } }),
-    ask(app.inspection.listRecords, { query: queryOf(filters, zone) }),
+    callUseCase(app.agents.listOwn, { query: { limit: '100' } }),
+    callUseCase(app.inspection.listRecords, { query: knowledgeQueryOf(filters, zone) }),
   ])
   const sum = (what: 'units' | 'skills') =>
-    agents.data.reduce((all, { holds }) => all + Math.min(holds[what], countedTo - 1), 0)
+    agents.data.reduce((all, { holds }) => all + Math.min(holds[what], ownAgentsCountedTo - 1), 0)
   // The counts are incomplete: each agent's count has a maximum, and only the first page of agents is counted. The title reports both.
-  const isMany = (what: 'units' | 'skills') => agents.data.some(({ holds }) => holds[what] >= countedTo)
+  const isMany = (what: 'units' | 'skills') => agents.data.some(({ holds }) => holds[what] >= ownAgentsCountedTo)
   const counts = {
     units: sum('units'),
     unitsMany: isMany('units') ? 'yes' : 'no',
@@ -38,7 +42,7 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
   if (filters.show === 'all') kept.set('show', 'all')
   const forSkills = new URLSearchParams([...kept, ['kind', 'skill']])
   return (
-    <Words of={['knowledge']}>
+    <Messages of={['knowledge']}>
       <Page width="wide" title={t('title', counts)} lead={<p>{t('lead')}</p>}>
         <Tabs
           label={t('views')}
@@ -50,10 +54,10 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
         <RecordList
           key={isSkills ? 'skills' : 'units'}
           initial={records}
-          asked={filters}
+          initialFilters={filters}
           agents={agents.data.map(({ agent_id, name }) => ({ id: agent_id, name }))}
         />
       </Page>
-    </Words>
+    </Messages>
   )
 }

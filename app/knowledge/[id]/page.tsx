@@ -1,20 +1,21 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { SkillCorrection, UnitCorrection } from '#components/knowledge/correction-form.tsx'
 import {
   fileNameOf,
-  kindOf,
   recordDocument,
+  recordKindOf,
   recordPage,
   type SkillRecord,
   type UnitRecord,
 } from '#components/knowledge/knowledge.ts'
 import { RecordActions } from '#components/knowledge/record-actions.tsx'
-import { RecordStanding } from '#components/knowledge/record-standing.tsx'
+import { RecordStatus } from '#components/knowledge/record-status.tsx'
 import { SkillContent } from '#components/knowledge/skill-content.tsx'
 import { UnitContent } from '#components/knowledge/unit-content.tsx'
-import { Gone } from '#components/receipts/gone.tsx'
+import { GoneNotice } from '#components/receipts/gone-notice.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
@@ -22,7 +23,6 @@ import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { periodsOf } from '#lib/domains/retention/rules.ts'
-import { ask, opened } from '../../reader.ts'
 import { recordNamed } from './record.ts'
 
 interface RecordPageProps {
@@ -46,9 +46,9 @@ const shortened = (text: string): string =>
   text.length > headingLength ? `${text.slice(0, headingLength).trimEnd()}…` : text
 
 export default async function RecordPage({ params, searchParams }: RecordPageProps) {
-  await opened('unit')
+  await requirePageAccess('unit')
   const shown = await recordNamed((await params).id)
-  if ('gone' in shown) return <Gone receiptId={shown.gone} />
+  if ('gone' in shown) return <GoneNotice receiptId={shown.gone} />
   const record = 'unit' in shown ? shown.unit : shown.skill
   const isCorrecting = record.is_own && (await searchParams).correct !== undefined
   const [t, words, policy, agentName] = await Promise.all([
@@ -56,19 +56,19 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
     getTranslations('knowledge'),
     app.retention.policyNow(),
     record.is_own
-      ? ask(app.agents.readOwn, { params: { id: record.agent_id } }).then(({ data }) => data.name)
+      ? callUseCase(app.agents.readOwn, { params: { id: record.agent_id } }).then(({ data }) => data.name)
       : Promise.resolve(null),
   ])
   const whose = record.is_own ? (agentName ?? record.agent_id) : t('of')
   return (
-    <Words of={['knowledge']}>
+    <Messages of={['knowledge']}>
       <Page
         title={<bdi>{shortened(titleOf(record))}</bdi>}
         lead={
           <>
             <p>
               {t.rich('lead', {
-                kind: words(`kinds.${kindOf(record.id)}`),
+                kind: words(`kinds.${recordKindOf(record.id)}`),
                 time: () => <Time at={record.created_at} />,
                 agent: () => <bdi>{whose}</bdi>,
                 who: words(`visibility.${record.visibility}.${record.is_own ? 'short' : 'ofOther'}`),
@@ -111,7 +111,7 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
               {'unit' in shown ? <UnitContent unit={shown.unit.unit} /> : <SkillContent skill={shown.skill} />}
             </Section>
             <Section id="standing" title={t('standing')}>
-              <RecordStanding record={record} agentName={agentName} />
+              <RecordStatus record={record} agentName={agentName} />
             </Section>
             {'unit' in shown && (
               <Section id="raw" title={t('raw')}>
@@ -131,6 +131,6 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
           </>
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,8 +1,8 @@
 import { notFound } from 'next/navigation'
+import { callUseCase } from '#app/page-access.ts'
 import { isSkillId, type SkillRecord, type UnitRecord } from '#components/knowledge/knowledge.ts'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask } from '../../reader.ts'
 
 export type Shown = { unit: UnitRecord } | { skill: SkillRecord } | { gone: string }
 
@@ -12,8 +12,8 @@ export async function recordNamed(address: string): Promise<Shown> {
     const id = decodeURIComponent(address)
     const input = { params: { id } }
     return isSkillId(id)
-      ? { skill: (await ask(app.inspection.inspectSkill, input)).data }
-      : { unit: (await ask(app.inspection.inspectUnit, input)).data }
+      ? { skill: (await callUseCase(app.inspection.inspectSkill, input)).data }
+      : { unit: (await callUseCase(app.inspection.inspectUnit, input)).data }
   } catch (error) {
     if (error instanceof URIError) notFound()
     if (!Problem.is(error)) throw error

@@ -1,10 +1,10 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { personForFrame } from '#app/page-access.ts'
 import { ForgottenForm } from '#components/accounts/forgotten-form.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { personForFrame } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('password.forgotten'))('title'),
@@ -13,7 +13,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 export default async function ForgottenPage() {
   const [t, person] = await Promise.all([getTranslations('password.forgotten'), personForFrame()])
   return (
-    <Words of={['password']}>
+    <Messages of={['password']}>
       <Page width="narrow" title={t('title')} lead={<p>{t('lead')}</p>}>
         <ForgottenForm email={person?.email} />
         {!person && (
@@ -22,6 +22,6 @@ export default async function ForgottenPage() {
           </p>
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { NewPasswordForm } from '#components/accounts/new-password-form.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -18,10 +18,10 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 export default async function NewPasswordPage() {
   const t = await getTranslations('password.new')
   return (
-    <Words of={['password']}>
+    <Messages of={['password']}>
       <Page width="narrow" title={t('title')} lead={<p>{t('lead')}</p>}>
         <NewPasswordForm />
       </Page>
-    </Words>
+    </Messages>
   )
 }

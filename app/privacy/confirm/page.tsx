@@ -1,6 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { LinkConfirmation } from '#components/privacy/link-confirmation.tsx'
 import { Page } from '#components/ui/page.tsx'
 
@@ -19,9 +19,9 @@ export default async function ConfirmPage() {
   const t = await getTranslations('confirm')
   return (
     <Page width="narrow" title={t('title')}>
-      <Words of={['confirm']}>
+      <Messages of={['confirm']}>
         <LinkConfirmation />
-      </Words>
+      </Messages>
     </Page>
   )
 }

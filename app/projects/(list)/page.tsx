@@ -1,13 +1,13 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
-import { CreateForm } from '#components/projects/create-form.tsx'
-import { rowsAtOnce, viewNamed, viewQuery, views } from '#components/projects/places.ts'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
+import { CreateProjectForm } from '#components/projects/create-form.tsx'
+import { projectListViews, projectRowsPerPage, viewNamed, viewQuery } from '#components/projects/endpoints.ts'
 import { ProjectList } from '#components/projects/project-list.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('projects'))('name') })
 
@@ -15,20 +15,20 @@ interface Props {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function ProjectsPage({ searchParams }: Props) {
-  const { role } = await opened('projects')
+  const { role } = await requirePageAccess('projects')
   const asked = (await searchParams).view
   const hasOffice = role === 'manager' || role === 'admin'
   const named = viewNamed(typeof asked === 'string' ? asked : undefined)
   const view = named === 'all' && !hasOffice ? 'mine' : named
   const [t, projects, mine, closing, { data: namespace }] = await Promise.all([
     getTranslations('projects'),
-    ask(app.projects.list, { query: { ...viewQuery(view), limit: String(rowsAtOnce) } }),
-    ask(app.projects.list, { query: { limit: '1' } }),
-    ask(app.projects.list, { query: { status: 'closing', limit: '1' } }),
-    ask(app.accounts.namespace),
+    callUseCase(app.projects.list, { query: { ...viewQuery(view), limit: String(projectRowsPerPage) } }),
+    callUseCase(app.projects.list, { query: { limit: '1' } }),
+    callUseCase(app.projects.list, { query: { status: 'closing', limit: '1' } }),
+    callUseCase(app.accounts.namespace),
   ])
   return (
-    <Words of={['projects']}>
+    <Messages of={['projects']}>
       <Page
         title={t('title', { count: mine.total })}
         lead={
@@ -42,7 +42,7 @@ export default async function ProjectsPage({ searchParams }: Props) {
         <div className="grid gap-4">
           <Tabs
             label={t('views.label')}
-            tabs={views
+            tabs={projectListViews
               .filter((one) => one !== 'all' || hasOffice)
               .map((one) => ({
                 href: one === 'mine' ? '/projects' : `/projects?view=${one}`,
@@ -55,13 +55,13 @@ export default async function ProjectsPage({ searchParams }: Props) {
         </div>
         {role !== 'auditor' && (
           <Section id="create" title={t('create.title')}>
-            <CreateForm
+            <CreateProjectForm
               regions={app.regions.choosable}
               prefixes={namespace.is_any || role === 'admin' ? [] : [namespace.prefix, ...namespace.namespaces]}
             />
           </Section>
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,8 +1,8 @@
 import { notFound } from 'next/navigation'
 import { cache } from 'react'
+import { callUseCase } from '#app/page-access.ts'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask } from '../../reader.ts'
 
 /** Returns the result of `work`; renders the 404 page when the record is missing or erased or the id is invalid. */
 export async function orNotFound<T>(work: () => Promise<T>): Promise<T> {
@@ -18,5 +18,7 @@ export async function orNotFound<T>(work: () => Promise<T>): Promise<T> {
 
 /** The project in the URL, as the user may see it. Loaded once per page. */
 export const projectNamed = cache((id: string) =>
-  orNotFound(async () => (await ask(app.projects.read, { params: { projectId: decodeURIComponent(id) } })).data),
+  orNotFound(
+    async () => (await callUseCase(app.projects.read, { params: { projectId: decodeURIComponent(id) } })).data,
+  ),
 )

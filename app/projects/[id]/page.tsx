@@ -1,20 +1,20 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { requirePageAccess } from '#app/page-access.ts'
 import { isolated } from '#components/agents/names.ts'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { ClosingAlert } from '#components/projects/closing-panel.tsx'
+import { exportFile, isMember, projectPage, tabNamed, tabs } from '#components/projects/endpoints.ts'
 import { OutsideAlert } from '#components/projects/outside-alert.tsx'
-import { exportFile, isMember, projectPage, tabNamed, tabs } from '#components/projects/places.ts'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
-import { opened } from '../../reader.ts'
 import { projectNamed } from './named.ts'
-import { Conversations, Documents, Members, Participants } from './parts.tsx'
+import { Conversations, Documents, MembersSection, ParticipantsSection } from './sections.tsx'
 import { Settings } from './settings.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -26,7 +26,7 @@ interface Props {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function ProjectPage({ params, searchParams }: Props) {
-  const person = await opened('project')
+  const person = await requirePageAccess('project')
   const project = await projectNamed((await params).id)
   const query = await searchParams
   const t = await getTranslations('projects.one')
@@ -37,13 +37,13 @@ export default async function ProjectPage({ params, searchParams }: Props) {
   )
   if (project.status === 'closed' || project.is_erasing)
     return (
-      <Words of={['projects']}>
+      <Messages of={['projects']}>
         <Page
           title={project.status === 'closed' ? t('titleClosed') : t('titleErasing', { name: isolated(project.name) })}
           lead={back}
         >
           <p>{t(project.status === 'closed' ? 'closedFacts.what' : 'erasingText')}</p>
-          <Facts
+          <FactList
             facts={[
               [t('facts.id'), <code key="id">{project.id}</code>],
               ...(project.closed_at === null
@@ -62,7 +62,7 @@ export default async function ProjectPage({ params, searchParams }: Props) {
             ]}
           />
         </Page>
-      </Words>
+      </Messages>
     )
   const reads = isMember(project)
   // Managers of the organization and admins act for participants and close the project. They read no content.
@@ -72,7 +72,7 @@ export default async function ProjectPage({ params, searchParams }: Props) {
   const { conversations, documents, participants, members } = project
   const counts = { conversations, documents, participants, members }
   return (
-    <Words of={['projects', 'participants']}>
+    <Messages of={['projects', 'participants']}>
       <Page
         width="wide"
         title={t('title', {
@@ -95,10 +95,10 @@ export default async function ProjectPage({ params, searchParams }: Props) {
         />
         {tab === 'conversations' && <Conversations project={project} role={person.role} />}
         {tab === 'documents' && <Documents project={project} role={person.role} kind={query.kind} />}
-        {tab === 'participants' && <Participants project={project} person={person} q={query.q} />}
-        {tab === 'members' && <Members project={project} me={person.account_id} />}
+        {tab === 'participants' && <ParticipantsSection project={project} person={person} q={query.q} />}
+        {tab === 'members' && <MembersSection project={project} me={person.account_id} />}
         {tab === 'settings' && <Settings project={project} />}
       </Page>
-    </Words>
+    </Messages>
   )
 }

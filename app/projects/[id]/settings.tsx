@@ -1,18 +1,18 @@
 import { getLocale, getTranslations } from 'next-intl/server'
+import { callUseCase } from '#app/page-access.ts'
 import { CloseButton, ReopenButton } from '#components/projects/closing-panel.tsx'
+import { exportFile, isMember, mayCloseAsMember, type Project } from '#components/projects/endpoints.ts'
 import { KindsForm } from '#components/projects/kinds-form.tsx'
-import { exportFile, isMember, mayClose, type Project } from '#components/projects/places.ts'
 import { RegionForm } from '#components/projects/region-form.tsx'
 import { RenameForm } from '#components/projects/rename-form.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { regionTitle } from '#components/ui/region-words.ts'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { closingWindow } from '#lib/domains/projects/closing/rules.ts'
-import { ask } from '../../reader.ts'
 
 /** Project settings. Owners can change and close the project; managers and admins can only close it, without access to its content. */
 export async function Settings({ project }: { project: Project }) {
@@ -22,7 +22,7 @@ export async function Settings({ project }: { project: Project }) {
     getTranslations('projects.one'),
     getTranslations('projects.create'),
     getTranslations('projects.roles'),
-    isOwner ? ask(app.accounts.namespace) : undefined,
+    isOwner ? callUseCase(app.accounts.namespace) : undefined,
   ])
   const reads = isMember(project)
   const isClosing = project.status === 'closing'
@@ -35,7 +35,7 @@ export async function Settings({ project }: { project: Project }) {
             <RegionForm project={project} regions={app.regions.choosable} />
           </>
         )}
-        <Facts
+        <FactList
           facts={[
             [one('facts.id'), <ShortId key="id" id={project.id} what={one('facts.id')} />],
             [one('facts.group'), <ShortId key="group" id={project.group_id} what={one('facts.group')} />],
@@ -92,11 +92,15 @@ export async function Settings({ project }: { project: Project }) {
       )}
       {isClosing ? (
         <Section id="close" title={t('reopen.title')} lead={t('reopen.lead')}>
-          {mayClose(project) ? <ReopenButton project={project} /> : <p className="text-quiet">{t('close.who')}</p>}
+          {mayCloseAsMember(project) ? (
+            <ReopenButton project={project} />
+          ) : (
+            <p className="text-quiet">{t('close.who')}</p>
+          )}
         </Section>
       ) : (
         <Section id="close" title={t('close.title')} lead={t('close.lead')}>
-          {mayClose(project) ? (
+          {mayCloseAsMember(project) ? (
             <CloseButton project={project} days={Math.round(closingWindow / 86_400_000)} />
           ) : (
             <p className="text-quiet">{t('close.who')}</p>

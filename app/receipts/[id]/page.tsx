@@ -1,13 +1,13 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { ReceiptView } from '#components/receipts/receipt-view.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
-import { heldIn } from '#lib/domains/erasure/rules.ts'
+import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import { receiptNamed } from '../named.ts'
 
 // Anyone with the URL may read the receipt, so search engines must not index it.
@@ -32,7 +32,7 @@ export default async function ReceiptPage({ params }: { params: Promise<{ id: st
       </Page>
     )
   const left = receipt.stores.reduce((sum, { residue }) => sum + residue, 0)
-  const held = heldIn(receipt)
+  const held = legalHoldCountsIn(receipt)
   const stores = new Set(receipt.stores.map(({ store }) => store)).size
   return (
     <Page
@@ -41,9 +41,9 @@ export default async function ReceiptPage({ params }: { params: Promise<{ id: st
         <p>{left > 0 ? t('leadIncomplete', { left }) : held > 0 ? t('leadHeld', { stores }) : t('lead', { stores })}</p>
       }
     >
-      <Words of={['receipt']}>
+      <Messages of={['receipt']}>
         <ReceiptView receipt={receipt} address={`${publicUrl(readEnv())}/receipts/${receipt.receipt_id}`} />
-      </Words>
+      </Messages>
     </Page>
   )
 }

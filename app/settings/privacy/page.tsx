@@ -1,13 +1,14 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { AgentExport } from '#components/privacy/agent-export.tsx'
-import { AgentFilter } from '#components/privacy/agent-filter.tsx'
-import { ConsentPanel } from '#components/privacy/consent-panel.tsx'
+import { AgentSelect } from '#components/privacy/agent-filter.tsx'
+import { PrivacyConsentPanel } from '#components/privacy/consent-panel.tsx'
 import { CorrectForm } from '#components/privacy/correct-form.tsx'
 import { ExportDesk } from '#components/privacy/export-desk.tsx'
 import { sortedHoldings } from '#components/privacy/inventory-rules.ts'
-import { OpenRequests } from '#components/privacy/open-requests.tsx'
+import { OpenPrivacyRequests } from '#components/privacy/open-requests.tsx'
 import { Participations } from '#components/privacy/participations.tsx'
 import { RestrictionPanel } from '#components/privacy/restriction-panel.tsx'
 import { StatementForm } from '#components/privacy/statement-form.tsx'
@@ -17,10 +18,9 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import { readEnv } from '#lib/config/env.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { ask, opened } from '../../reader.ts'
 import { identityOf } from './identity.ts'
-import { WhatIsHeld } from './what-is-held.tsx'
-import { agentIn, askOwn, ownAgents, type Whose } from './whose.ts'
+import { InventoryOverview } from './inventory-overview.tsx'
+import { agentIn, callForOwnAgent, loadOwnAgents, type OwnAgentOption } from './own-agents.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('pages'))('privacy') })
 
@@ -32,30 +32,31 @@ export default async function PrivacyPage({
 }: {
   searchParams: Promise<Record<string, string | string[]>>
 }) {
-  const person = await opened('privacy')
+  const person = await requirePageAccess('privacy')
   const agentId = agentIn((await searchParams).agent)
   const query = agentId === undefined ? {} : { agent_id: agentId }
   const [t, words, { agents, total }, inventory, exported, requests, standing, ofAll, participations] =
     await Promise.all([
       getTranslations('myPrivacy'),
       getTranslations('inventory'),
-      ownAgents(),
-      askOwn(app.exports.readInventory, { query }),
-      ask(app.exports.listExports),
-      ask(app.requests.list, { query: { open: 'true', limit: String(mostOpen) } }),
-      askOwn(app.agents.readRestriction, { query }),
-      ask(app.agents.readRestriction),
-      ask(app.projects.participations),
+      loadOwnAgents(),
+      callForOwnAgent(app.exports.readInventory, { query }),
+      callUseCase(app.exports.listExports),
+      callUseCase(app.requests.list, { query: { open: 'true', limit: String(mostOpen) } }),
+      callForOwnAgent(app.agents.readRestriction, { query }),
+      callUseCase(app.agents.readRestriction),
+      callUseCase(app.projects.participations),
     ])
   const listed = agents.find(({ id }) => id === agentId)
-  const agent: Whose | undefined = agentId === undefined ? undefined : (listed ?? { id: agentId, name: agentId })
+  const agent: OwnAgentOption | undefined =
+    agentId === undefined ? undefined : (listed ?? { id: agentId, name: agentId })
   const identity = identityOf(person)
   const deleteAt = `/settings/privacy/delete${agent ? `?agent=${encodeURIComponent(agent.id)}` : ''}`
   const counts = { records: inventory.total, stores: sortedHoldings(inventory.data).stores }
   const basis = readEnv().KP_LAWFUL_BASIS
   const name = agent?.name ?? ''
   return (
-    <Words of={['myPrivacy', 'inventory', 'exports', 'deletion']}>
+    <Messages of={['myPrivacy', 'inventory', 'exports', 'deletion']}>
       <Page
         title={agent ? words('titleAgent', { ...counts, agent: name }) : words('title', counts)}
         lead={<p>{words('lead')}</p>}
@@ -72,18 +73,18 @@ export default async function PrivacyPage({
               {t(agent ? 'jump.deleteAgent' : 'jump.delete')}
             </ButtonLink>
           </nav>
-          {agents.length > 0 && <AgentFilter agents={agent && !listed ? [agent, ...agents] : agents} />}
+          {agents.length > 0 && <AgentSelect agents={agent && !listed ? [agent, ...agents] : agents} />}
           {total > agents.length && <p className="text-sm text-quiet">{words('notAll', { count: agents.length })}</p>}
         </div>
 
-        <WhatIsHeld inventory={inventory} isOfAgent={agent !== undefined} />
+        <InventoryOverview inventory={inventory} isOfAgent={agent !== undefined} />
 
         <Section
           id="requests"
           title={t('requests.title')}
           lead={requests.total > 0 ? t('requests.lead', { count: requests.total }) : t('requests.none')}
         >
-          <OpenRequests requests={requests.data} more={requests.total - requests.data.length} />
+          <OpenPrivacyRequests requests={requests.data} more={requests.total - requests.data.length} />
         </Section>
 
         {!agent && participations.data.length > 0 && (
@@ -136,7 +137,7 @@ export default async function PrivacyPage({
         </Section>
 
         <Section id="consent" title={t('consent.title')} lead={t('consent.lead')}>
-          <ConsentPanel
+          <PrivacyConsentPanel
             key={agentId ?? ''}
             agent={agent}
             agents={standing.data.agents}
@@ -163,6 +164,6 @@ export default async function PrivacyPage({
           </ButtonLink>
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

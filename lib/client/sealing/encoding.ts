@@ -2,14 +2,20 @@ import { SealingRefusal } from './sealing-refusal.ts'
 
 /** Bytes with their own buffer, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type SealedJson =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly SealedJson[]
+  | { readonly [key: string]: SealedJson }
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export const utf8 = (text: string): Bytes => encoder.encode(text)
 /** Decodes UTF-8. @throws SealingRefusal `damaged` for invalid UTF-8 */
-export function textOf(bytes: Uint8Array): string {
+export function decodeText(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
   } catch {
@@ -42,7 +48,7 @@ export function decoded(text: unknown, length?: number): Bytes {
 export const randomBytes = (length: number): Bytes => crypto.getRandomValues(new Uint8Array(length))
 
 /** Canonical JSON (RFC 8785) for headers: strings, integers and objects. */
-export function canonical(value: Json): string {
+export function canonical(value: SealedJson): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0))

@@ -3,12 +3,12 @@ import {
   type Bytes,
   canonical,
   decoded,
+  decodeText,
   encoded,
   isRecord,
-  type Json,
   membersOf,
   randomBytes,
-  textOf,
+  type SealedJson,
   utf8,
 } from './encoding.ts'
 import { entriesKey, type MasterKey } from './keyring.ts'
@@ -31,11 +31,11 @@ export interface EntryHead {
 }
 /** The content of an entry. Times are ISO 8601. */
 export interface EntryContent {
-  content: Json
+  content: SealedJson
   /** 0 to 1. Null when it is not stated. */
   confidence: number | null
   tags: readonly string[]
-  provenance: Json
+  provenance: SealedJson
   /** Ids of the entries that it derives from. */
   parents: readonly string[]
   valid_from: string | null
@@ -86,10 +86,10 @@ function contentOf(text: string): EntryContent {
   if (!isTime(valid_from) || !isTime(valid_until)) throw new SealingRefusal('damaged')
   // The values come from JSON.parse.
   return {
-    content: content as Json,
+    content: content as SealedJson,
     confidence,
     tags,
-    provenance: provenance as Json,
+    provenance: provenance as SealedJson,
     parents,
     valid_from,
     valid_until,
@@ -114,5 +114,5 @@ export async function openEntry(master: MasterKey, head: EntryHead, envelope: un
   if (sealed.length < tagLength) throw new SealingRefusal('damaged')
   const plain = await decrypted(await entriesKey(master), nonce, sealed, headerOf(members.key_id, head))
   if (plain === undefined) throw new SealingRefusal('damaged')
-  return contentOf(textOf(unpadded(plain)))
+  return contentOf(decodeText(unpadded(plain)))
 }

@@ -37,7 +37,7 @@ export interface MasterKey {
   bytes: Bytes
 }
 
-export const fewestSigns = 12
+export const fewestPassphraseCharacters = 12
 const wrappedLength = keyLength + tagLength
 const keyIdForm = /^key_[0-9A-Za-z]{22}$/
 const idAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -99,7 +99,7 @@ const wholeHeader = ({ private_key, ...rest }: Keyring): Bytes =>
   )
 
 const passphraseOf = (text: string): string => {
-  if ([...text.normalize('NFKC')].length < fewestSigns) throw new SealingRefusal('weak_passphrase')
+  if ([...text.normalize('NFKC')].length < fewestPassphraseCharacters) throw new SealingRefusal('weak_passphrase')
   return text
 }
 const sealingKey = (master: MasterKey, purpose: string): Promise<Bytes> =>

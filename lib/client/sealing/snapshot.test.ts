@@ -1,7 +1,7 @@
 import { createCipheriv, createHash, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { SealingRefusal } from './sealing-refusal.ts'
-import { chunkLength, newSnapshotKey, readSnapshot, type SnapshotHead, sealSnapshot } from './snapshot.ts'
+import { chunkLength, newSnapshotKey, readSealedSnapshot, type SnapshotHead, sealSnapshot } from './snapshot.ts'
 
 const head: SnapshotHead = {
   id: 'snap_0123456789abcdefghijkl',
@@ -22,7 +22,7 @@ async function whole(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
 const key = newSnapshotKey()
 const sealed = (content: Uint8Array, length?: number) => whole(sealSnapshot(key, head, pieces(content, length)))
 const opened = async (bytes: Uint8Array, length?: number, by = key) =>
-  whole((await readSnapshot(pieces(bytes, length))).open(by))
+  whole((await readSealedSnapshot(pieces(bytes, length))).open(by))
 const damaged = expect.objectContaining({ name: 'SealingRefusal', code: 'damaged' })
 const tag = 16
 const startOf = (bytes: Buffer): number => 12 + bytes.readUInt32BE(8)
@@ -33,7 +33,7 @@ describe('a sealed snapshot', () => {
     async (length) => {
       const content = randomBytes(length)
       const bytes = await sealed(content, 1 + (length >> 2))
-      expect((await readSnapshot(pieces(bytes, 7))).head).toEqual(head)
+      expect((await readSealedSnapshot(pieces(bytes, 7))).head).toEqual(head)
       for (const cut of [bytes.length, 65_551, 131_072]) expect((await opened(bytes, cut)).equals(content)).toBe(true)
     },
   )
@@ -85,9 +85,11 @@ describe('a sealed snapshot', () => {
     ]
     for (const other of others) await expect(opened(other)).rejects.toEqual(damaged)
     await expect(opened(bytes, undefined, newSnapshotKey())).rejects.toEqual(damaged)
-    await expect(readSnapshot(pieces(randomBytes(4_000)))).rejects.toEqual(damaged)
-    await expect(readSnapshot(pieces(Buffer.from('KPSNAP1\n\xff\xff\xff\xff{}', 'latin1')))).rejects.toEqual(damaged)
-    await expect(readSnapshot(pieces(Buffer.alloc(0)))).rejects.toEqual(damaged)
+    await expect(readSealedSnapshot(pieces(randomBytes(4_000)))).rejects.toEqual(damaged)
+    await expect(readSealedSnapshot(pieces(Buffer.from('KPSNAP1\n\xff\xff\xff\xff{}', 'latin1')))).rejects.toEqual(
+      damaged,
+    )
+    await expect(readSealedSnapshot(pieces(Buffer.alloc(0)))).rejects.toEqual(damaged)
   })
 
   it('closes the source when its reader stops', async () => {
@@ -100,7 +102,7 @@ describe('a sealed snapshot', () => {
         isClosed = true
       }
     }
-    await expect(whole((await readSnapshot(endless())).open(key))).rejects.toEqual(damaged)
+    await expect(whole((await readSealedSnapshot(endless())).open(key))).rejects.toEqual(damaged)
     expect(isClosed).toBe(true)
   })
 })

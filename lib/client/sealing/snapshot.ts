@@ -1,4 +1,4 @@
-import { type Bytes, canonical, decoded, encoded, membersOf, randomBytes, textOf, utf8 } from './encoding.ts'
+import { type Bytes, canonical, decoded, decodeText, encoded, membersOf, randomBytes, utf8 } from './encoding.ts'
 import { keyLength, tagLength } from './primitives.ts'
 import { SealingRefusal } from './sealing-refusal.ts'
 
@@ -100,7 +100,7 @@ const isKind = (value: unknown): value is SnapshotKind => snapshotKinds.some((ki
 function headOf(header: Bytes): { head: SnapshotHead; prefix: Bytes } {
   let value: unknown
   try {
-    value = JSON.parse(textOf(header))
+    value = JSON.parse(decodeText(header))
   } catch {
     throw damaged()
   }
@@ -123,7 +123,7 @@ export interface SealedSnapshot {
 }
 
 /** Reads the header of a snapshot of {@link sealSnapshot}. @throws SealingRefusal `damaged` */
-export async function readSnapshot(sealed: AsyncIterable<Uint8Array>): Promise<SealedSnapshot> {
+export async function readSealedSnapshot(sealed: AsyncIterable<Uint8Array>): Promise<SealedSnapshot> {
   const source = sealed[Symbol.asyncIterator]()
   let buffer = new Uint8Array()
   async function have(length: number): Promise<void> {

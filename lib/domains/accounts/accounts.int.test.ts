@@ -10,18 +10,18 @@ import { createSessions, sessionSecret } from '#lib/access/sessions.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
-import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
+import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import type { Tries } from './attempts.ts'
 import { accountsJobs } from './jobs.ts'
 import { oneTimePassword } from './passwords.ts'
 import { accountsService, createAccount, createOrganisation, dropOrganisationIfEmpty } from './service.ts'
 import type { OpenSession } from './sign-in.ts'
-import type { Tries } from './tries.ts'
 
 const secret = 'only for this test, thirty-two or more'
 const clock = movableClock(new Date())
@@ -53,7 +53,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'kp-accounts-'))
 
 let database: TestDatabase
 let db: Database
-let gate: GatePorts
+let pipeline: PipelinePorts
 let accounts: ReturnType<typeof accountsService>
 let sessions: ReturnType<typeof createSessions>
 let password: string
@@ -62,7 +62,7 @@ let accountId: string
 beforeAll(async () => {
   database = await testDatabase()
   db = openDatabase(database.appUrl)
-  gate = {
+  pipeline = {
     clock,
     regions: { choosable: ['eu'], hindering: () => [] },
     transaction: db.transaction,
@@ -71,7 +71,7 @@ beforeAll(async () => {
     idempotency: { claim: async () => undefined, complete: async () => {}, release: async () => {} },
   }
   accounts = accountsService(db, {
-    gate,
+    pipeline,
     tries,
     markKey: () => Buffer.from(secret),
     graceSignIn: 'keep',
@@ -107,7 +107,7 @@ const upkeep = async () => {
   for (const job of accountsJobs(db, mail, { publicUrl: url, isOnRecord: async () => false }).filter(
     ({ cron }) => cron,
   ))
-    await job.execute(gate, {})
+    await job.execute(pipeline, {})
 }
 const open = async (word = password): Promise<OpenSession> => {
   const opened = await accounts.signIn({ email, password: word }, visit)
@@ -126,7 +126,13 @@ const run = async (
   session: OpenSession,
   raw: { params?: Record<string, string>; body?: unknown } = {},
 ) => {
-  const ctx: Context = { actor: await actorOf(session), ip: visit.address, requestId: 'req_1', gate, now: clock.now() }
+  const ctx: Context = {
+    actor: await actorOf(session),
+    ip: visit.address,
+    requestId: 'req_1',
+    pipeline,
+    now: clock.now(),
+  }
   const { body } = await useCase.execute(ctx, { params: raw.params ?? {}, query: {}, headers: {}, body: raw.body })
   return body
 }
@@ -537,7 +543,7 @@ describe('resetPassword', () => {
 })
 
 describe('a notice', () => {
-  const letters = () => (existsSync(join(dataDir, 'mail')) ? readdirSync(join(dataDir, 'mail')) : [])
+  const emails = () => (existsSync(join(dataDir, 'mail')) ? readdirSync(join(dataDir, 'mail')) : [])
   const waiting = async () =>
     (
       await db.pool.query(
@@ -549,7 +555,7 @@ describe('a notice', () => {
       publicUrl: url,
       isOnRecord: async () => false,
     }).find(({ name }) => name === 'accounts.notify')
-    for (const { payload } of await waiting()) await job?.execute(gate, payload)
+    for (const { payload } of await waiting()) await job?.execute(pipeline, payload)
     await db.pool.query('DELETE FROM graphile_worker._private_jobs')
   }
 
@@ -562,8 +568,8 @@ describe('a notice', () => {
     expect(payloads).not.toContain(once)
     await db.pool.query("UPDATE accounts SET locale = 'zh'")
     await deliver()
-    expect(letters()).toHaveLength(2)
-    const texts = letters().map((name) => readFileSync(join(dataDir, 'mail', name), 'utf8'))
+    expect(emails()).toHaveLength(2)
+    const texts = emails().map((name) => readFileSync(join(dataDir, 'mail', name), 'utf8'))
     for (const text of texts) {
       expect(text).toContain('To: ada@example.org')
       expect(text).toContain('lang=3D"zh"')
@@ -572,12 +578,12 @@ describe('a notice', () => {
   })
 
   test('a notice to a deleted person is dropped', async () => {
-    const before = letters().length
+    const before = emails().length
     await db.transaction((tx) =>
       accounts.notify(tx, { kind: 'token-revoked', accountId: 'usr_gone', keyPrefix: 'kp_AbCdEfGh' }),
     )
     await deliver()
-    expect(letters()).toHaveLength(before)
+    expect(emails()).toHaveLength(before)
   })
 })
 

@@ -5,9 +5,9 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { operatorAccounts } from '#lib/operator/accounts.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { signedIn } from '#lib/testing/people.ts'
-import { openSession } from '#lib/testing/subjects.ts'
+import { openTestSession } from '#lib/testing/subjects.ts'
+import { raiseAccountFence } from './fence.ts'
 import type { Role } from './rules.ts'
-import { seizeAccount } from './seizing.ts'
 import { createAccount, createOrganisation } from './service.ts'
 
 let app: TestApp
@@ -228,7 +228,7 @@ describe('a suppressed address', () => {
     await suppress(email, other)
     await signedIn(app, 'admin')
     const made = await operatorAccounts(app.app).add({ email: 'Back-Again@example.org', name: 'Back', role: 'person' })
-    const cookie = await openSession(app, made.accountId)
+    const cookie = await openTestSession(app, made.accountId)
     expect(await suppressed(email, other)).toEqual([true, true])
 
     expect((await changePassword(cookie, 'not the one', password)).status).toBe(422)
@@ -241,7 +241,7 @@ describe('a suppressed address', () => {
   test('stays suppressed when a person changes a password that they chose themselves', async () => {
     const { id, email } = await account()
     await suppress(email)
-    expect((await changePassword(await openSession(app, id), password, 'another quiet harbour')).status).toBe(200)
+    expect((await changePassword(await openTestSession(app, id), password, 'another quiet harbour')).status).toBe(200)
     expect(await suppressed(email)).toEqual([true])
   })
 })
@@ -288,7 +288,7 @@ describe('sign-in to an account that is being erased', () => {
       await Promise.all([
         signIn(email).catch((error: unknown) => expect(Problem.is(error) && error.code).toBe('fenced')),
         within(async (tx) => {
-          await seizeAccount(tx, id, app.clock.now())
+          await raiseAccountFence(tx, id, app.clock.now())
           await tx.writeFence.create({
             data: { kind: 'account', id, runId: 'run_x', raisedAt: app.clock.now() },
           })

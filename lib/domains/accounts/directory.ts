@@ -2,12 +2,12 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
 
 /** The address and language for emails to a person. */
-export interface Contact {
+export interface AccountContact {
   email: string
   locale: Locale
   name: string
 }
-export interface KnownAccount {
+export interface DirectoryAccount {
   accountId: string
   organisationId: string
   role: Role
@@ -35,23 +35,23 @@ const isOnly = (admins: readonly StandingAdmin[], accountId: string): boolean =>
 
 /** Queries about accounts for other domains, within their transaction, or with `db.prisma` outside of one. */
 export const accountDirectory = {
-  async contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined> {
-    const found = await tx.account.findUnique({
+  async contactOf(tx: Transaction, accountId: string): Promise<AccountContact | undefined> {
+    const record = await tx.account.findUnique({
       where: { id: accountId },
       select: { email: true, invitedEmail: true, locale: true, name: true },
     })
-    if (!found) return undefined
-    const { invitedEmail, ...contact } = found
-    return { ...contact, email: invitedEmail ?? found.email, locale: localeNamed(found.locale) }
+    if (!record) return undefined
+    const { invitedEmail, ...contact } = record
+    return { ...contact, email: invitedEmail ?? record.email, locale: localeNamed(record.locale) }
   },
 
   /** Returns the address if the person has proven that they receive its emails. */
   async verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined> {
-    const found = await tx.account.findFirst({
+    const record = await tx.account.findFirst({
       where: { id: accountId, emailVerifiedAt: { not: null } },
       select: { email: true },
     })
-    return found?.email
+    return record?.email
   },
 
   /** Returns who decides for an organization: its managers and admins, or all its people if there are none; at most 20. */
@@ -70,22 +70,22 @@ export const accountDirectory = {
   },
 
   /** Returns the oldest account with the role admin. */
-  async firstAdmin(tx: Transaction): Promise<KnownAccount | undefined> {
-    const found = await tx.account.findFirst({
+  async firstAdmin(tx: Transaction): Promise<DirectoryAccount | undefined> {
+    const record = await tx.account.findFirst({
       where: { role: 'admin' },
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
       select: known,
     })
-    return found ? shown(found) : undefined
+    return record ? shown(record) : undefined
   },
 
   /** Returns all accounts, oldest first. */
-  async all(tx: Transaction): Promise<(KnownAccount & { email: string; name: string })[]> {
-    const found = await tx.account.findMany({
+  async all(tx: Transaction): Promise<(DirectoryAccount & { email: string; name: string })[]> {
+    const records = await tx.account.findMany({
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
       select: { ...known, email: true, name: true },
     })
-    return found.map(({ id, ...fields }) => ({ accountId: id, ...fields }))
+    return records.map(({ id, ...fields }) => ({ accountId: id, ...fields }))
   },
 
   /** Counts accounts; `members`: those that are not admins. */
@@ -98,9 +98,9 @@ export const accountDirectory = {
     return { accounts, members, organisations }
   },
 
-  async byId(tx: Transaction, accountId: string): Promise<KnownAccount | undefined> {
-    const found = await tx.account.findUnique({ where: { id: accountId }, select: known })
-    return found ? shown(found) : undefined
+  async byId(tx: Transaction, accountId: string): Promise<DirectoryAccount | undefined> {
+    const record = await tx.account.findUnique({ where: { id: accountId }, select: known })
+    return record ? shown(record) : undefined
   },
 
   /** Returns true when an admin closed the account, so that nobody can sign in to it. */
@@ -109,27 +109,27 @@ export const accountDirectory = {
 
   /** Returns names by account id, without unknown accounts. */
   async namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>> {
-    const found = await tx.account.findMany({
+    const records = await tx.account.findMany({
       where: { id: { in: [...accountIds] } },
       select: { id: true, name: true },
     })
-    return new Map(found.map(({ id, name }) => [id, name]))
+    return new Map(records.map(({ id, name }) => [id, name]))
   },
 
   /** Returns the account that uses the address, whatever its case. Invitations that nobody accepted do not count. */
-  async withAddress(tx: Transaction, email: string): Promise<KnownAccount | undefined> {
-    const found = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })
-    return found ? shown(found) : undefined
+  async withAddress(tx: Transaction, email: string): Promise<DirectoryAccount | undefined> {
+    const record = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })
+    return record ? shown(record) : undefined
   },
 
   /** Like `withAddress`, but an open invitation to the address counts too. */
-  async byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined> {
+  async byEmail(tx: Transaction, email: string): Promise<DirectoryAccount | undefined> {
     const address = normaliseEmail(email)
-    const found =
+    const record =
       (await tx.account.findUnique({ where: { email: address }, select: known })) ??
       // No account has the address yet; an invitation to it is open.
       (await tx.account.findFirst({ where: { invitedEmail: address }, select: known, orderBy: { createdAt: 'desc' } }))
-    return found ? shown(found) : undefined
+    return record ? shown(record) : undefined
   },
 
   /**
@@ -149,12 +149,12 @@ export const accountDirectory = {
   /** Returns true when the first account manages the organisation of the second. False for oneself. */
   async sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean> {
     if (managerId === memberId) return false
-    const found = await tx.account.findMany({
+    const records = await tx.account.findMany({
       where: { id: { in: [managerId, memberId] } },
       select: { id: true, organisationId: true, role: true },
     })
-    const manager = found.find(({ id }) => id === managerId)
-    const member = found.find(({ id }) => id === memberId)
+    const manager = records.find(({ id }) => id === managerId)
+    const member = records.find(({ id }) => id === memberId)
     return (
       manager !== undefined &&
       member?.organisationId === manager.organisationId &&
@@ -163,7 +163,7 @@ export const accountDirectory = {
   },
 
   /** Returns the admins who can sign in, with their addresses. */
-  async adminContacts(tx: Transaction): Promise<(Contact & { accountId: string })[]> {
+  async adminContacts(tx: Transaction): Promise<(AccountContact & { accountId: string })[]> {
     const admins = await tx.$queryRawUnsafe<{ id: string; email: string; locale: string; name: string }[]>(
       `SELECT a.id, a.email, a.locale, a.name FROM accounts a WHERE a.role = 'admin' AND ${mayEnter} ORDER BY a.created_at, a.id`,
     )

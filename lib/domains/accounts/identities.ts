@@ -3,6 +3,8 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { endSessions } from './account-status.ts'
+import { countTry, type Tries } from './attempts.ts'
 import { type IdentityView, listIdentities, unlinkIdentity } from './contract.ts'
 import { isFenced, lockAccount } from './links.ts'
 import { enqueueNotice } from './notices.ts'
@@ -10,8 +12,6 @@ import { accountOf } from './own-account.ts'
 import { isPassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
 import { normaliseEmail, passwordChecksPerMinute } from './rules.ts'
-import { endSessions } from './standing.ts'
-import { countTry, type Tries } from './tries.ts'
 
 /** Claims of an identity provider about a person (OpenID Connect Core §5.1). */
 export interface Identified {
@@ -60,29 +60,29 @@ export async function accountOfIdentity(
     return linked > 0 ? { ...known, isNew: false } : 'unlinked'
   }
   if (email === undefined || !isEmailVerified) return 'unverified'
-  const found = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: { id: true } })
-  if (!found)
+  const record = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: { id: true } })
+  if (!record)
     return (await tx.account.count({ where: { invitedEmail: normaliseEmail(email) } })) > 0 ? 'unaccepted' : 'uninvited'
-  await lockAccount(tx, found.id)
+  await lockAccount(tx, record.id)
   const [account, others] = [
     // Checked again under the lock: the address may have changed accounts.
     await tx.account.findUnique({
-      where: { id: found.id, email: normaliseEmail(email) },
+      where: { id: record.id, email: normaliseEmail(email) },
       select: { deactivatedAt: true, passwordHash: true },
     }),
-    await tx.accountIdentity.findMany({ where: { accountId: found.id }, select: identityFields }),
+    await tx.accountIdentity.findMany({ where: { accountId: record.id }, select: identityFields }),
   ]
   const here = others.filter((other) => other.issuer === issuer)
   // When two calls link concurrently, the second one returns here.
   const own = here.find((other) => other.subject === subject)
-  if (own) return own.unlinkedAt === null ? { accountId: found.id, isNew: false } : 'unlinked'
+  if (own) return own.unlinkedAt === null ? { accountId: record.id, isNew: false } : 'unlinked'
   if (!account || here.length > 0) return 'uninvited'
   // A person who cannot sign in is not linked; the sign-in reports the reason.
-  if (account.deactivatedAt || (await isFenced(tx, found.id))) return { accountId: found.id, isNew: false }
+  if (account.deactivatedAt || (await isFenced(tx, record.id))) return { accountId: record.id, isNew: false }
   if (account.passwordHash === null && !others.some(({ unlinkedAt }) => unlinkedAt === null)) return 'unaccepted'
-  await tx.accountIdentity.create({ data: { issuer, subject, accountId: found.id, linkedAt: now } })
-  await tx.account.update({ where: { id: found.id }, data: { emailVerifiedAt: now } })
-  return { accountId: found.id, isNew: true }
+  await tx.accountIdentity.create({ data: { issuer, subject, accountId: record.id, linkedAt: now } })
+  await tx.account.update({ where: { id: record.id }, data: { emailVerifiedAt: now } })
+  return { accountId: record.id, isNew: true }
 }
 
 /** Id of a linked identity that does not reveal the provider's subject. */

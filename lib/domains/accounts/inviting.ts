@@ -1,6 +1,6 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { boundLetters, endLinks, isFenced, lockAccount } from './links.ts'
+import { boundPasswordLinkEmails, endLinks, isFenced, lockAccount } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import type { Locale, Role } from './rules.ts'
 import { type UserRow, userRow } from './user-rows.ts'
@@ -77,7 +77,7 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
     )
   if (row.states.includes('deactivated'))
     throw new Problem('wrong_state', 'This account is closed: no letter with a link goes to it. Open it again first.')
-  await boundLetters(tx, row.id, { purpose: 'invitation', by: 'admin' }, now)
+  await boundPasswordLinkEmails(tx, row.id, { purpose: 'invitation', by: 'admin' }, now)
   await endLinks(tx, row.id, now)
   // The account is deleted 30 days after its last email unless it is accepted: see `removeUninvited`.
   await tx.account.update({ where: { id: row.id }, data: { updatedAt: now } })

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
-import { lettersKept } from '#lib/stores/mail/letters-held.ts'
-import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
+import { outboxRetention } from '#lib/stores/mail/data-source.ts'
+import type { Email, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
-import { type Addressee, dropLink, makeLink } from './links.ts'
+import { type Addressee, dropLink, makePasswordLink } from './links.ts'
 import {
   passwordResetMail,
   storageWarningMail,
@@ -14,15 +14,16 @@ import {
   tokenIssuedMail,
   tokenRevokedMail,
 } from './mails.ts'
-import { Notice, noticeJob } from './notices.ts'
-import { endedLinksKept, endedSessionsKept, knownFor, localeNamed } from './rules.ts'
+import { AccountNotice, noticeJob } from './notices.ts'
+import { endedLinkRetention, endedSessionRetention, localeNamed, signInPlaceRemembered } from './rules.ts'
 import { removeUninvited } from './uninvited.ts'
 
-type LinkNotice = Extract<Notice, { kind: 'invitation' | 'reset-link' }>
-type PlainNotice = Exclude<Notice, LinkNotice>
-const hasLink = (notice: Notice): notice is LinkNotice => notice.kind === 'invitation' || notice.kind === 'reset-link'
+type LinkNotice = Extract<AccountNotice, { kind: 'invitation' | 'reset-link' }>
+type PlainNotice = Exclude<AccountNotice, LinkNotice>
+const hasLink = (notice: AccountNotice): notice is LinkNotice =>
+  notice.kind === 'invitation' || notice.kind === 'reset-link'
 
-export interface AccountsJobsParts {
+export interface AccountsJobsDeps {
   publicUrl: string
   /** Display name of the identity provider. */
   provider?: string | undefined
@@ -33,8 +34,8 @@ export interface AccountsJobsParts {
   isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
 }
 
-function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts): Omit<Letter, 'to'> {
-  const facts = { url: parts.publicUrl, at: new Date(notice.at) }
+function letterOf(notice: PlainNotice, locale: string, deps: AccountsJobsDeps): Omit<Email, 'to'> {
+  const facts = { url: deps.publicUrl, at: new Date(notice.at) }
   switch (notice.kind) {
     case 'token-revoked': {
       const { keyPrefix, descendants } = notice
@@ -57,10 +58,10 @@ function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts)
       return storeRefusesMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since), refusal })
     }
     case 'identity-linked':
-      return identityLinkedMail(localeNamed(locale), { ...facts, provider: parts.provider ?? 'OpenID' })
+      return identityLinkedMail(localeNamed(locale), { ...facts, provider: deps.provider ?? 'OpenID' })
   }
 }
-function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Letter, 'to'> {
+function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Email, 'to'> {
   const facts = { url, code: to.code, at: new Date(notice.at) }
   return notice.kind === 'invitation'
     ? invitationMail(localeNamed(to.locale), { ...facts, organisation: to.organisation })
@@ -71,7 +72,7 @@ function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Lett
  * Jobs that delete expired sessions, links, sign-in marks, unaccepted accounts and emails in the mail folder, and that
  * send notices.
  */
-export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsParts) {
+export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDeps) {
   /** Creates the link together with its email, so that no code is stored in the queue. If sending fails, the link is deleted. */
   async function sendLink(notice: LinkNotice, now: Date): Promise<void> {
     const { accountId } = notice
@@ -79,10 +80,10 @@ export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsPa
       notice.kind === 'invitation'
         ? ({ purpose: 'invitation', by: 'admin' } as const)
         : ({ purpose: 'reset', by: notice.by } as const)
-    const to = await db.transaction((tx) => makeLink(tx, accountId, letterFor, now))
+    const to = await db.transaction((tx) => makePasswordLink(tx, accountId, letterFor, now))
     if (!to) return
-    const letter = { to: to.email, about: accountId, ...linkLetterOf(notice, to, parts.publicUrl) }
-    await mail.send(letter).catch(async (error: unknown) => {
+    const email = { to: to.email, about: accountId, ...linkLetterOf(notice, to, deps.publicUrl) }
+    await mail.send(email).catch(async (error: unknown) => {
       await db.transaction((tx) => dropLink(tx, to.code))
       throw error
     })
@@ -99,21 +100,25 @@ export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsPa
         await db.query(
           'sessions-purge',
           'DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1',
-          before(endedSessionsKept),
+          before(endedSessionRetention),
         )
         await db.query(
           'account-links-purge',
           'DELETE FROM account_links WHERE expires_at < $1 OR used_at < $1',
-          before(endedLinksKept),
+          before(endedLinkRetention),
         )
-        await db.query('known-sign-ins-purge', 'DELETE FROM known_sign_ins WHERE last_at < $1', before(knownFor))
-        await mail.prune(new Date(now.getTime() - lettersKept))
-        await removeUninvited(ctx, db, parts.isOnRecord)
+        await db.query(
+          'known-sign-ins-purge',
+          'DELETE FROM known_sign_ins WHERE last_at < $1',
+          before(signInPlaceRemembered),
+        )
+        await mail.prune(new Date(now.getTime() - outboxRetention))
+        await removeUninvited(ctx, db, deps.isOnRecord)
       },
     }),
     job({
       name: noticeJob,
-      payload: Notice,
+      payload: AccountNotice,
       async run({ now }, notice) {
         if (hasLink(notice)) return sendLink(notice, now)
         const account = await db.prisma.account.findUnique({
@@ -125,7 +130,7 @@ export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsPa
         ])
         // Nobody remains to be notified, and an email written now would outlive the erasure's search for it.
         if (account && fenced.length === 0)
-          await mail.send({ to: account.email, about: notice.accountId, ...letterOf(notice, account.locale, parts) })
+          await mail.send({ to: account.email, about: notice.accountId, ...letterOf(notice, account.locale, deps) })
       },
     }),
   ]

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
+import { endSessions } from './account-status.ts'
+import { countTry, type Tries } from './attempts.ts'
 import { askForReset, usePasswordLink } from './link-contract.ts'
-import { endLinks, takeLink } from './links.ts'
+import { endLinks, takePasswordLink } from './links.ts'
 import { enqueueNotice } from './notices.ts'
-import { faultWords, hashPassword, isPassword } from './passwords.ts'
+import { hashPassword, isPassword, passwordFaultText } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
-import { linkTriesPerMinute, normaliseEmail, passwordFault } from './rules.ts'
-import { endSessions } from './standing.ts'
-import { countTry, type Tries } from './tries.ts'
+import { normaliseEmail, passwordFault, passwordLinkTriesPerMinute } from './rules.ts'
 
-export interface LinkParts {
+export interface PasswordLinkDeps {
   tries: Tries
   /** Returns the network that limits count an address to. */
   networkOf(address: string): string
@@ -20,7 +20,7 @@ export interface LinkParts {
 const nobody = 'usr_0000000000000000000000'
 
 /** Use cases to choose a password without knowing the old one, by an emailed link. */
-export const linkUse = (parts: LinkParts) => ({
+export const passwordLinkUse = (deps: PasswordLinkDeps) => ({
   /**
    * Neither response nor timing reveals whether the address is known: an unknown address causes the same query, job and
    * audit entry.
@@ -28,17 +28,17 @@ export const linkUse = (parts: LinkParts) => ({
   askForReset: mutation(askForReset, async (ctx, { body }) => {
     const email = normaliseEmail(body.email)
     const who = createHash('sha256').update(email).digest('base64url').slice(0, 22)
-    const network = parts.networkOf(ctx.ip)
+    const network = deps.networkOf(ctx.ip)
     await countTry(
-      parts.tries,
+      deps.tries,
       [
         { key: `reset:${network}`, limit: 20 },
         { key: `reset:${who}:${network}`, limit: 5 },
       ],
       ctx.now,
     )
-    const found = await ctx.tx.account.findUnique({ where: { email }, select: { id: true } })
-    const accountId = found?.id ?? nobody
+    const record = await ctx.tx.account.findUnique({ where: { email }, select: { id: true } })
+    const accountId = record?.id ?? nobody
     await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'anybody', accountId, at: ctx.now.toISOString() })
     return {
       resourceId: accountId,
@@ -50,11 +50,15 @@ export const linkUse = (parts: LinkParts) => ({
 
   usePasswordLink: mutation(usePasswordLink, async (ctx, { body: { code, new_password } }) => {
     const { tx, now } = ctx
-    await countTry(parts.tries, [{ key: `account-link:${parts.networkOf(ctx.ip)}`, limit: linkTriesPerMinute }], now)
-    const { accountId, email, passwordHash, mustChangePassword, purpose } = await takeLink(tx, code, now)
+    await countTry(
+      deps.tries,
+      [{ key: `account-link:${deps.networkOf(ctx.ip)}`, limit: passwordLinkTriesPerMinute }],
+      now,
+    )
+    const { accountId, email, passwordHash, mustChangePassword, purpose } = await takePasswordLink(tx, code, now)
     const isCurrent = passwordHash !== null && (await isPassword(passwordHash, new_password))
     const fault = isCurrent ? 'is_current' : passwordFault(new_password, '', email)
-    if (fault !== undefined) throw invalid(['new_password'], faultWords[fault])
+    if (fault !== undefined) throw invalid(['new_password'], passwordFaultText[fault])
     const taken = await tx.account.count({ where: { email, id: { not: accountId } } })
     if (taken > 0)
       throw new Problem(
@@ -75,7 +79,7 @@ export const linkUse = (parts: LinkParts) => ({
       },
     })
     // The account was created by somebody else: choosing a password shows the person's own wish to have it.
-    if (passwordHash === null || mustChangePassword) await parts.unsuppress(tx, 'email', email)
+    if (passwordHash === null || mustChangePassword) await deps.unsuppress(tx, 'email', email)
     const sessionsEnded = await endSessions(tx, accountId, now)
     await endLinks(tx, accountId, now)
     await enqueueNotice(tx, { kind: 'password-set', accountId, at: now.toISOString() })

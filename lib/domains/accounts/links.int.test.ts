@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import type { Told } from '#lib/testing/app.ts'
+import type { TestResponse } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
@@ -180,7 +180,7 @@ describe('an invitation', () => {
     const somebody = await personWithPassword(test)
     const [known, unknown] = [somebody.email, `${newId('mail').toLowerCase()}@example.org`]
     const member = (who: { cookie: string }, email: string) => invite(who.cookie, { email }, '/api/members')
-    const shape = ({ status, json, headers }: Told) => [
+    const shape = ({ status, json, headers }: TestResponse) => [
       status,
       { ...json.data, account_id: typeof json.data.account_id, email: '', created_at: '' },
       [...headers.keys()].sort(),
@@ -294,7 +294,7 @@ describe('an invitation', () => {
     expect([hold.status, hold.text]).toEqual([201, expect.any(String)])
     const upkeep = test.app.jobs.find(({ name }) => name === 'accounts.upkeep')
     const left = async () => {
-      await upkeep?.execute(test.app.gate, {})
+      await upkeep?.execute(test.app.pipeline, {})
       const ids = [alone, reminded, filed, owner, held, there]
       const found = await rows('SELECT id FROM accounts WHERE id = ANY($1)', ids)
       return found.map(({ id }) => id).sort()
@@ -521,13 +521,13 @@ describe('a password reset', () => {
     await kit.work()
     const upkeep = kit.test.app.jobs.find(({ name }) => name === 'accounts.upkeep')
     const links = async () => (await rows('SELECT 1 FROM account_links WHERE account_id = $1', id)).length
-    await upkeep?.execute(kit.test.app.gate, {})
+    await upkeep?.execute(kit.test.app.pipeline, {})
     expect(await links()).toBe(2)
     kit.test.clock.advance(hour + 1_000)
-    await upkeep?.execute(kit.test.app.gate, {})
+    await upkeep?.execute(kit.test.app.pipeline, {})
     expect(await links()).toBe(1)
     kit.test.clock.advance(hour)
-    await upkeep?.execute(kit.test.app.gate, {})
+    await upkeep?.execute(kit.test.app.pipeline, {})
     expect(await links()).toBe(0)
   })
 })

@@ -3,7 +3,7 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type LinkPurpose, linkLettersPerHour, linkLives } from './rules.ts'
+import { type PasswordLinkPurpose, passwordLinkEmailsPerHour, passwordLinkLifetimes } from './rules.ts'
 
 /** Returns true while the account is being erased. */
 export async function isFenced(tx: Transaction, accountId: string): Promise<boolean> {
@@ -15,7 +15,7 @@ export const lockAccount = (tx: Transaction, accountId: string) =>
   tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
 
 /** Who requested the email: a signed-in admin or manager, or anybody who knows the address. */
-export type LetterAsker = 'admin' | 'anybody'
+export type EmailRequester = 'admin' | 'anybody'
 /**
  * Returns when the next email with a link may be sent; undefined: now. Each email has one link, so the links are
  * counted. Invitations are counted separately, because strangers cannot request them. Admins can send as many resets
@@ -24,11 +24,11 @@ export type LetterAsker = 'admin' | 'anybody'
 async function nextLetterAt(
   tx: Transaction,
   accountId: string,
-  { purpose, by }: { purpose: LinkPurpose; by: LetterAsker },
+  { purpose, by }: { purpose: PasswordLinkPurpose; by: EmailRequester },
   now: Date,
 ): Promise<Date | undefined> {
   const hour = 3_600_000
-  const most = purpose === 'reset' && by === 'admin' ? 2 * linkLettersPerHour : linkLettersPerHour
+  const most = purpose === 'reset' && by === 'admin' ? 2 * passwordLinkEmailsPerHour : passwordLinkEmailsPerHour
   const sent = await tx.accountLink.findMany({
     where: { accountId, purpose, createdAt: { gt: new Date(now.getTime() - hour) } },
     select: { createdAt: true },
@@ -39,10 +39,10 @@ async function nextLetterAt(
   return oldest && new Date(oldest.createdAt.getTime() + hour)
 }
 /** @throws Problem `rate_limited` when the limit of emails is reached */
-export async function boundLetters(
+export async function boundPasswordLinkEmails(
   tx: Transaction,
   accountId: string,
-  letter: { purpose: LinkPurpose; by: LetterAsker },
+  letter: { purpose: PasswordLinkPurpose; by: EmailRequester },
   now: Date,
 ): Promise<void> {
   const at = await nextLetterAt(tx, accountId, letter, now)
@@ -68,10 +68,10 @@ export interface Addressee {
  * An invitation replaces the previous one. Reset links, which anybody can request, do not, so that nobody can
  * invalidate the link of another.
  */
-export async function makeLink(
+export async function makePasswordLink(
   tx: Transaction,
   accountId: string,
-  letter: { purpose: LinkPurpose; by: LetterAsker },
+  letter: { purpose: PasswordLinkPurpose; by: EmailRequester },
   now: Date,
 ): Promise<Addressee | undefined> {
   const { purpose } = letter
@@ -98,7 +98,7 @@ export async function makeLink(
       accountId,
       purpose,
       createdAt: now,
-      expiresAt: new Date(now.getTime() + linkLives[purpose]),
+      expiresAt: new Date(now.getTime() + passwordLinkLifetimes[purpose]),
     },
   })
   return {
@@ -113,7 +113,12 @@ export const dropLink = (tx: Transaction, code: string) =>
   tx.accountLink.deleteMany({ where: { codeHash: hashOf(code), usedAt: null } })
 
 /** Invalidates the account's open links. Their rows still count against the hourly limit. */
-export async function endLinks(tx: Transaction, accountId: string, now: Date, purpose?: LinkPurpose): Promise<void> {
+export async function endLinks(
+  tx: Transaction,
+  accountId: string,
+  now: Date,
+  purpose?: PasswordLinkPurpose,
+): Promise<void> {
   await tx.accountLink.updateMany({
     where: { accountId, usedAt: null, expiresAt: { gt: now }, ...(purpose !== undefined && { purpose }) },
     data: { expiresAt: now },
@@ -122,7 +127,7 @@ export async function endLinks(tx: Transaction, accountId: string, now: Date, pu
 
 export interface TakenLink {
   accountId: string
-  purpose: LinkPurpose
+  purpose: PasswordLinkPurpose
   email: string
   passwordHash: string | null
   mustChangePassword: boolean
@@ -131,13 +136,13 @@ export interface TakenLink {
  * Uses a link and locks its account.
  * @throws Problem `link_spent` for an unknown, used or expired link, or a closed account
  */
-export async function takeLink(tx: Transaction, code: string, now: Date): Promise<TakenLink> {
+export async function takePasswordLink(tx: Transaction, code: string, now: Date): Promise<TakenLink> {
   const spent = () =>
     new Problem('link_spent', 'It was used, has expired, or never was one. Nothing was changed; ask for a new one.')
-  const found = await tx.accountLink.findUnique({ where: { codeHash: hashOf(code) }, select: { accountId: true } })
-  if (!found) throw spent()
+  const record = await tx.accountLink.findUnique({ where: { codeHash: hashOf(code) }, select: { accountId: true } })
+  if (!record) throw spent()
   // The account is locked first, as everywhere, which avoids deadlocks.
-  await lockAccount(tx, found.accountId)
+  await lockAccount(tx, record.accountId)
   const [taken] = await tx.accountLink.updateManyAndReturn({
     where: { codeHash: hashOf(code), usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },

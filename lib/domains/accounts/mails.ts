@@ -1,5 +1,5 @@
 import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
-import { type LetterContent, letter, letterTime as time } from '#lib/stores/mail/letter.ts'
+import { type EmailContent, emailContent, emailTime as time } from '#lib/stores/mail/email-content.ts'
 import type { Locale } from './rules.ts'
 
 /** The email to an agent's owner after a token received three 429s within an hour. It names the token by its readable prefix. */
@@ -11,16 +11,16 @@ export function tokenRevokedMail(
     at,
     descendants = 0,
   }: { url: string; keyPrefix: string; at: Date; descendants?: number | undefined },
-): LetterContent {
+): EmailContent {
   return locale === 'zh'
-    ? letter(locale, '一个令牌已被自动撤销', [
+    ? emailContent(locale, '一个令牌已被自动撤销', [
         `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被撤销，因为它在一小时内三次超出了请求限额。`,
         ...(descendants > 0 ? [`用它创建的 ${descendants} 个令牌也已一并撤销。`] : []),
         '数据没有丢失，其他令牌仍然有效。',
         '请先检查程序为什么发送了这么多请求，再为它创建一个新令牌。如果这些请求不是您发出的，令牌可能已经泄露：撤销它正是应当做的事。',
         `${url}/account`,
       ])
-    : letter(locale, 'A token was revoked automatically', [
+    : emailContent(locale, 'A token was revoked automatically', [
         `A token of one of your agents, the one that begins with ${keyPrefix}, was revoked at ${time(at)}, because it went over its rate limit three times within one hour.`,
         ...(descendants > 0
           ? [
@@ -39,15 +39,15 @@ export function tokenRevokedMail(
 export function tokenIssuedMail(
   locale: Locale,
   { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
-): LetterContent {
+): EmailContent {
   return locale === 'zh'
-    ? letter(locale, '管理员为您的智能体创建了令牌', [
+    ? emailContent(locale, '管理员为您的智能体创建了令牌', [
         `管理员已于 ${time(at)} 为您的一个智能体创建了令牌（以 ${keyPrefix} 开头）。持有该令牌的程序可以读取这个智能体的私有内容。`,
         '该令牌在令牌列表中标记为“由管理员签发”。',
         '如果您不清楚创建原因，请撤销该令牌并联系管理员。',
         `${url}/tokens`,
       ])
-    : letter(locale, 'An admin created a token for your agent', [
+    : emailContent(locale, 'An admin created a token for your agent', [
         `An admin created a token for one of your agents at ${time(at)}. It begins with ${keyPrefix}. A program with this token can read the private content of that agent.`,
         'Your list of tokens marks it as issued by an admin.',
         'If you do not know the reason, revoke the token and ask the admin.',
@@ -56,14 +56,14 @@ export function tokenIssuedMail(
 }
 
 /** The email to people of an organization that uses at least 80 % of its storage quota. */
-export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): LetterContent {
+export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): EmailContent {
   return locale === 'zh'
-    ? letter(locale, `存储配额已使用 ${percent}%`, [
+    ? emailContent(locale, `存储配额已使用 ${percent}%`, [
         `您所在组织的存储配额已使用 ${percent}%。配额用尽后，新的写入请求会被拒绝（413 quota_exceeded）；读取、导出和删除不受影响。`,
         '请删除不再需要的数据，或联系管理员提高配额。',
         `${url}/overview`,
       ])
-    : letter(locale, `${percent}% of your storage quota is used`, [
+    : emailContent(locale, `${percent}% of your storage quota is used`, [
         `Your organization uses ${percent}% of its storage quota. Once the quota is used up, new writes are refused (413 quota_exceeded). Reading, export and deletion keep working.`,
         'Delete data that you no longer need, or ask an admin for a larger quota.',
         `${url}/overview`,
@@ -71,15 +71,15 @@ export function storageWarningMail(locale: Locale, { url, percent }: { url: stri
 }
 
 /** The email to a person whose password the operator reset. It contains no password. */
-export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): LetterContent {
+export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): EmailContent {
   return locale === 'zh'
-    ? letter(locale, '您的密码已被重置', [
+    ? emailContent(locale, '您的密码已被重置', [
         `此系统的管理者已于 ${time(at)} 重置了您的密码。您的所有登录会话都已结束。`,
         '一次性密码会由管理者另行交给您，登录后请立即更改。您的数据没有变化。',
         '如果您没有提出过这个请求，请联系管理者。',
         `${url}/sign-in`,
       ])
-    : letter(locale, 'Your password was reset', [
+    : emailContent(locale, 'Your password was reset', [
         `The operator of this installation reset your password at ${time(at)}. All your sessions have ended.`,
         'They will give you a one-time password in another way; you choose a new one when you sign in with it. Nothing else about your account changed.',
         'If you did not ask for this, talk to the operator.',
@@ -111,16 +111,16 @@ const storeNames: Record<Locale, Partial<Record<string, string>>> = {
 export function storeUnavailableMail(
   locale: Locale,
   { url, store, runs, since }: { url: string; store: string; runs: number; since: Date },
-): LetterContent {
+): EmailContent {
   const name = storeNames[locale][store] ?? store
   return locale === 'zh'
-    ? letter(locale, `数据删除任务正在等待${name}恢复`, [
+    ? emailContent(locale, `数据删除任务正在等待${name}恢复`, [
         `自 ${time(since)} 起，${name}没有响应，或者曾保存数据的${name}已被关闭。有 ${runs} 个删除任务正在等待它。`,
         '数据没有丢失。系统会持续重试，存储恢复后一分钟内会自动继续删除，无需重新提交。',
         '请检查该存储是否在运行、网络是否可达、设置是否正确。',
         `${url}/admin/erasures`,
       ])
-    : letter(locale, `Erasures are waiting for the ${name}`, [
+    : emailContent(locale, `Erasures are waiting for the ${name}`, [
         `The ${name} has not answered since ${time(since)}, or it contains data and is switched off. ${runs === 1 ? 'One erasure is' : `${runs} erasures are`} waiting for it.`,
         'No data was lost. The system keeps retrying, and the erasures continue without help within a minute after the store returns.',
         'Check that the store is running, that the network reaches it, and that its settings are correct.',
@@ -161,15 +161,15 @@ export function storeRefusesMail(
     since,
     refusal,
   }: { url: string; store: string; runs: number; since: Date; refusal: StoreRefusal },
-): LetterContent {
+): EmailContent {
   const name = storeNames[locale][store] ?? store
   return locale === 'zh'
-    ? letter(locale, `${name}拒绝执行数据删除`, [
+    ? emailContent(locale, `${name}拒绝执行数据删除`, [
         `自 ${time(since)} 起，${name}拒绝执行 ${runs} 个删除任务。${refusals.zh[refusal]}`,
         '数据没有丢失，但等待不会解决问题。排除原因后，请在此处重试这些删除任务：',
         `${url}/admin/erasures`,
       ])
-    : letter(locale, `The ${name} refuses erasures`, [
+    : emailContent(locale, `The ${name} refuses erasures`, [
         `Since ${time(since)} the ${name} has refused ${runs === 1 ? 'one erasure' : `${runs} erasures`}. ${refusals.en[refusal]}`,
         'No data was lost, but waiting does not help. Fix the cause, then retry the erasures here:',
         `${url}/admin/erasures`,

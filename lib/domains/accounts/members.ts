@@ -14,13 +14,13 @@ import { inviteMember, listMembers, resendMemberInvitation, withdrawMemberInvita
  * @throws Problem `forbidden` for callers who manage none
  */
 async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
-  const found = await tx.account.findUnique({
+  const record = await tx.account.findUnique({
     where: { id: accountOf(ctx) },
     select: { role: true, organisationId: true },
   })
-  if (found?.role !== 'manager' && found?.role !== 'admin')
+  if (record?.role !== 'manager' && record?.role !== 'admin')
     throw new Problem('forbidden', 'Managers and admins see the members of their organisation.')
-  return found.organisationId
+  return record.organisationId
 }
 
 /**

@@ -1,13 +1,13 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { accountHolder, sessionHolder, signInHolder } from './holders.ts'
+import { accountDataSource, sessionDataSource, signInDataSource } from './data-sources.ts'
 import { accountsJobs } from './jobs.ts'
-import { identityHolder, linkHolder } from './link-holders.ts'
+import { identityDataSource, linkDataSource } from './link-data-sources.ts'
 import { accountExporters } from './person-exporters.ts'
-import { type AccountsParts, accountsService } from './service.ts'
+import { type AccountsServiceDeps, accountsService } from './service.ts'
 
-export interface AccountsDeps extends AccountsParts {
+export interface AccountsDeps extends AccountsServiceDeps {
   db: Database
   mail: MailPort
   publicUrl: string
@@ -16,7 +16,13 @@ export interface AccountsDeps extends AccountsParts {
 }
 
 export const accountsData = (db: Database): PersonalData => ({
-  dataSources: [sessionHolder(db), signInHolder(db), linkHolder(db), identityHolder(db), accountHolder(db)],
+  dataSources: [
+    sessionDataSource(db),
+    signInDataSource(db),
+    linkDataSource(db),
+    identityDataSource(db),
+    accountDataSource(db),
+  ],
   personExporters: accountExporters(db),
 })
 

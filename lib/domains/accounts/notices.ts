@@ -6,7 +6,7 @@ import { storeRefusals } from '#lib/kernel/store-refusal.ts'
 const plain = { accountId: z.string(), at: z.iso.datetime() }
 
 /** A notice to a person, which contains only ids. The email is written when it is sent, in the person's current language. */
-export const Notice = z.discriminatedUnion('kind', [
+export const AccountNotice = z.discriminatedUnion('kind', [
   /** The rate limiter revoked a token of one of the person's agents, and `descendants` tokens that were created with it. */
   z.strictObject({
     kind: z.literal('token-revoked'),
@@ -42,9 +42,9 @@ export const Notice = z.discriminatedUnion('kind', [
     ...plain,
   }),
 ])
-export type Notice = z.output<typeof Notice>
+export type AccountNotice = z.output<typeof AccountNotice>
 export const noticeJob = 'accounts.notify'
 
 /** Enqueues a notice, which is sent only if the transaction commits. */
-export const enqueueNotice = (tx: Transaction, notice: Notice): Promise<void> =>
+export const enqueueNotice = (tx: Transaction, notice: AccountNotice): Promise<void> =>
   enqueue(tx, noticeJob, notice, { maxAttempts: 12 })

@@ -9,7 +9,7 @@ const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism:
 export const hashPassword = (password: string): Promise<string> => hash(normalisePassword(password), parameters)
 
 /** Error messages by fault. */
-export const faultWords: Record<PasswordFault, string> = {
+export const passwordFaultText: Record<PasswordFault, string> = {
   is_email: 'is your e-mail address',
   is_current: 'is the password you have now',
   repetitive: 'repeats the same few characters',

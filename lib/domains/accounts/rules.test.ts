@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { signInWindows } from './attempts.ts'
 import { oneTimePassword } from './passwords.ts'
 import { browserName, localeOf, normaliseEmail, passwordFault, returnPath } from './rules.ts'
-import { signInWindows } from './tries.ts'
 
 describe('passwordFault', () => {
   const email = 'Ada@Example.org'

@@ -16,24 +16,24 @@ export const oneTimePasswordLife = 24 * 3_600_000
 /** Precision of `last_seen_at` in milliseconds. */
 export const seenEvery = 60_000
 /** Milliseconds for which ended sessions are retained, so that audit entries can be matched with them. */
-export const endedSessionsKept = 24 * 3_600_000
+export const endedSessionRetention = 24 * 3_600_000
 
 /** Milliseconds for which the networks of an account's sign-ins are stored. */
-export const knownFor = 30 * 24 * 3_600_000
+export const signInPlaceRemembered = 30 * 24 * 3_600_000
 
 /** Lifetimes of links to choose a password, in milliseconds. */
-export const linkLives = { invitation: 7 * 24 * 3_600_000, reset: 3_600_000 } as const
-export type LinkPurpose = keyof typeof linkLives
+export const passwordLinkLifetimes = { invitation: 7 * 24 * 3_600_000, reset: 3_600_000 } as const
+export type PasswordLinkPurpose = keyof typeof passwordLinkLifetimes
 /** Maximum number of emails with a link to one account within an hour, per purpose; admins can send as many resets again. */
-export const linkLettersPerHour = 3
+export const passwordLinkEmailsPerHour = 3
 /** Milliseconds for which ended links are retained; they count against the hourly limit meanwhile. */
-export const endedLinksKept = 3_600_000
+export const endedLinkRetention = 3_600_000
 /** Maximum number of members that managers can invite into one organisation within a day. */
 export const invitationsPerDay = 50
 /** Milliseconds after the last email until an unaccepted account is deleted. */
 export const invitedFor = 30 * 24 * 3_600_000
 /** Maximum number of attempts to use links from one network within a minute. */
-export const linkTriesPerMinute = 20
+export const passwordLinkTriesPerMinute = 20
 
 /** States of an account for admins. Several can apply; `active` excludes the three states before it. */
 export const accountStates = ['invited', 'deactivated', 'erasing', 'active', 'restricted'] as const
@@ -44,7 +44,7 @@ export type AccountState = (typeof accountStates)[number]
  */
 export const memberStates = ['invited', 'deactivated', 'active'] as const
 /** Roles that a manager can assign. */
-export const memberRoles = ['person', 'manager'] as const
+export const organisationMemberRoles = ['person', 'manager'] as const
 
 /** Normalises an address for comparison, storage and search. */
 export const normaliseEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase()

@@ -1,10 +1,12 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { passwordStaysRecent } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { accountStatusOf, endSessions, freeAccount, restrictAccount, suspendAccount } from './account-status.ts'
+import { countTry } from './attempts.ts'
 import {
   changePassword,
   confirmPassword,
@@ -16,13 +18,13 @@ import {
 } from './contract.ts'
 import { accountDirectory } from './directory.ts'
 import { ownIdentities } from './identities.ts'
-import { type LinkParts, linkUse } from './link-use.ts'
+import { type PasswordLinkDeps, passwordLinkUse } from './link-use.ts'
 import { endLinks } from './links.ts'
 import { organisationMembers } from './members.ts'
 import { storeNamespaces } from './namespaces.ts'
 import { enqueueNotice } from './notices.ts'
 import { accountOf } from './own-account.ts'
-import { faultWords, hashPassword, isPassword } from './passwords.ts'
+import { hashPassword, isPassword, passwordFaultText } from './passwords.ts'
 import { type AccountChanges, rectifyAccount } from './rectification.ts'
 import {
   type Locale,
@@ -34,10 +36,8 @@ import {
   passwordFault,
   type Role,
 } from './rules.ts'
-import { type SignInParts, signIn } from './sign-in.ts'
-import { endSessions, freeAccount, restrictAccount, standingOf, suspendAccount } from './standing.ts'
-import { countTry } from './tries.ts'
-import { type UserParts, userAdministration } from './users.ts'
+import { type SignInDeps, signInUseCases } from './sign-in.ts'
+import { type UserDeps, userAdministration } from './users.ts'
 
 /** Creates an organisation and returns its id. */
 export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
@@ -115,28 +115,28 @@ const viewOf = (row: SessionRow, current: string | undefined): SessionView => ({
   is_current: row.id === current,
 })
 
-export interface AccountsParts extends SignInParts, LinkParts, UserParts {}
+export interface AccountsServiceDeps extends SignInDeps, PasswordLinkDeps, UserDeps {}
 
 /** Use cases for people, their passwords and their sessions. */
-export function accountsService(db: Database, parts: AccountsParts) {
+export function accountsService(db: Database, deps: AccountsServiceDeps) {
   return {
-    ...signIn(db, parts),
-    ...ownIdentities(db, parts),
-    ...linkUse(parts),
-    ...userAdministration(db, parts, { createAccount, createOrganisation }),
-    ...organisationMembers(db, { createAccount, createOrganisation }, parts.isOnRecord),
+    ...signInUseCases(db, deps),
+    ...ownIdentities(db, deps),
+    ...passwordLinkUse(deps),
+    ...userAdministration(db, deps, { createAccount, createOrganisation }),
+    ...organisationMembers(db, { createAccount, createOrganisation }, deps.isOnRecord),
     ...storeNamespaces(db),
     ...accountDirectory,
     /** Returns the account whose id has this mark, which is part of the file names of emails about it. */
     async accountMarked(mark: string): Promise<string | undefined> {
-      const [found] = await db.query<{ id: string }>(
+      const [record] = await db.query<{ id: string }>(
         'account-marked',
         "SELECT id FROM accounts WHERE left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 16) = $1",
         [mark],
       )
-      return found?.id
+      return record?.id
     },
-    standingOf,
+    statusOf: accountStatusOf,
     restrict: restrictAccount,
     free: freeAccount,
     endSessions,
@@ -148,7 +148,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     async create(tx: Transaction, account: NewAccount): Promise<string> {
       const id = await createAccount(tx, account)
       if (!account.mustChangePassword && account.password !== undefined)
-        await parts.unsuppress(tx, 'email', normaliseEmail(account.email))
+        await deps.unsuppress(tx, 'email', normaliseEmail(account.email))
       return id
     },
 
@@ -158,14 +158,14 @@ export function accountsService(db: Database, parts: AccountsParts) {
      */
     async suspend(tx: Transaction, accountId: string, now: Date): Promise<boolean> {
       const changed = await suspendAccount(tx, accountId, now)
-      if (parts.graceSignIn === 'stop') await endSessions(tx, accountId, now)
+      if (deps.graceSignIn === 'stop') await endSessions(tx, accountId, now)
       return changed
     },
     unsuspend: (tx: Transaction, accountId: string): Promise<boolean> => suspendAccount(tx, accountId, null),
 
     /** Corrects name, language or address. See {@link rectifyAccount}. */
     rectify: (tx: Transaction, accountId: string, changes: AccountChanges, now: Date): Promise<string[]> =>
-      rectifyAccount(tx, accountId, changes, { now, unsuppress: parts.unsuppress }),
+      rectifyAccount(tx, accountId, changes, { now, unsuppress: deps.unsuppress }),
 
     /**
      * Verifies the password again. Takes the same time for a wrong password and for a deleted account. Attempts are
@@ -174,7 +174,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
      * @throws Problem `invalid` at `password`
      */
     async checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void> {
-      await countTry(parts.tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }], now)
+      await countTry(deps.tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }], now)
       const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
       // Unicode normalisation of a very long text takes minutes.
       const tried = password.length > longestPassword ? '' : password
@@ -186,7 +186,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     notify: (
       tx: Transaction,
       notice: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string; descendants?: number },
-    ): Promise<void> => enqueueNotice(tx, { ...notice, at: parts.gate.clock.now().toISOString() }),
+    ): Promise<void> => enqueueNotice(tx, { ...notice, at: deps.pipeline.clock.now().toISOString() }),
 
     me: read(readAccount, async (ctx) => {
       const found = await db.prisma.account.findUnique({
@@ -214,7 +214,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
 
     changePassword: mutation(changePassword, async (ctx, { body }) => {
       const id = accountOf(ctx)
-      await countTry(parts.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], ctx.now)
+      await countTry(deps.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], ctx.now)
       const account = await ctx.tx.account.findUnique({ where: { id } })
       if (!account) throw new Problem('sign_in_needed')
       if (account.passwordHash === null)
@@ -225,7 +225,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       if (!(await isPassword(account.passwordHash, body.current_password)))
         throw invalid(['current_password'], 'is not the password of this account')
       const reason = passwordFault(body.new_password, body.current_password, account.email)
-      if (reason !== undefined) throw invalid(['new_password'], faultWords[reason])
+      if (reason !== undefined) throw invalid(['new_password'], passwordFaultText[reason])
       const { count: changed } = await ctx.tx.account.updateMany({
         where: { id, passwordHash: account.passwordHash },
         data: {
@@ -237,7 +237,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       })
       if (changed === 0)
         throw new Problem('conflict', 'The password was changed elsewhere at the same moment. Sign in with that one.')
-      if (account.mustChangePassword) await parts.unsuppress(ctx.tx, 'email', account.email)
+      if (account.mustChangePassword) await deps.unsuppress(ctx.tx, 'email', account.email)
       await endLinks(ctx.tx, id, ctx.now)
       const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
       await ctx.tx.session.updateMany({ where: { id: ctx.actor.sessionId ?? '' }, data: { passwordAt: ctx.now } })
@@ -250,7 +250,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
 
     confirmPassword: mutation(confirmPassword, async ({ tx, now, actor }, { body }) => {
       const id = accountOf({ actor })
-      await countTry(parts.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], now)
+      await countTry(deps.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], now)
       const account = await tx.account.findUnique({ where: { id }, select: { passwordHash: true } })
       if (account && account.passwordHash === null)
         throw new Problem(
@@ -274,7 +274,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     }),
 
     sessions: read(listSessions, async (ctx, { query: { limit, cursor } }) => {
-      const after = placeOf(cursor)
+      const after = parseCursor(cursor)
       const rows = await db.query<SessionRow>(
         'sessions-open',
         `SELECT * FROM (SELECT *, count(*) OVER ()::int AS total FROM sessions

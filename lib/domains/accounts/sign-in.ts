@@ -1,18 +1,18 @@
-import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { countTry, refusalOfTry, signInWindows, type Tries } from './attempts.ts'
 import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked, unlinkAll } from './identities.ts'
-import { knownSignIns } from './known-sign-ins.ts'
 import { endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword, oneTimePassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
+import { rememberedSignIns } from './remembered-sign-ins.ts'
 import { browserName, type Locale, longestPassword, normaliseEmail, oneTimePasswordLife, sessionLife } from './rules.ts'
-import { countTry, refusalOfTry, signInWindows, type Tries } from './tries.ts'
 
-export interface SignInParts {
-  gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
+export interface SignInDeps {
+  pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>
   tries: Tries
   /** Key for the hashes of known sign-ins. */
   markKey: () => Uint8Array
@@ -20,7 +20,7 @@ export interface SignInParts {
   graceSignIn: 'keep' | 'stop'
   unsuppress: Unsuppress
 }
-export interface Visit {
+export interface SignInVisit {
   /** The client's address as determined behind trusted proxies. */
   address: string
   /** The network that limits count the address to. */
@@ -35,12 +35,12 @@ export interface OpenSession {
 }
 
 /** Sign-in and sign-out. Neither responses nor timing reveal whether an address is known. */
-export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsuppress }: SignInParts) {
-  const known = knownSignIns(db, markKey)
+export function signInUseCases(db: Database, { pipeline, tries, markKey, graceSignIn, unsuppress }: SignInDeps) {
+  const known = rememberedSignIns(db, markKey)
   const audit = (
     tx: Transaction,
     entry: { actorId: string; ip: string; resourceType: string; resourceId: string; details: Record<string, unknown> },
-  ) => gate.auditWithin(tx, { action: 'update', at: gate.clock.now(), ...entry })
+  ) => pipeline.auditWithin(tx, { action: 'update', at: pipeline.clock.now(), ...entry })
 
   /**
    * Returns the account with this address and password. Undefined for a wrong password, an expired one-time password
@@ -50,15 +50,15 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
     email: string,
     password: string,
   ): Promise<{ id: string; passwordHash: string } | undefined> {
-    const [found] = await db.query<{ id: string; password_hash: string | null }>(
+    const [record] = await db.query<{ id: string; password_hash: string | null }>(
       'account-by-email',
       `SELECT id, CASE WHEN password_expires_at IS NULL OR password_expires_at > $2 THEN password_hash END AS password_hash
        FROM accounts WHERE email = $1`,
-      [normaliseEmail(email), gate.clock.now()],
+      [normaliseEmail(email), pipeline.clock.now()],
     )
     // Takes the same time without a password hash.
-    const isRight = await isPassword(found?.password_hash, password)
-    return isRight && found?.password_hash ? { id: found.id, passwordHash: found.password_hash } : undefined
+    const isRight = await isPassword(record?.password_hash, password)
+    return isRight && record?.password_hash ? { id: record.id, passwordHash: record.password_hash } : undefined
   }
 
   /**
@@ -69,23 +69,23 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
   async function sessionWithin(
     tx: Transaction,
     account: { id: string; passwordHash?: string },
-    visit: Visit,
+    visit: SignInVisit,
     by: 'password' | 'identity',
   ): Promise<OpenSession | undefined> {
-    const now = gate.clock.now()
+    const now = pipeline.clock.now()
     // The update locks the row: a concurrent password change either ends this session or prevents it.
-    const [found] = await tx.account.updateManyAndReturn({
+    const [record] = await tx.account.updateManyAndReturn({
       where: account,
       data: { locale: visit.locale },
       select: { id: true, email: true, suspendedAt: true, deactivatedAt: true },
     })
-    if (!found) return undefined
-    if (found.deactivatedAt)
+    if (!record) return undefined
+    if (record.deactivatedAt)
       throw new Problem(
         'forbidden',
         'This account was closed by an admin. What is held stays, and so do your rights over it.',
       )
-    if (found.suspendedAt && graceSignIn === 'stop')
+    if (record.suspendedAt && graceSignIn === 'stop')
       throw new Problem(
         'fenced',
         'The erasure of this account was asked for, and nobody signs in to it meanwhile. To cancel, use the link in the letter.',
@@ -110,7 +110,7 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
       resourceId: sessionId,
       details: { operation: 'signIn', ...(by === 'identity' && { by }) },
     })
-    await known.note(tx, found, visit.limitKey, now)
+    await known.note(tx, record, visit.limitKey, now)
     return { accountId: account.id, sessionId, expiresAt }
   }
 
@@ -118,8 +118,10 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
    * Undefined when the password changed after its verification.
    * @throws Problem `forbidden`, `fenced`
    */
-  const openSession = (account: { id: string; passwordHash: string }, visit: Visit): Promise<OpenSession | undefined> =>
-    gate.transaction((tx) => sessionWithin(tx, account, visit, 'password'))
+  const openSession = (
+    account: { id: string; passwordHash: string },
+    visit: SignInVisit,
+  ): Promise<OpenSession | undefined> => pipeline.transaction((tx) => sessionWithin(tx, account, visit, 'password'))
 
   return {
     verifyPassword,
@@ -130,11 +132,14 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
      * @throws Problem `rate_limited`. When guesses from many networks have used up the account's attempts, the right
      * password is still accepted from networks of earlier sign-ins.
      */
-    async signIn(credentials: { email: string; password: string }, visit: Visit): Promise<OpenSession | undefined> {
+    async signIn(
+      credentials: { email: string; password: string },
+      visit: SignInVisit,
+    ): Promise<OpenSession | undefined> {
       const { email, password } = credentials
       // Checked first, because Unicode normalisation of a very long text takes minutes.
       if (email.includes('\0') || email.length > 320 || password.length > longestPassword) return undefined
-      const now = gate.clock.now()
+      const now = pipeline.clock.now()
       const { near, everywhere } = signInWindows(email, visit.limitKey)
       await countTry(tries, near, now)
       const refusal = await refusalOfTry(tries, [everywhere], now)
@@ -150,10 +155,10 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
      * by network.
      * @throws Problem `rate_limited`, `forbidden`, `fenced`
      */
-    async signInWithIdentity(identified: Identified, visit: Visit): Promise<OpenSession | IdentityRefusal> {
-      const now = gate.clock.now()
+    async signInWithIdentity(identified: Identified, visit: SignInVisit): Promise<OpenSession | IdentityRefusal> {
+      const now = pipeline.clock.now()
       await countTry(tries, [{ key: `sign-in:${visit.limitKey}`, limit: 20 }], now)
-      return gate.transaction(async (tx) => {
+      return pipeline.transaction(async (tx) => {
         const found = await accountOfIdentity(tx, identified, now)
         if (typeof found === 'string') return found
         const opened = await sessionWithin(tx, { id: found.accountId }, visit, 'identity')
@@ -174,10 +179,10 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
 
     /** Ends a session by its id (sign-out). Does nothing when it has already ended. */
     closeSession: (sessionId: string, address: string): Promise<void> =>
-      gate.transaction(async (tx) => {
+      pipeline.transaction(async (tx) => {
         const [ended] = await tx.session.updateManyAndReturn({
           where: { id: sessionId, revokedAt: null },
-          data: { revokedAt: gate.clock.now() },
+          data: { revokedAt: pipeline.clock.now() },
           select: { accountId: true },
         })
         if (!ended) return
@@ -198,8 +203,8 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
     async resetPassword(email: string): Promise<{ accountId: string; password: string; sessionsEnded: number }> {
       const password = oneTimePassword()
       const passwordHash = await hashPassword(password)
-      return gate.transaction(async (tx) => {
-        const now = gate.clock.now()
+      return pipeline.transaction(async (tx) => {
+        const now = pipeline.clock.now()
         const [account] = await tx.account.updateManyAndReturn({
           where: { email: normaliseEmail(email) },
           data: {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operator } from '#lib/operator/operator.ts'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -27,7 +27,7 @@ const invite = (who: Who, role: string) =>
     ...who,
     body: { email: `${role}-${Math.random()}@example.org`, name: 'New', role },
   })
-const fileFor = async (who: Who, subject: { accountId: string }): Promise<Told> =>
+const fileFor = async (who: Who, subject: { accountId: string }): Promise<TestResponse> =>
   test.fetch('POST', '/api/admin/privacy/requests', {
     ...who,
     body: { kinds: ['erasure'], account_id: subject.accountId, grace: '24h', received_at: test.clock.now() },
@@ -45,11 +45,11 @@ async function erasureOf(who: Who, isVerified: boolean): Promise<string> {
   if (isVerified) expect((await verify(who, id)).status).toBe(200)
   return id
 }
-const answer = ({ status, json }: Told) => [status, json?.code]
+const answer = ({ status, json }: TestResponse) => [status, json?.code]
 const needed = [403, 'step_up_required']
 
 /** Returns the dangerous actions; each succeeds for an admin with a recent password. */
-async function dangerous(admin: Person): Promise<(() => Promise<Told>)[]> {
+async function dangerous(admin: Person): Promise<(() => Promise<TestResponse>)[]> {
   const somebody = await signedIn(test)
   const agent = await issuedAgent(test, ['read'], { owner: admin })
   const held = await test.fetch('POST', '/v1/holds', {
@@ -87,7 +87,7 @@ describe('a recently entered password', () => {
     test.clock.advance(10 * minute + 1)
     for (const act of actions) expect(answer(await act())).toEqual(needed)
     expect(answer(await confirm(admin, 'a wrong password'))).toEqual([422, 'invalid'])
-    expect(answer((await actions[0]?.()) as Told)).toEqual(needed)
+    expect(answer((await actions[0]?.()) as TestResponse)).toEqual(needed)
 
     const { status, json } = await confirm(admin, admin.password)
     expect([status, json.data.recent_until]).toEqual([
@@ -227,10 +227,10 @@ describe('a token', () => {
     )
     const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: owner.accountId } })
     await drain(test)
-    const letters = mail.letters.filter(({ to }) => to === email)
+    const emails = mail.letters.filter(({ to }) => to === email)
     for (const { key_prefix } of [made.json.data, rotated.json.data])
       expect(
-        letters.filter(({ text }) => text.includes(key_prefix)),
+        emails.filter(({ text }) => text.includes(key_prefix)),
         key_prefix,
       ).toHaveLength(1)
   })

@@ -28,7 +28,7 @@ export async function removeUninvited(
   let after = ''
   for (;;) {
     const waiting = await db.query<{ id: string }>('accounts-uninvited', selectWaiting, [before, after])
-    for (const { id } of waiting) await ctx.gate.transaction((tx) => remove(tx, id))
+    for (const { id } of waiting) await ctx.pipeline.transaction((tx) => remove(tx, id))
     const last = waiting.at(-1)
     if (!last || waiting.length < batch) return
     after = last.id
@@ -44,7 +44,7 @@ export async function removeUninvited(
     if (!account || (await isOnRecord(tx, id))) return
     await tx.account.delete({ where: { id } })
     await dropOrganisationIfEmpty(tx, account.organisation_id)
-    await ctx.gate.auditWithin(tx, {
+    await ctx.pipeline.auditWithin(tx, {
       action: 'delete',
       actorId: ctx.actor.id,
       resourceType: 'account',
@@ -53,7 +53,7 @@ export async function removeUninvited(
       ip: '',
       details: { reason: 'invitation_not_accepted' },
     })
-    await ctx.gate.recordDeletion(tx, {
+    await ctx.pipeline.recordDeletion(tx, {
       ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject: id, kind: 'account' } },
       ...{ results: { accountsDeleted: 1 }, now: ctx.now },
     })

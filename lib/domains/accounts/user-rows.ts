@@ -1,8 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AccountState, accountStates, localeNamed, type Role } from './rules.ts'
-import type { MemberView, UserView } from './users-contract.ts'
+import type { OrganisationMember, UserView } from './users-contract.ts'
 
 /** SQL conditions for the states of an account `a`. */
 const stateSql = {
@@ -44,7 +44,7 @@ export const userView = (row: UserRow): UserView => ({
   created_at: row.created_at.toISOString(),
 })
 /** The view for managers, without anything that the person does about their own data. */
-export const memberView = (row: UserRow): MemberView => ({
+export const memberView = (row: UserRow): OrganisationMember => ({
   account_id: row.id,
   name: row.name,
   email: row.email,
@@ -64,7 +64,7 @@ export async function userRow(tx: Transaction, id: string, organisationId?: stri
   return row && (organisationId === undefined || row.organisation_id === organisationId) ? row : undefined
 }
 
-export interface UserFilters {
+export interface UserListFilters {
   q?: string | undefined
   role?: Role | undefined
   state?: AccountState | undefined
@@ -73,8 +73,8 @@ export interface UserFilters {
   limit: number
 }
 /** Returns a page of accounts, newest first, and the total of all matches. */
-export async function userPage(db: Database, { q, role, state, organisation, cursor, limit }: UserFilters) {
-  const after = placeOf(cursor)
+export async function userPage(db: Database, { q, role, state, organisation, cursor, limit }: UserListFilters) {
+  const after = parseCursor(cursor)
   const values: unknown[] = []
   const param = (value: unknown): string => `$${values.push(value)}`
   const conditions = ['TRUE']
@@ -92,10 +92,10 @@ export async function userPage(db: Database, { q, role, state, organisation, cur
     values,
   )
   const place = after ? `(a.created_at, a.id) < (${param(after.at)}::timestamptz, ${param(after.id)})` : 'TRUE'
-  const found = await db.query<UserRow>(
+  const records = await db.query<UserRow>(
     undefined,
     `SELECT ${columns} FROM ${source} WHERE ${where} AND ${place} ORDER BY a.created_at DESC, a.id DESC LIMIT ${limit + 1}`,
     values,
   )
-  return pageOf(found, limit, counted?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
+  return pageOf(records, limit, counted?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
 }

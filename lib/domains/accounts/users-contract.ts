@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { accountStates, locales, memberRoles, memberStates, roles } from './rules.ts'
+import { accountStates, locales, memberStates, organisationMemberRoles, roles } from './rules.ts'
 
 const when = z.iso.datetime()
 const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
@@ -222,7 +222,7 @@ export const sendReset = operation({
   refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
 })
 
-export const MemberView = z
+export const OrganisationMember = z
   .strictObject({
     account_id: z.string(),
     name: z.string(),
@@ -232,7 +232,7 @@ export const MemberView = z
     created_at: when,
   })
   .meta({ id: 'Member' })
-export type MemberView = z.output<typeof MemberView>
+export type OrganisationMember = z.output<typeof OrganisationMember>
 
 export const listMembers = operation({
   id: 'listMembers',
@@ -245,7 +245,7 @@ export const listMembers = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ q: Search.optional(), cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(MemberView),
+  output: page(OrganisationMember),
 })
 
 export const inviteMember = operation({
@@ -262,10 +262,10 @@ export const inviteMember = operation({
   body: z.strictObject({
     email,
     name,
-    role: z.enum(memberRoles).default('person'),
+    role: z.enum(organisationMemberRoles).default('person'),
     locale: z.enum(locales).default('en'),
   }),
-  output: z.strictObject({ data: MemberView }),
+  output: z.strictObject({ data: OrganisationMember }),
   refusals: ['conflict', 'rate_limited', 'step_up_required'],
 })
 
@@ -280,7 +280,7 @@ export const resendMemberInvitation = operation({
   limit: 'write',
   status: 202,
   params,
-  output: z.strictObject({ data: MemberView }),
+  output: z.strictObject({ data: OrganisationMember }),
   refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
 })
 

@@ -3,11 +3,11 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { endSessions } from './account-status.ts'
 import { accountDirectory } from './directory.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
-import { boundLetters, endLinks } from './links.ts'
+import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
-import { endSessions } from './standing.ts'
 import { userPage, userRow, userView } from './user-rows.ts'
 import {
   changeRole,
@@ -25,7 +25,7 @@ import {
 } from './users-contract.ts'
 
 /** What account administration needs from other domains. */
-export interface UserParts {
+export interface UserDeps {
   /**
    * Returns true when another domain has a record about the account that prevents its deletion: an agent, a privacy
    * request or a legal hold.
@@ -73,15 +73,15 @@ const selectDetail = `SELECT a.deactivated_at, l.purpose::text AS purpose, l.cre
   WHERE a.id = $1`
 
 /** Use cases of admins for accounts. */
-export function userAdministration(db: Database, parts: UserParts, making: AccountMaking) {
+export function userAdministration(db: Database, deps: UserDeps, making: AccountMaking) {
   async function detailOf(id: string, now: Date): Promise<UserDetail> {
     const row = await userRow(db.prisma, id)
     const [more] = await db.query<DetailRow>('user-detail', selectDetail, [id, now])
     if (!row || !more) throw noAccount()
     const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
       db.prisma.accountIdentity.findMany({ where: { accountId: id, unlinkedAt: null }, orderBy: { linkedAt: 'asc' } }),
-      parts.agentsOf(id),
-      parts.openRequestsOf(id),
+      deps.agentsOf(id),
+      deps.openRequestsOf(id),
       row.role === 'admin' && accountDirectory.isOnlyAdmin(db.prisma, id),
     ])
     const { purpose, sent_at: sentAt, expires_at: expiresAt } = more
@@ -166,7 +166,7 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
       if (role !== 'admin') await refuseLastAdmin(ctx.tx, id)
       const { role: from } = await lockedUser(ctx.tx, id)
       await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })
-      const revoked = from === 'admin' && role !== 'admin' ? await parts.revokeAdminTokens(ctx, id, 'owner_role') : 0
+      const revoked = from === 'admin' && role !== 'admin' ? await deps.revokeAdminTokens(ctx, id, 'owner_role') : 0
       return replied(ctx, id, {
         changed: from === role ? [] : ['role'],
         from,
@@ -184,7 +184,7 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
       await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
       const ended = await endSessions(ctx.tx, id, ctx.now)
       await endLinks(ctx.tx, id, ctx.now)
-      const revoked = await parts.revokeAdminTokens(ctx, id, 'owner_closed')
+      const revoked = await deps.revokeAdminTokens(ctx, id, 'owner_closed')
       return replied(ctx, id, {
         changed: ['deactivated_at'],
         sessions_ended: ended,
@@ -212,7 +212,7 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     }),
 
     withdrawInvitation: mutation(withdrawInvitationOf, async (ctx, { params: { id } }) => {
-      await withdrawInvitation(ctx, await lockedUser(ctx.tx, id), parts.isOnRecord)
+      await withdrawInvitation(ctx, await lockedUser(ctx.tx, id), deps.isOnRecord)
       return { resourceId: id, body: undefined }
     }),
 
@@ -225,7 +225,7 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
         )
       if (states.includes('invited'))
         throw new Problem('wrong_state', 'This person has not accepted the invitation yet: send that again.')
-      await boundLetters(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
+      await boundPasswordLinkEmails(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
       await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
       return replied(ctx, id, { letter: 'reset' })
     }),

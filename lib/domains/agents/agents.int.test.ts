@@ -3,7 +3,7 @@ import { shownOnce } from '#lib/client/shown-once.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { makeKey } from '#lib/domains/tokens/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { createInvite, editAgent, giveConsent, registerAgent, withdrawConsent } from './contract.ts'
@@ -22,11 +22,11 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
-const register = (body?: unknown, ask: Ask = {}) => app.fetch('POST', '/v1/auth/register', { body, ...ask })
-async function registered(body?: unknown, ask: Ask = {}) {
-  const told = await register(body, ask)
-  expect(told.status, told.text).toBe(201)
-  const { data } = registerAgent.output.parse(told.json)
+const register = (body?: unknown, ask: TestRequest = {}) => app.fetch('POST', '/v1/auth/register', { body, ...ask })
+async function registered(body?: unknown, ask: TestRequest = {}) {
+  const response = await register(body, ask)
+  expect(response.status, response.text).toBe(201)
+  const { data } = registerAgent.output.parse(response.json)
   return { ...data, api_key: shownOnce(data.api_key) }
 }
 const rows = async (sql: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
@@ -36,7 +36,7 @@ const count = async (table: string): Promise<unknown> => (await rows(`SELECT cou
 const runJob = async (name: string): Promise<void> => {
   const job = app.app.jobs.find((one) => one.name === name)
   if (!job) throw new Error(`no job ${name}`)
-  await job.execute(app.app.gate, {})
+  await job.execute(app.app.pipeline, {})
 }
 const everything = async () => [await count('agents'), await count('tokens'), await count('organisations')]
 
@@ -64,7 +64,7 @@ describe('registering', () => {
   test('rejects reserved names: jobs, data sources, our ids and pseudonyms', async () => {
     const names = [
       ...app.app.jobs.map(({ name }) => name),
-      ...app.app.holders.map(({ name }) => name),
+      ...app.app.dataSources.map(({ name }) => name),
       ...[
         'usr',
         'preq',
@@ -87,8 +87,8 @@ describe('registering', () => {
     expect(names.length).toBeGreaterThan(40)
     const before = await everything()
     for (const agent_id of names) {
-      const told = await register({ agent_id })
-      expect([agent_id, told.status, told.json.issues?.[0]?.path]).toEqual([agent_id, 422, ['agent_id']])
+      const response = await register({ agent_id })
+      expect([agent_id, response.status, response.json.issues?.[0]?.path]).toEqual([agent_id, 422, ['agent_id']])
     }
     expect(await everything()).toEqual(before)
   })
@@ -101,8 +101,8 @@ describe('registering', () => {
       'plan-b',
     )
     await rows("UPDATE tokens SET agent_id = 'plan-b' WHERE agent_id = $1", agent.id)
-    const told = await register({ agent_id: 'plan-b' }, { token: agent.token })
-    expect([told.status, told.json.data?.agent_id]).toEqual([201, 'plan-b'])
+    const response = await register({ agent_id: 'plan-b' }, { token: agent.token })
+    expect([response.status, response.json.data?.agent_id]).toEqual([201, 'plan-b'])
     expect((await app.fetch('GET', '/v1/export/plan-b', { token: agent.token })).status).toBe(200)
   })
 
@@ -126,9 +126,9 @@ describe('registering', () => {
   })
 
   test('rejects consent to another version of the notice', async () => {
-    const told = await register({ consent: { policy_version: 'another' } })
-    expect(told.status).toBe(422)
-    expect(told.json.issues).toMatchObject([{ path: ['consent', 'policy_version'] }])
+    const response = await register({ consent: { policy_version: 'another' } })
+    expect(response.status).toBe(422)
+    expect(response.json.issues).toMatchObject([{ path: ['consent', 'policy_version'] }])
   })
 
   test('creates a separate organisation for each agent', async () => {
@@ -142,8 +142,8 @@ describe('registering', () => {
     'without admin rights is rejected with %j',
     async (body) => {
       const before = await everything()
-      const told = await register(body)
-      expect([told.status, told.json.code]).toEqual([403, 'forbidden'])
+      const response = await register(body)
+      expect([response.status, response.json.code]).toEqual([403, 'forbidden'])
       const agent = await app.agent(['read', 'write'])
       expect((await register(body, { token: agent.token })).status).toBe(403)
       const [agents, tokens, organisations] = before
@@ -176,9 +176,9 @@ describe('registering', () => {
     [{ consent: { policy_version: noticeVersion, more: 1 } }, 'consent'],
   ])('%j returns 422 naming %s', async (body, field) => {
     const before = await everything()
-    const told = await register(body)
-    expect([told.status, told.json.code]).toEqual([422, 'invalid'])
-    expect(told.json.issues?.[0 as unknown as string]?.path).toContain(field)
+    const response = await register(body)
+    expect([response.status, response.json.code]).toEqual([422, 'invalid'])
+    expect(response.json.issues?.[0 as unknown as string]?.path).toContain(field)
     expect(await everything()).toEqual(before)
   })
 
@@ -201,8 +201,8 @@ describe('an agent_id in use', () => {
     const owner = await app.agent(['read', 'write'])
     const stranger = await app.agent(['read', 'write'])
     for (const ask of [{}, { token: stranger.token }, { token: admin.token }, { cookie: person.cookie }]) {
-      const told = await register({ agent_id: owner.id }, ask)
-      expect([told.status, told.json.code]).toEqual([409, 'id_in_use'])
+      const response = await register({ agent_id: owner.id }, ask)
+      expect([response.status, response.json.code]).toEqual([409, 'id_in_use'])
     }
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', owner.id)).toHaveLength(1)
   })
@@ -227,26 +227,26 @@ describe('an agent_id in use', () => {
 
   test("cannot get more than that token's scopes", async () => {
     const reader = await app.agent(['read'])
-    const told = await register({ agent_id: reader.id, scopes: ['read', 'write'] }, { token: reader.token })
-    expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+    const response = await register({ agent_id: reader.id, scopes: ['read', 'write'] }, { token: reader.token })
+    expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
     expect((await register({ agent_id: reader.id, tier: 'pro' }, { token: reader.token })).status).toBe(403)
   })
 
   test('cannot get more tokens than its tier allows', async () => {
     const owner = await app.agent(['read'])
-    const told = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, () => register({ agent_id: owner.id }, { token: owner.token })),
     )
-    expect(told.filter(({ status }) => status === 201)).toHaveLength(4)
-    expect(told.filter(({ status }) => status === 409)).toHaveLength(8)
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(4)
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(8)
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', owner.id)).toHaveLength(5)
   })
 
   test('is assigned to exactly one of many concurrent requests', async () => {
     const id = newId('wanted')
     const organisations = await count('organisations')
-    const told = await Promise.all(Array.from({ length: 16 }, () => register({ agent_id: id })))
-    expect(told.map(({ status }) => status).sort()).toEqual([201, ...Array(15).fill(409)])
+    const responses = await Promise.all(Array.from({ length: 16 }, () => register({ agent_id: id })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(15).fill(409)])
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', id)).toHaveLength(1)
     expect(await count('organisations')).toBe(Number(organisations) + 1)
   })
@@ -284,8 +284,8 @@ describe('registration modes', () => {
 
   test('closed: only admins can register agents; existing agents still get tokens', async () => {
     const closed = await inMode({ KP_REGISTRATION: 'closed' })
-    const told = await closed.fetch('POST', '/v1/auth/register', { body: {} })
-    expect([told.status, told.json.code]).toEqual([403, 'registration_closed'])
+    const response = await closed.fetch('POST', '/v1/auth/register', { body: {} })
+    expect([response.status, response.json.code]).toEqual([403, 'registration_closed'])
     const { token } = await issuedAgent(closed, ['admin'])
     const made = await closed.fetch('POST', '/v1/auth/register', { body: {}, token })
     expect(made.status).toBe(201)
@@ -299,22 +299,22 @@ describe('registration modes', () => {
     const ask = (body: unknown, token?: string) => mode.fetch('POST', '/v1/auth/register', { body, token })
     const { token } = await issuedAgent(mode, ['admin'])
     const invite = async (body?: unknown) => {
-      const told = await mode.fetch('POST', '/v1/invites', { token, body })
-      expect(told.status, told.text).toBe(201)
-      return shownOnce(createInvite.output.parse(told.json).data.code)
+      const response = await mode.fetch('POST', '/v1/invites', { token, body })
+      expect(response.status, response.text).toBe(201)
+      return shownOnce(createInvite.output.parse(response.json).data.code)
     }
     for (const body of [{}, { invite: 'kpi_0000000000000000000000' }]) {
-      const told = await ask(body)
-      expect([told.status, told.json.code]).toEqual([403, 'registration_closed'])
+      const response = await ask(body)
+      expect([response.status, response.json.code]).toEqual([403, 'registration_closed'])
     }
 
     const code = await invite({ tier: 'pro', scopes: ['write', 'read'] })
     // Refused requests do not consume the invitation.
     expect((await ask({ invite: code, scopes: ['admin'] })).status).toBe(403)
     expect((await ask({ invite: code, tier: 'enterprise' })).status).toBe(403)
-    const told = await Promise.all(Array.from({ length: 8 }, () => ask({ invite: code })))
-    expect(told.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(403)])
-    expect(told.find(({ status }) => status === 201)?.json.data).toMatchObject({
+    const responses = await Promise.all(Array.from({ length: 8 }, () => ask({ invite: code })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(403)])
+    expect(responses.find(({ status }) => status === 201)?.json.data).toMatchObject({
       tier: 'pro',
       scopes: ['read', 'write'],
     })
@@ -327,15 +327,15 @@ describe('registration modes', () => {
     expect(JSON.stringify(stored.rows)).not.toContain(code)
 
     mode.clock.advance(9 * 24 * hour)
-    await mode.app.jobs.find(({ name }) => name === 'agents.purge-invites')?.execute(mode.app.gate, {})
+    await mode.app.jobs.find(({ name }) => name === 'agents.purge-invites')?.execute(mode.app.pipeline, {})
     expect((await mode.db.pool.query('SELECT 1 FROM invites')).rowCount).toBe(0)
   })
 
   test('explicit consent: registering without it is rejected', async () => {
     const asks = await inMode({ KP_EXPLICIT_CONSENT: 'true', KP_LAWFUL_BASIS: 'contract' })
-    const told = await asks.fetch('POST', '/v1/auth/register', { body: {} })
-    expect(told.status).toBe(422)
-    expect(told.json.issues).toMatchObject([{ path: ['consent'] }])
+    const response = await asks.fetch('POST', '/v1/auth/register', { body: {} })
+    expect(response.status).toBe(422)
+    expect(response.json.issues).toMatchObject([{ path: ['consent'] }])
     const body = { agent_id: 'consents', consent: { policy_version: noticeVersion } }
     expect((await asks.fetch('POST', '/v1/auth/register', { body })).status).toBe(201)
     const { rows: stored } = await asks.db.pool.query('SELECT lawful_basis, consent_via FROM agents')
@@ -353,14 +353,14 @@ describe('registration modes', () => {
 })
 
 describe('withdrawing consent', () => {
-  const withdraw = (ask: Ask) => app.fetch('DELETE', '/v1/auth/consent', ask)
+  const withdraw = (ask: TestRequest) => app.fetch('DELETE', '/v1/auth/consent', ask)
 
   test('restricts the agent, offers erasure, and is reversed by new consent', async () => {
     const agent = await app.agent(['read', 'write'])
     const unit = await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
-    const told = await withdraw({ token: agent.token })
-    expect(told.status, told.text).toBe(200)
-    const { data, message } = withdrawConsent.output.parse(told.json)
+    const response = await withdraw({ token: agent.token })
+    expect(response.status, response.text).toBe(200)
+    const { data, message } = withdrawConsent.output.parse(response.json)
     const at = app.clock.now().toISOString()
     expect(data).toMatchObject({ agent_id: agent.id, restricted_at: at, consent_withdrawn_at: at })
     expect(message).toContain('DELETE /v1/knowledge/')
@@ -427,8 +427,11 @@ describe('withdrawing consent', () => {
   test('DELETE and POST return 403 for a read-only token and change nothing', async () => {
     const agent = await app.agent(['read'])
     const consent = { token: agent.token, body: { policy_version: noticeVersion } }
-    for (const told of [await withdraw({ token: agent.token }), await app.fetch('POST', '/v1/auth/consent', consent)])
-      expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+    for (const response of [
+      await withdraw({ token: agent.token }),
+      await app.fetch('POST', '/v1/auth/consent', consent),
+    ])
+      expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
     expect((await agentRow(agent.id))?.restricted_at).toBeNull()
   })
 
@@ -438,11 +441,11 @@ describe('withdrawing consent', () => {
     const path = `/v1/auth/consent?agent_id=${agent.id}`
     expect((await app.fetch('DELETE', path, { cookie: owner.cookie })).status).toBe(200)
     const body = { policy_version: noticeVersion }
-    for (const told of [
+    for (const response of [
       await app.fetch('POST', '/v1/auth/consent', { token: agent.token, body }),
       await app.fetch('POST', '/v1/auth/register', { token: agent.token, body: { agent_id: agent.id, consent: body } }),
     ])
-      expect([told.status, told.json.code], told.text).toEqual([403, 'forbidden'])
+      expect([response.status, response.json.code], response.text).toEqual([403, 'forbidden'])
     expect((await agentRow(agent.id))?.restricted_at).not.toBeNull()
     const given = await app.fetch('POST', '/v1/auth/consent', {
       cookie: owner.cookie,
@@ -453,7 +456,7 @@ describe('withdrawing consent', () => {
 })
 
 describe('tiers and limits', () => {
-  const edit = (id: string, body: unknown, ask: Ask = { token: admin.token }) =>
+  const edit = (id: string, body: unknown, ask: TestRequest = { token: admin.token }) =>
     app.fetch('PATCH', `/v1/agents/${id}`, { body, ...ask })
 
   test('can be changed by an admin and apply from the next request', async () => {
@@ -463,8 +466,8 @@ describe('tiers and limits', () => {
     expect(await window()).toBe('300')
     expect((await edit(agent.id, { tier: 'pro' })).status).toBe(200)
     expect(await window()).toBe('1000')
-    const told = await edit(agent.id, { tier: 'enterprise', limits: { reads_per_minute: 777 } })
-    expect(editAgent.output.parse(told.json).data).toMatchObject({
+    const response = await edit(agent.id, { tier: 'enterprise', limits: { reads_per_minute: 777 } })
+    expect(editAgent.output.parse(response.json).data).toMatchObject({
       tier: 'enterprise',
       limits: { reads_per_minute: 777, writes_per_minute: null },
     })
@@ -476,9 +479,9 @@ describe('tiers and limits', () => {
 
   test('individual limits require the enterprise tier', async () => {
     const agent = await app.agent(['read'])
-    const told = await edit(agent.id, { limits: { reads_per_minute: 5 } })
-    expect(told.status).toBe(422)
-    expect(told.json.issues).toMatchObject([{ path: ['limits'] }])
+    const response = await edit(agent.id, { limits: { reads_per_minute: 5 } })
+    expect(response.status).toBe(422)
+    expect(response.json.issues).toMatchObject([{ path: ['limits'] }])
   })
 
   test.each([
@@ -537,9 +540,9 @@ describe('claiming', () => {
   test('by several people concurrently succeeds for one', async () => {
     const agent = await app.agent(['read'])
     const people = await Promise.all(Array.from({ length: 4 }, () => signedIn(app)))
-    const told = await Promise.all(people.map(({ cookie }) => claim(agent.token, cookie)))
-    expect(told.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
-    const winner = people[told.findIndex(({ status }) => status === 200)]
+    const responses = await Promise.all(people.map(({ cookie }) => claim(agent.token, cookie)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
+    const winner = people[responses.findIndex(({ status }) => status === 200)]
     expect(await agentRow(agent.id)).toMatchObject({
       owner_id: winner?.accountId,
       organisation_id: winner?.organisationId,
@@ -551,8 +554,10 @@ describe('claiming', () => {
     await rows('UPDATE tokens SET revoked_at = $2 WHERE agent_id = $1', revoked.id, app.clock.now())
     const expired = await app.agent(['read'])
     await rows('UPDATE tokens SET expires_at = $2 WHERE agent_id = $1', expired.id, app.clock.now())
-    const told = await Promise.all([makeKey(), 'mistyped', revoked.token, expired.token].map((token) => claim(token)))
-    const said = told.map(({ status, json }) => [status, json.code, json.detail])
+    const responses = await Promise.all(
+      [makeKey(), 'mistyped', revoked.token, expired.token].map((token) => claim(token)),
+    )
+    const said = responses.map(({ status, json }) => [status, json.code, json.detail])
     expect(said[0]?.[0]).toBe(404)
     expect(new Set(said.map((one) => JSON.stringify(one))).size).toBe(1)
   })
@@ -582,8 +587,8 @@ describe('claiming', () => {
     let cursor: string | null = null
     do {
       const query: string = cursor === null ? '' : `&cursor=${cursor}`
-      const told = await app.fetch('GET', `/api/agents?limit=2${query}`, { cookie: owner.cookie })
-      const page = listOwnAgents.output.parse(told.json)
+      const response = await app.fetch('GET', `/api/agents?limit=2${query}`, { cookie: owner.cookie })
+      const page = listOwnAgents.output.parse(response.json)
       expect(page.total).toBe(5)
       seen.push(...page.data.map(({ agent_id }) => agent_id))
       cursor = page.next_cursor

@@ -5,10 +5,10 @@ import { giveConsent, readNotice, withdrawConsent } from './contract.ts'
 import type { AgentPorts } from './ports.ts'
 import { refuseReaders } from './restriction.ts'
 import { type AgentRow, agentOf } from './rows.ts'
-import { givenAgain, type Notice, withdrawn } from './rules.ts'
+import { givenAgain, type PrivacyNotice, withdrawn } from './rules.ts'
 
 /** Rejects consent to any version but the current one (422): consent only covers the text that was read. */
-export function refuseOtherNotice(version: string, notice: Notice, path: string[]): void {
+export function refuseOtherNotice(version: string, notice: PrivacyNotice, path: string[]): void {
   if (version !== notice.version)
     throw new Problem('invalid', {
       detail: `The privacy notice has the version ${notice.version} now: ${notice.url}`,
@@ -23,7 +23,7 @@ export function refuseConsentForOwner({ kind }: Actor, { ownerId, consentWithdra
 }
 
 /** Records explicit consent and returns the updated agent. */
-export const recordConsent = (tx: Transaction, agent: AgentRow, notice: Notice, now: Date): Promise<AgentRow> =>
+export const recordConsent = (tx: Transaction, agent: AgentRow, notice: PrivacyNotice, now: Date): Promise<AgentRow> =>
   tx.agent.update({
     where: { id: agent.id },
     data: { ...givenAgain(agent), noticeVersion: notice.version, consentAt: now, consentVia: 'explicit' },
@@ -49,7 +49,7 @@ const shown = (agent: AgentRow) => ({
 })
 
 /** Giving and withdrawing consent (GDPR art. 7). */
-export const agentConsent = (notice: Notice, onRestriction: AgentPorts['onRestriction']) => ({
+export const agentConsent = (notice: PrivacyNotice, onRestriction: AgentPorts['onRestriction']) => ({
   readNotice: read(readNotice, async () => ({ body: { data: notice }, resourceId: notice.version })),
 
   withdrawConsent: mutation(withdrawConsent, async (ctx, { query }) => {

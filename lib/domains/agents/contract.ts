@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { inOrder, scopes, tiers } from '#lib/domains/tokens/rules.ts'
+import { tiers, tokenScopes, tokenScopesInOrder } from '#lib/domains/tokens/rules.ts'
 import { agentIdForm } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { birthFields } from './life/contract.ts'
 
 /** Public id of an agent. */
-export const AgentId = z
+export const NewAgentId = z
   .string()
   .regex(
     agentIdForm,
@@ -18,16 +18,16 @@ export const AgentName = z
   .max(100, 'has 100 characters at most')
   .regex(/^\P{Cc}*$/u, 'holds a control character')
 const Scopes = z
-  .array(z.enum(scopes))
+  .array(z.enum(tokenScopes))
   .min(1, 'names one scope at least')
-  .max(scopes.length, 'names each scope once')
-  .transform(inOrder)
+  .max(tokenScopes.length, 'names each scope once')
+  .transform(tokenScopesInOrder)
 export const PolicyVersion = z
   .string()
   .min(1)
   .max(50)
   .meta({ description: 'The version of the privacy notice that was read; it has to be the current one' })
-export const Notice = z.strictObject({ version: z.string(), url: z.string() })
+export const PrivacyNoticeSchema = z.strictObject({ version: z.string(), url: z.string() })
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
 
@@ -45,7 +45,7 @@ export const registerAgent = operation({
   status: 201,
   body: z
     .strictObject({
-      agent_id: AgentId.optional().meta({
+      agent_id: NewAgentId.optional().meta({
         description:
           'Made up by the registry unless given. A new one is no word that the registry keeps for itself, and does not begin as its own ids do: usr_, run_, erased- and the like.',
       }),
@@ -65,12 +65,12 @@ export const registerAgent = operation({
         .optional()
         .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
       key_prefix: z.string(),
-      scopes: z.array(z.enum(scopes)),
+      scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
       organisation_id: z.string(),
       created_at: when,
       expires_at: when.nullable(),
-      notice: Notice,
+      notice: PrivacyNoticeSchema,
     }),
     message: z.string(),
   }),
@@ -88,7 +88,7 @@ export const registerAgent = operation({
 })
 
 const whose = {
-  agent_id: AgentId.optional().meta({ description: 'For a person: which of the agents they own' }),
+  agent_id: NewAgentId.optional().meta({ description: 'For a person: which of the agents they own' }),
 }
 const Consent = z.strictObject({
   agent_id: z.string(),
@@ -214,7 +214,7 @@ export const createInvite = operation({
         .string()
         .optional()
         .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
-      scopes: z.array(z.enum(scopes)),
+      scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
       created_at: when,
       expires_at: when,

@@ -32,7 +32,7 @@ export function agentCreation(
       if (registration.mode === 'closed' && !actor.isAdmin)
         throw new Problem('registration_closed', 'New agents are created by this installation’s admins alone.')
       await refuseFlood(tx, accountId)
-      const owner = await accounts.standingOf(tx, accountId)
+      const owner = await accounts.statusOf(tx, accountId)
       if (!owner) throw new Problem('sign_in_needed')
       if (owner.suspendedAt)
         throw new Problem(

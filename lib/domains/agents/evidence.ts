@@ -1,4 +1,4 @@
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import type { LawfulBasis } from './rules.ts'
 
 const bases = ['consent', 'contract', 'legitimate_interest'] as const satisfies readonly LawfulBasis[]
@@ -7,7 +7,7 @@ const bases = ['consent', 'contract', 'legitimate_interest'] as const satisfies 
  * Lawful basis (GDPR art. 6, 7): each agent has one on record, with consent where the basis is consent. Agents that withdrew it are
  * restricted.
  */
-export const agentsEvidence = (configured: LawfulBasis): Check[] => [
+export const agentsEvidence = (configured: LawfulBasis): EvidenceCheck[] => [
   {
     line: 'lawful_basis',
     name: 'agents.basis',

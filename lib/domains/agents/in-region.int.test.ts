@@ -61,8 +61,8 @@ test('data of an EU agent is not sent to a PostHog or Presidio outside of known 
   expect([withheldText.status, withheldText.json.data.degraded], withheldText.text).toEqual([201, ['presidio']])
   expect(asked).toBe(0)
   await app.db.prisma.agent.delete({ where: { id: european.id } })
-  const told = await log(other.token)
-  expect([told.status, told.json.data.degraded, asked], told.text).toEqual([201, undefined, 1])
+  const response = await log(other.token)
+  expect([response.status, response.json.data.degraded, asked], response.text).toEqual([201, undefined, 1])
 })
 
 test('no text is sent to a Presidio outside of the region of a project or of one of its conversations', async () => {
@@ -72,8 +72,8 @@ test('no text is sent to a Presidio outside of the region of a project or of one
   const project = await madeProject(app)
   const { id } = await madeConversation(app, project)
   const logged = async () => {
-    const told = await app.fetch('POST', '/v1/llm-log', { token, body: exchange })
-    return [told.json.data.degraded, asked - before]
+    const response = await app.fetch('POST', '/v1/llm-log', { token, body: exchange })
+    return [response.json.data.degraded, asked - before]
   }
   await app.db.prisma.project.update({ where: { id: project.id }, data: { region: 'eu' } })
   expect(await logged()).toEqual([['presidio'], 0])
@@ -98,6 +98,6 @@ test('data of an EU agent is sent to PostHog and Presidio in the EEA', async () 
   const european = await europeanAgent(app)
   await searched(app, european.token)
   expect(await keysOf(app, european.id)).toBe(1)
-  const told = await app.fetch('POST', '/v1/llm-log', { token: european.token, body: exchange })
-  expect([told.status, told.json.data.degraded, asked], told.text).toEqual([201, undefined, before + 1])
+  const response = await app.fetch('POST', '/v1/llm-log', { token: european.token, body: exchange })
+  expect([response.status, response.json.data.degraded, asked], response.text).toEqual([201, undefined, before + 1])
 })

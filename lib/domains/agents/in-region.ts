@@ -1,9 +1,9 @@
-import type { AskDatabase } from '#lib/kernel/evidence.ts'
+import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 
 const required = 'region IS NOT NULL AND NOT region = ANY($1::text[])'
 
 /** Counts the agents whose data must stay in a region other than the given ones. */
-export async function agentsInRegions(query: AskDatabase, except: readonly string[]): Promise<number> {
+export async function agentsInRegions(query: DatabaseQuery, except: readonly string[]): Promise<number> {
   const [row] = await query<{ agents: number }>(`SELECT count(*)::int AS agents FROM agents WHERE ${required}`, [
     except,
   ])
@@ -12,7 +12,7 @@ export async function agentsInRegions(query: AskDatabase, except: readonly strin
 
 /** Returns ids of the oldest such agents, `most` at most. */
 export async function agentIdsInRegions(
-  query: AskDatabase,
+  query: DatabaseQuery,
   except: readonly string[],
   most: number,
 ): Promise<string[]> {

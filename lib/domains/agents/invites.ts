@@ -1,4 +1,4 @@
-import { inOrder } from '#lib/domains/tokens/rules.ts'
+import { tokenScopesInOrder } from '#lib/domains/tokens/rules.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -19,14 +19,14 @@ export async function spendInvite(
     where: { codeHash, usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
   })
-  return spent && { id: inviteId(codeHash), scopes: inOrder(spent.scopes), tier: spent.tier }
+  return spent && { id: inviteId(codeHash), scopes: tokenScopesInOrder(spent.scopes), tier: spent.tier }
 }
 
 export const agentInvites = () => ({
   invite: mutation(createInvite, async ({ tx, now, actor }, { body }) => {
     const code = newId('kpi')
     const codeHash = hashOf(code)
-    const scopes = inOrder(body.scopes)
+    const scopes = tokenScopesInOrder(body.scopes)
     const expiresAt = new Date(now.getTime() + body.expires_in_days * 86_400_000)
     const { tier } = body
     await tx.invite.create({ data: { codeHash, scopes, tier, createdBy: actor.id, createdAt: now, expiresAt } })

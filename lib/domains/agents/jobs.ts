@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import { forgetNetworks } from './networks.ts'
-import { invitesKept, unusedAfter } from './rules.ts'
+import { inviteRetention, unusedAfter } from './rules.ts'
 
 const batch = 1_000
 
@@ -27,7 +27,7 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
       'purge-unused-agents',
       `DELETE FROM agents WHERE id IN (
          SELECT id FROM agents WHERE first_used_at IS NULL AND owner_id IS NULL AND created_at < $1
-           AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = agents.id) AND id NOT IN (${heldAgents('$2')})
+           AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = agents.id) AND id NOT IN (${agentsUnderLegalHold('$2')})
          ORDER BY created_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
        RETURNING id, organisation_id`,
       [before, ctx.now],
@@ -47,8 +47,8 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
       payload: z.unknown(),
       cron: '11 * * * *',
       async run(ctx) {
-        while ((await ctx.gate.transaction((tx) => removeUnused(ctx, tx))) === batch);
-        await ctx.gate.transaction((tx) => forgetNetworks(tx, ctx.now))
+        while ((await ctx.pipeline.transaction((tx) => removeUnused(ctx, tx))) === batch);
+        await ctx.pipeline.transaction((tx) => forgetNetworks(tx, ctx.now))
       },
     }),
     job({
@@ -56,10 +56,10 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
       payload: z.unknown(),
       cron: '17 3 * * *',
       async run(ctx) {
-        const before = new Date(ctx.now.getTime() - invitesKept)
+        const before = new Date(ctx.now.getTime() - inviteRetention)
         const remove = (tx: Transaction) => tx.$executeRaw`DELETE FROM invites WHERE code_hash IN (
           SELECT code_hash FROM invites WHERE expires_at < ${before} OR used_at < ${before} LIMIT ${batch})`
-        while ((await ctx.gate.transaction(remove)) === batch);
+        while ((await ctx.pipeline.transaction(remove)) === batch);
       },
     }),
   ]

@@ -1,5 +1,5 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
-import type { Place } from '#lib/kernel/pages.ts'
+import type { TimeCursor } from '#lib/kernel/pages.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 /** An agent in the admin list. */
@@ -16,15 +16,15 @@ export interface ListedAgent {
   suspendedAt: Date | null
   createdAt: Date
 }
-export interface AgentFilter {
+export interface AgentListFilter {
   /** Prefix of an id or a name, case-insensitive. */
   beginning?: string | undefined
   tier?: TierName | undefined
 }
 export interface AgentListing {
-  page(filter: AgentFilter, after: Place | undefined, limit: number): Promise<ListedAgent[]>
+  page(filter: AgentListFilter, after: TimeCursor | undefined, limit: number): Promise<ListedAgent[]>
   /** Counts matching agents, up to `most`. */
-  count(filter: AgentFilter, most: number): Promise<number>
+  count(filter: AgentListFilter, most: number): Promise<number>
   one(id: string): Promise<ListedAgent | undefined>
   total(): Promise<number>
 }
@@ -36,7 +36,7 @@ const from = 'agents a JOIN organisation_names o ON o.id = a.organisation_id'
 const matching =
   '($1::text IS NULL OR lower(a.id) LIKE $1 OR lower(a.name) LIKE $1) AND ($2::text IS NULL OR a.tier::text = $2)'
 
-const values = ({ beginning, tier }: AgentFilter) => [
+const values = ({ beginning, tier }: AgentListFilter) => [
   beginning === undefined ? null : `${beginning.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`,
   tier ?? null,
 ]

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { scopes, tiers } from '#lib/domains/tokens/rules.ts'
+import { tiers, tokenScopes } from '#lib/domains/tokens/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
-import { AgentId, AgentName, Notice, PolicyVersion } from './contract.ts'
+import { AgentName, NewAgentId, PolicyVersion, PrivacyNoticeSchema } from './contract.ts'
 import { AgentParam, birthFields, lifeFields } from './life/contract.ts'
-import { agentStates, countedTo, mostUnusedAgents } from './rules.ts'
+import { agentStates, mostUnusedAgents, ownAgentsCountedTo } from './rules.ts'
 
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
@@ -31,7 +31,7 @@ export const OwnAgent = z
         tokens: z.int().meta({ description: 'Those that work now' }),
         reputation: z.number(),
       })
-      .meta({ description: `Counting stops at ${countedTo.toLocaleString('en')}` }),
+      .meta({ description: `Counting stops at ${ownAgentsCountedTo.toLocaleString('en')}` }),
     token_limit: z.int().meta({ description: 'How many of its tokens may work at once' }),
   })
   .meta({ id: 'OwnAgent' })
@@ -80,7 +80,9 @@ export const readOwnAgent = operation({
         via: z.string().nullable(),
         withdrawn_at: when.nullable(),
       }),
-      notice: Notice.meta({ description: 'The privacy notice in force; consent given now is to this one' }),
+      notice: PrivacyNoticeSchema.meta({
+        description: 'The privacy notice in force; consent given now is to this one',
+      }),
     }),
   }),
   refusals: ['not_found'],
@@ -97,7 +99,7 @@ export const createOwnAgent = operation({
   limit: 'write',
   status: 201,
   body: z.strictObject({
-    agent_id: AgentId.optional().meta({ description: 'Made up by the registry unless given' }),
+    agent_id: NewAgentId.optional().meta({ description: 'Made up by the registry unless given' }),
     name: AgentName.optional(),
     consent: z.strictObject({ policy_version: PolicyVersion }),
     ...birthFields,
@@ -115,7 +117,7 @@ export const createOwnAgent = operation({
         .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
       key_prefix: z.string(),
       token_id: z.string(),
-      scopes: z.array(z.enum(scopes)),
+      scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
       organisation_id: z.string(),
       created_at: when,

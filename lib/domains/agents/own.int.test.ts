@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { createOwnAgent, listOwnAgents, readOwnAgent } from './own-contract.ts'
@@ -14,12 +14,12 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 const consent = { policy_version: noticeVersion }
-const create = (cookie: string | undefined, body: object = { consent }, ask: Ask = {}) =>
+const create = (cookie: string | undefined, body: object = { consent }, ask: TestRequest = {}) =>
   app.fetch('POST', '/api/agents', { ...(cookie !== undefined && { cookie }), body, ...ask })
-async function created(cookie: string, body: object = { consent }, ask: Ask = {}) {
-  const told = await create(cookie, body, ask)
-  expect(told.status, told.text).toBe(201)
-  return createOwnAgent.output.parse(told.json).data
+async function created(cookie: string, body: object = { consent }, ask: TestRequest = {}) {
+  const response = await create(cookie, body, ask)
+  expect(response.status, response.text).toBe(201)
+  return createOwnAgent.output.parse(response.json).data
 }
 const listed = async (cookie: string, query = '') =>
   listOwnAgents.output.parse((await app.fetch('GET', `/api/agents${query}`, { cookie })).json)
@@ -96,9 +96,9 @@ describe('creating an agent in the console', () => {
     ['scopes', { consent, scopes: ['admin'] }],
   ])('rejects an invalid %s and creates nothing', async (field, body) => {
     const before = await owned(person)
-    const told = await create(person.cookie, body)
-    expect(refusal(told)).toEqual([422, 'invalid'])
-    expect(JSON.stringify(told.json.issues)).toContain(field)
+    const response = await create(person.cookie, body)
+    expect(refusal(response)).toEqual([422, 'invalid'])
+    expect(JSON.stringify(response.json.issues)).toContain(field)
     expect(await owned(person)).toBe(before)
   })
 
@@ -133,11 +133,11 @@ describe('creating an agent in the console', () => {
 
   test('enforces the limit of unused agents exactly for concurrent requests', async () => {
     const eager = await signedIn(app)
-    const told = await Promise.all(Array.from({ length: mostUnusedAgents + 10 }, () => create(eager.cookie)))
-    const made = told.filter(({ status }) => status === 201)
+    const responses = await Promise.all(Array.from({ length: mostUnusedAgents + 10 }, () => create(eager.cookie)))
+    const made = responses.filter(({ status }) => status === 201)
     expect(made).toHaveLength(mostUnusedAgents)
     expect(await owned(eager)).toBe(mostUnusedAgents)
-    for (const one of told.filter(({ status }) => status !== 201)) expect(refusal(one)).toEqual([409, 'conflict'])
+    for (const one of responses.filter(({ status }) => status !== 201)) expect(refusal(one)).toEqual([409, 'conflict'])
     // Each used agent makes room for another.
     const used = await app.fetch('GET', '/v1/auth/me', { token: made[0]?.json.data.api_key })
     expect(used.status).toBe(200)

@@ -1,5 +1,5 @@
 import { type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { read } from '#lib/kernel/use-case.ts'
@@ -8,7 +8,7 @@ import type { AgentStatus } from './life/rules.ts'
 import { lifeOf } from './life/status.ts'
 import { listOwnAgents, type OwnAgent, readOwnAgent } from './own-contract.ts'
 import type { AgentPorts } from './ports.ts'
-import { countedTo, stateOf } from './rules.ts'
+import { agentStateOf, ownAgentsCountedTo } from './rules.ts'
 
 interface OwnRow {
   id: string
@@ -46,7 +46,7 @@ const selectOne = `SELECT ${ownColumns}, a.lawful_basis, a.notice_version, a.con
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
 /** A person's agents with the number of their tokens and contributions. */
-export function ownAgents(
+export function ownAgentUseCases(
   db: Database,
   {
     tokens,
@@ -58,7 +58,7 @@ export function ownAgents(
 ) {
   async function presented(rows: readonly OwnRow[], now: Date): Promise<OwnAgent[]> {
     const ids = rows.map(({ id }) => id)
-    const [contributed, inUse] = await Promise.all([contributedBy(ids, countedTo), tokens.inUse(ids, now)])
+    const [contributed, inUse] = await Promise.all([contributedBy(ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
     return rows.map((row) => {
       const { units = 0, skills = 0, reputation = 0 } = contributed.get(row.id) ?? {}
       return {
@@ -74,7 +74,11 @@ export function ownAgents(
           selfHosted: row.self_hosted,
           hasKeyring: row.has_keyring,
         }),
-        state: stateOf({ restrictedAt: row.restricted_at, suspendedAt: row.suspended_at, isFenced: row.is_fenced }),
+        state: agentStateOf({
+          restrictedAt: row.restricted_at,
+          suspendedAt: row.suspended_at,
+          isFenced: row.is_fenced,
+        }),
         restricted_at: iso(row.restricted_at),
         restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
         holds: { units, skills, tokens: inUse.get(row.id) ?? 0, reputation },
@@ -85,8 +89,8 @@ export function ownAgents(
 
   return {
     listOwn: read(listOwnAgents, async ({ actor, now }, { query: { cursor, limit } }) => {
-      const after = placeOf(cursor)
-      const [found, [count]] = await Promise.all([
+      const after = parseCursor(cursor)
+      const [records, [count]] = await Promise.all([
         db.query<OwnRow>('agent-own-page', selectPage, [
           actor.accountId,
           after?.at ?? null,
@@ -97,7 +101,7 @@ export function ownAgents(
           actor.accountId,
         ]),
       ])
-      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
+      const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         body: {
           data: await presented(shown, now),
@@ -114,7 +118,7 @@ export function ownAgents(
       const [shown] = row ? await presented([row], now) : []
       if (!row || !shown || accountId === undefined)
         throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-      const owner = await accounts.standingOf(db.prisma, accountId)
+      const owner = await accounts.statusOf(db.prisma, accountId)
       return {
         body: {
           data: {

@@ -40,10 +40,10 @@ export const lawfulBases =
 
 /** The person's oldest agent with this id, or with an id that begins with it and a hyphen. */
 export async function oldestAgentNamed(tx: Transaction, ownerId: string, id: string): Promise<string | undefined> {
-  const found = await tx.agent.findFirst({
+  const record = await tx.agent.findFirst({
     where: { ownerId, OR: [{ id }, { id: { startsWith: `${id}-` } }] },
     orderBy: { createdAt: 'asc' },
     select: { id: true },
   })
-  return found?.id
+  return record?.id
 }

@@ -3,7 +3,7 @@ import { mutation } from '#lib/kernel/use-case.ts'
 import { claimAgent } from './contract.ts'
 import type { AgentPorts } from './ports.ts'
 import { agentOf } from './rows.ts'
-import { sharedStanding } from './standing.ts'
+import { sharedAgentStatus } from './status.ts'
 
 /** Claiming: a person becomes the owner of an agent by presenting its token. */
 export function agentOwnership({
@@ -39,7 +39,7 @@ export function agentOwnership({
         where: { id: agent.id },
         data: {
           ...{ ownerId: accountId, organisationId, network: null, sharesWindow: false },
-          ...(await sharedStanding(tx, owners, accountId, agent, now)),
+          ...(await sharedAgentStatus(tx, owners, accountId, agent, now)),
         },
       })
       await ownerFound(tx, agent.id, accountId, now)

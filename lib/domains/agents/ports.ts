@@ -1,40 +1,40 @@
-import type { Scope } from '#lib/domains/tokens/rules.ts'
+import type { TokenScope } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { Restriction, RestrictionReason } from '#lib/kernel/restriction.ts'
 import type { LifePorts } from './life/status.ts'
-import type { LawfulBasis, Notice, RegistrationMode } from './rules.ts'
+import type { LawfulBasis, PrivacyNotice, RegistrationMode } from './rules.ts'
 
-export interface IssuedToken {
+export interface NewAgentToken {
   id: string
   key: string
   prefix: string
   createdAt: Date
   expiresAt: Date | null
-  scopes: Scope[]
+  scopes: TokenScope[]
 }
-export interface TokenSpec {
+export interface AgentTokenOrder {
   agentId: string
-  scopes: readonly Scope[]
+  scopes: readonly TokenScope[]
   name: string | null
 }
 
 /** Dependencies on other domains; `lib/app.ts` provides them. */
 export interface AgentPorts {
-  registration: { mode: RegistrationMode; explicitConsent: boolean; lawfulBasis: LawfulBasis; notice: Notice }
+  registration: { mode: RegistrationMode; explicitConsent: boolean; lawfulBasis: LawfulBasis; notice: PrivacyNotice }
   tokens: {
     /** Issues a token within the tier's limit without checking permissions. */
-    issue(tx: Transaction, spec: TokenSpec & { expiresAt: Date | null; now: Date }): Promise<IssuedToken>
+    issue(tx: Transaction, spec: AgentTokenOrder & { expiresAt: Date | null; now: Date }): Promise<NewAgentToken>
     /** Issues a token within the actor's own scopes and lifetime. */
-    grant(ctx: MutationContext, spec: TokenSpec): Promise<IssuedToken>
+    grant(ctx: MutationContext, spec: AgentTokenOrder): Promise<NewAgentToken>
     /**
      * Expiry of a new token with scope `admin`.
      * @throws {Problem} `forbidden` or `step_up_required` if the actor may not grant it
      */
     endOfAdminToken(ctx: MutationContext): Date
     /** Returns the agent and scopes of an active key. */
-    bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null>
-    scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]>
+    bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: TokenScope[] } | null>
+    scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<TokenScope[]>
     /** Number of active tokens per agent id; agents without any are omitted. */
     inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
   }
@@ -48,7 +48,7 @@ export interface AgentPorts {
   /** Parts of a person's account that affect all their agents. */
   accounts: {
     /** Locks the account until the transaction ends; undefined if it does not exist. */
-    standingOf(tx: Transaction, accountId: string): Promise<(Restriction & { suspendedAt: Date | null }) | undefined>
+    statusOf(tx: Transaction, accountId: string): Promise<(Restriction & { suspendedAt: Date | null }) | undefined>
     restrict(tx: Transaction, accountId: string, reason: RestrictionReason, now: Date): Promise<boolean>
     free(tx: Transaction, accountId: string, reason: RestrictionReason, now: Date): Promise<boolean>
     suspend(tx: Transaction, accountId: string, now: Date): Promise<boolean>
@@ -61,7 +61,7 @@ export interface AgentPorts {
   /** Whether the sanitizer runs in strict mode. */
   strict: boolean
   /** Handlers that run within the transaction when an agent is retired; its row is locked. */
-  onDeath: LifePorts['onDeath']
+  onRetirement: LifePorts['onRetirement']
   /** Handlers that run within the transaction when agents become restricted by law; their rows are locked. */
   onRestriction: readonly ((
     tx: Transaction,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
-import { AgentId } from './contract.ts'
+import { NewAgentId } from './contract.ts'
 
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
@@ -32,7 +32,7 @@ export const readRestriction = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({
-    agent_id: AgentId.optional().meta({ description: 'For a person: one of the agents they own' }),
+    agent_id: NewAgentId.optional().meta({ description: 'For a person: one of the agents they own' }),
   }),
   output: z.strictObject({
     data: z.strictObject({
@@ -58,7 +58,7 @@ export const setRestriction = operation({
   status: 200,
   body: z.strictObject({
     restricted: z.boolean(),
-    agent_id: AgentId.optional().meta({ description: 'For a person: one of the agents they own, instead of all' }),
+    agent_id: NewAgentId.optional().meta({ description: 'For a person: one of the agents they own, instead of all' }),
   }),
   output: z.strictObject({
     data: z.strictObject({ ...Standing, ...counts }),

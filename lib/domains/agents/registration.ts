@@ -9,10 +9,10 @@ import { recordConsent, refuseConsentForOwner, refuseOtherNotice } from './conse
 import { registerAgent } from './contract.ts'
 import { spendInvite } from './invites.ts'
 import { noteRegistration } from './networks.ts'
-import type { AgentPorts, IssuedToken } from './ports.ts'
+import type { AgentPorts, NewAgentToken } from './ports.ts'
 import { agentOf } from './rows.ts'
-import { consentRecord, isReserved, judgeRegistration } from './rules.ts'
-import { sharedStanding } from './standing.ts'
+import { consentRecord, decideRegistration, isReserved } from './rules.ts'
+import { sharedAgentStatus } from './status.ts'
 
 type Body = Input<typeof registerAgent>['body']
 
@@ -56,7 +56,7 @@ export function agentRegistration(ports: AgentPorts) {
     const consent = consentRecord(registration.lawfulBasis, notice, isConsentExplicit, now)
     const unrestricted = { restrictedAt: null, restrictedFor: [] }
     const standing =
-      fields.ownerId === null ? unrestricted : await sharedStanding(tx, ports, fields.ownerId, unrestricted, now)
+      fields.ownerId === null ? unrestricted : await sharedAgentStatus(tx, ports, fields.ownerId, unrestricted, now)
     const isTaken = await isErasedOrBeing(tx, agentId)
     const { count } = isTaken
       ? { count: 0 }
@@ -96,14 +96,14 @@ export function agentRegistration(ports: AgentPorts) {
         'registration_closed',
         'Registration needs an invitation: ask an admin, and send its code as "invite".',
       )
-    const verdict = judgeRegistration(body, invite, isAdmin)
+    const verdict = decideRegistration(body, invite, isAdmin)
     if ('refused' in verdict) throw new Problem('forbidden', verdict.refused)
     return { ...verdict.granted, inviteId: invite?.id }
   }
 
   const answer = (
     agent: { id: string; tier: TierName; organisationId: string },
-    token: IssuedToken,
+    token: NewAgentToken,
     message: string,
   ) => ({
     data: {

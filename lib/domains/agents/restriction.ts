@@ -1,5 +1,5 @@
 import type { Actor, MutationContext } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Restriction, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
@@ -8,7 +8,7 @@ import type { AgentPorts } from './ports.ts'
 import { readRestriction, setRestriction, withdrawAllConsent } from './privacy-contract.ts'
 import { agentOf } from './rows.ts'
 import { withdrawn } from './rules.ts'
-import { type agentStanding, changeStandings, type StandingChange, standingsOf } from './standing.ts'
+import { type AgentStatusChange, agentStatusesOf, type agentStatusPorts, changeAgentStatuses } from './status.ts'
 
 /** The data subject of the request: a person with all their agents, or a single agent. */
 function selfOf({ kind, id, accountId }: Actor): Subject {
@@ -23,12 +23,12 @@ export function refuseReaders({ kind, scopes }: Actor): void {
     throw new Problem('scope_too_small', 'It needs the scope "write".')
 }
 
-const entriesOf = ({ account, agents }: StandingChange, details: Record<string, unknown>) => [
+const entriesOf = ({ account, agents }: AgentStatusChange, details: Record<string, unknown>) => [
   ...(account === null ? [] : [{ resourceType: 'account', resourceId: account, details }]),
   ...agents.map((resourceId) => ({ resourceId, details })),
 ]
 /** Creates one audit entry per changed account and agent; a repeated request gets one entry with `changed: false`. */
-const audited = (change: StandingChange, asked: string, details: Record<string, unknown>) => {
+const audited = (change: AgentStatusChange, asked: string, details: Record<string, unknown>) => {
   const entries = entriesOf(change, details)
   return {
     resourceId: asked,
@@ -49,7 +49,7 @@ const selectCounts = `SELECT count(*)::int AS agents, count(restricted_at)::int 
 export function agentRestriction(
   db: Database,
   { accounts, onRestriction }: Pick<AgentPorts, 'accounts' | 'onRestriction'>,
-  { restrict, unrestrict }: Pick<ReturnType<typeof agentStanding>, 'restrict' | 'unrestrict'>,
+  { restrict, unrestrict }: Pick<ReturnType<typeof agentStatusPorts>, 'restrict' | 'unrestrict'>,
 ) {
   /** Returns the named agent, locked, if the actor is it or owns it. Agents of others look nonexistent. */
   async function ownAgent({ actor, tx }: MutationContext, id: string) {
@@ -64,8 +64,8 @@ export function agentRestriction(
     if (ownerId === null) return
     if (ctx.actor.kind === 'agent')
       throw new Problem('forbidden', 'The person who owns this agent lifts its restriction, when signed in.')
-    const standing = await accounts.standingOf(ctx.tx, ownerId)
-    if (standing?.restrictedFor.includes('request'))
+    const restriction = await accounts.statusOf(ctx.tx, ownerId)
+    if (restriction?.restrictedFor.includes('request'))
       throw new Problem(
         'conflict',
         'You restricted all your agents together. Nothing was changed: lift that restriction, without agent_id.',
@@ -87,7 +87,7 @@ export function agentRestriction(
     accountId: string | undefined,
     agentId: string | null,
   ): Promise<Restriction | undefined> {
-    if (agentId === null) return accountId === undefined ? undefined : accounts.standingOf(db.prisma, accountId)
+    if (agentId === null) return accountId === undefined ? undefined : accounts.statusOf(db.prisma, accountId)
     return (await agentOf(db.prisma, agentId)) ?? undefined
   }
 
@@ -130,18 +130,18 @@ export function agentRestriction(
       const { tx, now } = ctx
       const subject = await subjectOf(ctx, body)
       const change = await (body.restricted ? restrict : unrestrict)(tx, subject, 'request', now)
-      const standings = await standingsOf(tx, subject)
-      const [only] = standings
-      const after = subject.account === null ? only : await accounts.standingOf(tx, subject.account)
+      const statuses = await agentStatusesOf(tx, subject)
+      const [only] = statuses
+      const after = subject.account === null ? only : await accounts.statusOf(tx, subject.account)
       if (!after) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-      const stays = standings.filter(({ restrictedAt }) => restrictedAt !== null).length
+      const stays = statuses.filter(({ restrictedAt }) => restrictedAt !== null).length
       return {
         ...audited(change, subject.account ?? subject.agents[0] ?? '', { fields: ['restricted_at', 'restricted_for'] }),
         body: {
           data: {
             agent_id: subject.account === null ? (subject.agents[0] ?? null) : null,
             ...shown(after),
-            agents: standings.length,
+            agents: statuses.length,
             changed: change.agents.length,
           },
           message: body.restricted
@@ -155,8 +155,8 @@ export function agentRestriction(
 
     withdrawAllConsent: mutation(withdrawAllConsent, async ({ tx, now, actor }) => {
       refuseReaders(actor)
-      const standings = await standingsOf(tx, selfOf(actor))
-      const agents = await changeStandings(tx, standings, (standing) => withdrawn(standing, now), {
+      const statuses = await agentStatusesOf(tx, selfOf(actor))
+      const agents = await changeAgentStatuses(tx, statuses, (status) => withdrawn(status, now), {
         onRestriction,
         now,
       })
@@ -165,7 +165,7 @@ export function agentRestriction(
           fields: ['consent_withdrawn_at', 'restricted_at', 'restricted_for'],
         }),
         body: {
-          data: { agents: standings.length, changed: agents.length },
+          data: { agents: statuses.length, changed: agents.length },
           message:
             'Consent is withdrawn: nothing more is written for these agents, and what they contributed is neither found nor shared. Nothing was erased. To have everything erased, send POST /api/privacy/requests with {"kinds": ["erasure"]}: you get a signed receipt. To take part again, send POST /v1/auth/consent for each agent.',
         },

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
-import { AgentId } from './contract.ts'
+import { NewAgentId } from './contract.ts'
 import { inviteId } from './invite-id.ts'
-import { consentRecord, edited, givenAgain, isReserved, judgeRegistration, withdrawn } from './rules.ts'
+import { consentRecord, decideRegistration, edited, givenAgain, isReserved, withdrawn } from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
 const earlier = new Date('2026-02-01T12:00:00.000Z')
@@ -12,7 +12,7 @@ const notice = { version: '7', url: 'https://registry.example/privacy' }
 
 describe('agent_id', () => {
   test.each(['abc', 'Agent-7', '0x1', 'a.b_c-d', 'a'.repeat(64)])('accepts %s', (id) =>
-    expect(AgentId.safeParse(id).success).toBe(true),
+    expect(NewAgentId.safeParse(id).success).toBe(true),
   )
   test.each([
     '',
@@ -30,7 +30,7 @@ describe('agent_id', () => {
     'abc\n',
     'abc/../def',
     'агент',
-  ])('rejects %j', (id) => expect(AgentId.safeParse(id).success).toBe(false))
+  ])('rejects %j', (id) => expect(NewAgentId.safeParse(id).success).toBe(false))
   // Placeholders for ids, prefixes of other ids, and names of jobs and data sources.
   test.each([
     'anonymous',
@@ -78,7 +78,7 @@ describe('grants of a registration', () => {
     [{ scopes: ['admin' as const] }, invite, false, undefined],
     [{ scopes: ['write' as const] }, readInvite, false, undefined],
   ])('%j with the invitation %j, admin %s: %j', (wanted, invited, isAdmin, granted) => {
-    const verdict = judgeRegistration(wanted, invited, isAdmin)
+    const verdict = decideRegistration(wanted, invited, isAdmin)
     if (granted) expect(verdict).toEqual({ granted })
     else expect(verdict).toHaveProperty('refused')
   })
@@ -93,7 +93,7 @@ describe('grants of a registration', () => {
     const wanted = fc.record({ scopes: fc.uniqueArray(scope, { minLength: 1 }), tier }, { requiredKeys: [] })
     fc.assert(
       fc.property(wanted, offer, (asked, offered) => {
-        const verdict = judgeRegistration(asked, offered, false)
+        const verdict = decideRegistration(asked, offered, false)
         if ('refused' in verdict) return
         expect(verdict.granted.scopes).not.toContain('admin')
         expect(['free', offered?.tier]).toContain(verdict.granted.tier)

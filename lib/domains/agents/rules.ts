@@ -1,4 +1,4 @@
-import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
+import type { TierName, TokenScope } from '#lib/domains/tokens/rules.ts'
 import { freedOf, type Restriction, restrictedBy } from '#lib/kernel/restriction.ts'
 
 /** Actors that are not agents, path segments next to agent ids in the API, and placeholders that other data uses instead of an id. */
@@ -26,7 +26,7 @@ export const registrationModes = ['open', 'invite', 'closed'] as const
 export type RegistrationMode = (typeof registrationModes)[number]
 export type LawfulBasis = 'consent' | 'contract' | 'legitimate_interest'
 /** The current privacy notice. */
-export interface Notice {
+export interface PrivacyNotice {
   version: string
   url: string
 }
@@ -34,14 +34,14 @@ export interface Notice {
 export const noticeVersion = '2026-11-22.2'
 
 export interface Grant {
-  scopes: Scope[]
+  scopes: TokenScope[]
   tier: TierName
 }
-export interface Wanted {
-  scopes?: Scope[] | undefined
+export interface RequestedGrant {
+  scopes?: TokenScope[] | undefined
   tier?: TierName | undefined
 }
-export type Verdict = { granted: Grant } | { refused: string }
+export type RegistrationDecision = { granted: Grant } | { refused: string }
 
 const anybody: Grant = { scopes: ['read', 'write'], tier: 'free' }
 
@@ -49,7 +49,11 @@ const anybody: Grant = { scopes: ['read', 'write'], tier: 'free' }
  * Grants exactly what a registration asks for, or refuses it. Anyone may get `read`, `write` and the free tier; an invitation allows its
  * own scopes and tier instead; an admin may grant everything.
  */
-export function judgeRegistration(wanted: Wanted, invite: Grant | undefined, isAdmin: boolean): Verdict {
+export function decideRegistration(
+  wanted: RequestedGrant,
+  invite: Grant | undefined,
+  isAdmin: boolean,
+): RegistrationDecision {
   const offered = invite ?? anybody
   const granted: Grant = {
     scopes: wanted.scopes ?? (invite ? invite.scopes : ['read']),
@@ -69,7 +73,7 @@ export function judgeRegistration(wanted: Wanted, invite: Grant | undefined, isA
 }
 
 /** Record of the lawful basis (GDPR art. 6, 7(1)): basis, notice version, time and form of consent. */
-export function consentRecord(basis: LawfulBasis, notice: Notice, isExplicit: boolean, now: Date) {
+export function consentRecord(basis: LawfulBasis, notice: PrivacyNotice, isExplicit: boolean, now: Date) {
   const isGiven = isExplicit || basis === 'consent'
   return {
     lawfulBasis: basis,
@@ -121,14 +125,18 @@ export function edited(
 export const agentStates = ['active', 'paused', 'suspended', 'erasing'] as const
 export type AgentState = (typeof agentStates)[number]
 /** Returns the most serious state that applies: an agent being erased is also suspended, and may also be paused. */
-export function stateOf(agent: { restrictedAt: Date | null; suspendedAt: Date | null; isFenced: boolean }): AgentState {
+export function agentStateOf(agent: {
+  restrictedAt: Date | null
+  suspendedAt: Date | null
+  isFenced: boolean
+}): AgentState {
   if (agent.isFenced) return 'erasing'
   if (agent.suspendedAt) return 'suspended'
   return agent.restrictedAt ? 'paused' : 'active'
 }
 
 /** Counts in an owner's list stop here. */
-export const countedTo = 10_001
+export const ownAgentsCountedTo = 10_001
 /** Maximum number of never used agents per owner, so that nobody can fill the registry from a browser. */
 export const mostUnusedAgents = 20
 
@@ -139,4 +147,4 @@ export const registrationWindow = hour
 /** Milliseconds after which an agent that never used its token is deleted. */
 export const unusedAfter = 24 * hour
 /** Retention of used or expired invitations, in milliseconds. */
-export const invitesKept = 7 * 24 * hour
+export const inviteRetention = 7 * 24 * hour

@@ -6,18 +6,18 @@ import { editAgent } from './contract.ts'
 import { agentCreation } from './creation.ts'
 import { agentInvites } from './invites.ts'
 import { agentLife } from './life/service.ts'
-import { ownAgents } from './own.ts'
+import { ownAgentUseCases } from './own.ts'
 import { agentOwnership } from './ownership.ts'
 import type { AgentPorts } from './ports.ts'
 import { agentRegistration } from './registration.ts'
 import { agentRestriction } from './restriction.ts'
 import { agentOf } from './rows.ts'
 import { edited } from './rules.ts'
-import { agentStanding } from './standing.ts'
+import { agentStatusPorts } from './status.ts'
 
 /** Agents: registration, ownership, consent, restriction and limits. */
 export function agentsService(db: Database, ports: AgentPorts) {
-  const standing = agentStanding(ports)
+  const standing = agentStatusPorts(ports)
   const registration = agentRegistration(ports)
   return {
     ...standing,
@@ -26,9 +26,9 @@ export function agentsService(db: Database, ports: AgentPorts) {
     ...agentConsent(ports.registration.notice, ports.onRestriction),
     ...agentInvites(),
     ...agentOwnership(ports),
-    ...ownAgents(db, ports),
+    ...ownAgentUseCases(db, ports),
     ...agentCreation(ports, registration),
-    ...agentLife({ db, strict: ports.strict, regions: ports.regions, onDeath: ports.onDeath }),
+    ...agentLife({ db, strict: ports.strict, regions: ports.regions, onRetirement: ports.onRetirement }),
 
     edit: mutation(editAgent, async ({ tx }, { params, body }) => {
       const agent = await agentOf(tx, params.id, { lock: true })

@@ -75,8 +75,8 @@ describe('the audit log', () => {
   it('leaves neither row nor entry when the transaction of a mutation fails', async () => {
     const before = await test.db.prisma.auditEntry.count()
     await expect(
-      test.app.gate.transaction(async (tx) => {
-        await test.app.gate.auditWithin(tx, {
+      test.app.pipeline.transaction(async (tx) => {
+        await test.app.pipeline.auditWithin(tx, {
           action: 'create',
           actorId: 'a',
           resourceType: 'knowledge',
@@ -147,7 +147,8 @@ describe('retention of 90 days', () => {
 
   it('the upkeep job purges and creates partitions', async () => {
     await insert([{ at: new Date(Date.now() - 95 * day), agentId: 'by-job' }])
-    for (const job of test.app.jobs.filter(({ name }) => name === 'audit.upkeep')) await job.execute(test.app.gate, {})
+    for (const job of test.app.jobs.filter(({ name }) => name === 'audit.upkeep'))
+      await job.execute(test.app.pipeline, {})
     expect(await test.db.prisma.auditEntry.count({ where: { agentId: 'by-job' } })).toBe(0)
   })
 })
@@ -196,8 +197,8 @@ describe('query', () => {
     'limit=1&limit=2',
   ])('rejects %s', async (query) => {
     const { token } = await test.agent()
-    const told = await test.fetch('GET', `/v1/audit?${query}`, { token })
-    expect([told.status, told.json.code]).toEqual([422, 'invalid'])
+    const response = await test.fetch('GET', `/v1/audit?${query}`, { token })
+    expect([response.status, response.json.code]).toEqual([422, 'invalid'])
   })
 
   it('matches text literally: wildcards and quotes match only themselves', async () => {
@@ -283,8 +284,10 @@ describe('query', () => {
         [-8.64e15, 'x'],
         [Date.now(), "x' OR 1=1"],
       ]) {
-        const told = await test.fetch('GET', `${path}?cursor=${forged(value)}`, { token: (await test.agent()).token })
-        expect([path, value, told.status]).toEqual([path, value, 422])
+        const response = await test.fetch('GET', `${path}?cursor=${forged(value)}`, {
+          token: (await test.agent()).token,
+        })
+        expect([path, value, response.status]).toEqual([path, value, 422])
       }
   })
 })

@@ -1,4 +1,4 @@
-import { decodeCursor, notOurCursor, type Place } from '#lib/kernel/pages.ts'
+import { decodeCursor, notOurCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import type { AuditFilters } from './contract.ts'
 import { oldestRead } from './rules.ts'
 
@@ -9,7 +9,7 @@ export interface Where {
 type Cut = AuditFilters & { cursor?: string | undefined }
 
 /** Decodes a cursor of the log; undefined without a cursor. @throws Problem `invalid` for a cursor of another origin */
-export function entryPlace(cursor: string | undefined): Place | undefined {
+export function auditCursorOf(cursor: string | undefined): TimeCursor | undefined {
   if (cursor === undefined) return undefined
   const after = decodeCursor(cursor)
   if (!after || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(after.id)) throw notOurCursor()
@@ -50,7 +50,7 @@ export function whereOf(
       (at) => `(strpos(lower(resource_id), lower(${at})) > 0 OR strpos(lower(details::text), lower(${at})) > 0)`,
       filters.q,
     )
-  const after = entryPlace(filters.cursor)
+  const after = auditCursorOf(filters.cursor)
   if (after) {
     add((at) => `at <= ${at}`, after.at)
     values.push(after.id)

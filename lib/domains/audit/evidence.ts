@@ -1,4 +1,4 @@
-import { type AskDatabase, type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type DatabaseQuery, type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import { oldestRead } from './rules.ts'
 
 const hour = 3_600_000
@@ -8,7 +8,7 @@ const lookedThrough = 50_000
 
 /** The minimum number of times that these operations succeeded within the last day, and the last time. Only success writes an entry. */
 export async function usesOf(
-  query: AskDatabase,
+  query: DatabaseQuery,
   operations: readonly string[],
   now: Date,
 ): Promise<{ uses: number; last: Date | null }> {
@@ -22,7 +22,7 @@ export async function usesOf(
 }
 
 /** Checks that the application cannot alter the log and that old entries are deleted in time. */
-export const auditEvidence = (): Check[] => [
+export const auditEvidence = (): EvidenceCheck[] => [
   {
     line: 'audit_trail',
     name: 'audit.append-only',

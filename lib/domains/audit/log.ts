@@ -1,4 +1,4 @@
-import type { AuditRecord, GatePorts, Row, Statement } from '#lib/kernel/context.ts'
+import type { AuditRecord, PipelinePorts, SqlRow, Statement } from '#lib/kernel/context.ts'
 import { newUuid, uuidsInSql } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -10,7 +10,7 @@ const insertGroup = `INSERT INTO audit_entries (${columns})
   AS e(id uuid, at timestamptz, action text, agent_id text, resource_type text, resource_id text, ip text, details jsonb)`
 
 /** SQL expressions of the values in a statement that {@link auditRows} extends. */
-export interface AuditPlaces {
+export interface AuditValues {
   /** From `uuidsInSql.value()`. */
   uuids: string
   at: string
@@ -21,14 +21,14 @@ export interface AuditPlaces {
   details: string
 }
 /** A CTE that writes one entry per row of another CTE, which must have the column `id`. */
-export const auditRows = (of: string, at: AuditPlaces): string => `audited AS (INSERT INTO audit_entries (${columns})
+export const auditRows = (of: string, at: AuditValues): string => `audited AS (INSERT INTO audit_entries (${columns})
   SELECT ${uuidsInSql.text(at.uuids)}::uuid, ${at.at}::timestamptz, ${at.action}, ${at.actorId}, ${at.resourceType}, ${of}.id, ${at.ip}, ${at.details}::jsonb
   FROM ${of})`
 
 /** Minimum interval between purges that the writes of a process start, in milliseconds. */
 const purgeEvery = 60_000
 
-export type AuditLog = Pick<GatePorts, 'statement' | 'auditWithin' | 'auditGrouped'> & {
+export type AuditLog = Pick<PipelinePorts, 'statement' | 'auditWithin' | 'auditGrouped'> & {
   /** Deletes entries older than 90 days by the database clock, whatever time it is given. Returns the number of partitions and rows. */
   purge(now: Date): Promise<number>
   /** Resolves when all accepted entries are stored and no purge is running. */
@@ -116,8 +116,8 @@ export function auditLog(db: Database): AuditLog {
           ]
         : statement.values
       const rows = tx
-        ? await tx.$queryRawUnsafe<Row[]>(text, ...values)
-        : await db.query<Row>(statement.name, text, values)
+        ? await tx.$queryRawUnsafe<SqlRow[]>(text, ...values)
+        : await db.query<SqlRow>(statement.name, text, values)
       callPurge()
       return rows[0]
     },

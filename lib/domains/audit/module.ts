@@ -1,18 +1,18 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { savedSearchDataSource } from './data-source.ts'
 import { auditEvidence } from './evidence.ts'
 import { auditExporters, auditPersonExporters } from './exporters.ts'
-import { savedSearchHolder } from './holders.ts'
 import { auditJobs } from './jobs.ts'
-import { auditKept } from './kept.ts'
 import type { AuditLog } from './log.ts'
+import { retainedAuditEntries } from './retained-records.ts'
 import { auditService } from './service.ts'
 
 export const auditData = (db: Database): PersonalData => ({
-  dataSources: [savedSearchHolder(db)],
+  dataSources: [savedSearchDataSource(db)],
   exporters: auditExporters(db),
   personExporters: auditPersonExporters(db),
-  retainedRecords: auditKept(db),
+  retainedRecords: retainedAuditEntries(db),
 })
 
 /** The audit log and saved searches of it. */

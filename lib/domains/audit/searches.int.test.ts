@@ -84,8 +84,8 @@ describe('a saved search', () => {
     ['a NUL', 'q=a%00b'],
     ['too long a value', `q=${'x'.repeat(2_000)}`],
   ])('rejects a query with %s', async (_, query) => {
-    const told = await save(auditor, 'Refused', query)
-    expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', ['query']])
+    const response = await save(auditor, 'Refused', query)
+    expect([response.status, response.json.code, response.json.issues[0].path]).toEqual([422, 'invalid', ['query']])
   })
 
   it.each([[''], ['   '], ['a\u0000b'], ['two\nlines'], ['x'.repeat(81)], ['\ud800']])(
@@ -127,10 +127,10 @@ it('a saved search is counted, exported, and erased with its account', async () 
   const someone = await signedIn(test, 'auditor')
   const { json } = await save(someone, 'To go', 'q=gone')
   const subject = { account: someone.accountId, agents: [] }
-  const holder = test.app.holders.find(({ name }) => name === 'audit.searches')
+  const dataSource = test.app.dataSources.find(({ name }) => name === 'audit.searches')
   const exporter = test.app.personExporters.find(({ part }) => part === 'saved_searches')
-  if (!holder || !exporter) throw new Error('nobody answers for saved searches')
-  expect(await holder.inventory(subject, test.clock.now())).toMatchObject({ count: 1, since: test.clock.now() })
+  if (!dataSource || !exporter) throw new Error('nobody answers for saved searches')
+  expect(await dataSource.inventory(subject, test.clock.now())).toMatchObject({ count: 1, since: test.clock.now() })
   const lines: string[] = []
   const reader = {
     basis: 'provided' as const,
@@ -142,9 +142,9 @@ it('a saved search is counted, exported, and erased with its account', async () 
   }
   for await (const page of exporter.pages(someone.accountId, reader)) lines.push(page.lines)
   expect(JSON.parse(lines.join(''))).toMatchObject({ name: 'To go', query: 'q=gone' })
-  const planned = await test.db.transaction((tx) => holder.plan({ subject }, tx, test.clock.now()))
+  const planned = await test.db.transaction((tx) => dataSource.plan({ subject }, tx, test.clock.now()))
   expect(planned.items).toEqual([json.data.id])
-  expect(await holder.residue({ subject }, planned.items, test.clock.now())).toBe(1)
-  expect(await test.db.transaction((tx) => holder.erase({ subject }, planned.items, tx))).toBe(1)
-  expect(await holder.residue({ subject }, planned.items, test.clock.now())).toBe(0)
+  expect(await dataSource.residue({ subject }, planned.items, test.clock.now())).toBe(1)
+  expect(await test.db.transaction((tx) => dataSource.erase({ subject }, planned.items, tx))).toBe(1)
+  expect(await dataSource.residue({ subject }, planned.items, test.clock.now())).toBe(0)
 })

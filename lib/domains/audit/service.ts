@@ -3,7 +3,7 @@ import { encodeCursor } from '#lib/kernel/pages.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AuditFilters, AuditLogEntry, exportAudit, queryAudit } from './contract.ts'
-import { type EntryRow, looking } from './looking.ts'
+import { auditReading, type EntryRow } from './reading.ts'
 import { csvCell } from './rules.ts'
 import { searchesService } from './searches.ts'
 
@@ -25,7 +25,7 @@ const exportPage = 500
 
 /** Reads the log. */
 export function auditService(db: Database) {
-  const log = looking(db)
+  const log = auditReading(db)
   const ownOnly = (actor: Actor): readonly string[] | undefined =>
     actor.can('audit:audit') ? undefined : [actor.id, ...actor.agents]
   /** Returns at most `limit` entries, newest first. */

@@ -1,5 +1,5 @@
 /** A period that one query searches. */
-export interface Step {
+export interface SearchPeriod {
   milliseconds: number
 }
 
@@ -14,7 +14,7 @@ const slow = 1_000
  * Longer after a fast step, shorter after a slow one. `took` in milliseconds; undefined after a timeout, when a
  * shorter step is tried again.
  */
-export function nextStep({ milliseconds }: Step, took: number | undefined): Step {
+export function nextStep({ milliseconds }: SearchPeriod, took: number | undefined): SearchPeriod {
   if (took === undefined) return { milliseconds: Math.max(shortestStep, milliseconds / 16) }
   if (took > slow) return { milliseconds: Math.max(shortestStep, milliseconds / 4) }
   return { milliseconds: took < quick ? milliseconds * 4 : milliseconds }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
-import { ofAgent } from './contract.ts'
+import { cladeAgentParams } from './contract.ts'
 
 const when = z.iso.datetime()
 const numbers = {
@@ -23,7 +23,7 @@ export const publishCard = operation({
   audit: { action: 'update', ...card },
   limit: 'write',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   body: z
     .strictObject({ from: Timestamp, until: Timestamp, ...numbers })
     .refine(({ from, until }) => from < until, { path: ['until'], error: 'comes after `from`' }),
@@ -40,7 +40,7 @@ export const readCard = operation({
   audit: { none: 'it is public, and says nothing of who reads it' },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   output: z.strictObject({ data: Card }),
   refusals: ['not_found'],
 })
@@ -55,7 +55,7 @@ export const withdrawCard = operation({
   deletes: { counts: 'performanceCardsDeleted' },
   limit: 'write',
   status: 204,
-  params: ofAgent,
+  params: cladeAgentParams,
   output: z.undefined(),
   refusals: ['not_found', 'held'],
 })

@@ -32,9 +32,9 @@ export const performanceCards = ({ db, agents }: CladePorts) => ({
   }),
 
   readCard: read(readCard, async (_ctx, { params: { id } }) => {
-    const [found] = await db.query<CardRow>('card-public', selectPublicCard, [id])
-    if (!found) throw noCard()
-    const { from, until, returns, sharpe, drawdown, publishedAt } = found
+    const [record] = await db.query<CardRow>('card-public', selectPublicCard, [id])
+    if (!record) throw noCard()
+    const { from, until, returns, sharpe, drawdown, publishedAt } = record
     const numbers = { returns, sharpe, drawdown, published_at: publishedAt.toISOString() }
     return {
       resourceId: id,

@@ -2,7 +2,7 @@ import { compactVerify, importJWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -19,14 +19,14 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 const at = (id: string, path = '') => `/v1/agents/${id}${path}`
-const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const ask = (method: string, path: string, by: TestRequest) => app.fetch(method, path, by)
 const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
 const mine = (owner: Person | null = person): Promise<Issued> =>
   issuedAgent(app, ['read', 'write'], { tier: 'enterprise', ...(owner && { owner }) })
 const run = async () => {
   const job = app.app.jobs.find(({ name }) => name === 'clades.keep-terms')
   if (!job) throw new Error('no such job')
-  await job.execute(app.app.gate, {})
+  await job.execute(app.app.pipeline, {})
 }
 /** Creates the agents of one clade, all sharing. The first is the ancestor. */
 async function clade(count: number): Promise<Issued[]> {
@@ -35,7 +35,7 @@ async function clade(count: number): Promise<Issued[]> {
   if (!ancestor) throw new Error('no ancestor')
   const now = app.clock.now()
   for (const { id: agentId } of rest)
-    await app.app.gate.transaction((tx) =>
+    await app.app.pipeline.transaction((tx) =>
       joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now }, cladeMembers),
     )
   for (const agent of agents)
@@ -56,7 +56,7 @@ const insight = {
   confidence: 0.7,
   tags: ['calm'],
 }
-const share = (agent: Issued, body: object = { entry: insight }, by: Ask = { token: agent.token }) =>
+const share = (agent: Issued, body: object = { entry: insight }, by: TestRequest = { token: agent.token }) =>
   ask('POST', at(agent.id, '/clade/shares'), { ...by, body })
 const deltas = async (agent: Issued, after = 0) =>
   (await ask('GET', at(agent.id, `/clade/deltas?after=${after}`), { token: agent.token })).json
@@ -69,8 +69,8 @@ async function privateOf(agent: Issued): Promise<string> {
   expect((await ask('PUT', at(agent.id, '/keyring'), { ...by, body: { keyring } })).status).toBe(201)
   const id = newId('ent')
   const body = { id, scope: 'private', kind: 'insight', envelope: seemingEnvelope(keyring.key_id) }
-  const told = await ask('POST', at(agent.id, '/grimoire'), { ...by, body })
-  expect(told.status, told.text).toBe(201)
+  const response = await ask('POST', at(agent.id, '/grimoire'), { ...by, body })
+  expect(response.status, response.text).toBe(201)
   return id
 }
 async function pair(): Promise<[Issued, Issued]> {
@@ -107,8 +107,11 @@ describe('sharing', () => {
 
   test('sends exactly the previewed payload, with a signed manifest of removed items', async () => {
     const [one, other] = await pair()
-    const told = await ask('POST', at(one.id, '/grimoire'), { token: one.token, body: { ...insight, scope: 'clade' } })
-    const of = { entry_id: told.json.data.id }
+    const response = await ask('POST', at(one.id, '/grimoire'), {
+      token: one.token,
+      body: { ...insight, scope: 'clade' },
+    })
+    const of = { entry_id: response.json.data.id }
     const preview = await ask('POST', at(one.id, '/clade/preview'), { token: one.token, body: of })
     expect(preview.status, preview.text).toBe(200)
     expect(preview.text).not.toMatch(/64123|0xabab|ada@/)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { deltaStates, entryIdForm, mostOrigins, sharedKinds, shareIdForm } from './rules.ts'
+import { cladeEntryIdForm, deltaStates, mostOrigins, sharedKinds, shareIdForm } from './rules.ts'
 import { strippedKinds } from './strip-kinds.ts'
 
 const when = z.iso.datetime()
@@ -10,7 +10,7 @@ const AgentParam = z
   .min(1)
   .max(64)
   .regex(/^\P{Cc}*$/u, 'holds a control character')
-export const ofAgent = z.strictObject({ id: AgentParam })
+export const cladeAgentParams = z.strictObject({ id: AgentParam })
 const ShareId = z.string().regex(shareIdForm, 'is no id of a share: `shr_` and 22 letters or digits')
 const ofShare = z.strictObject({ id: AgentParam, shareId: ShareId })
 const Json = z.json()
@@ -28,7 +28,7 @@ const EntryBody = z
   })
   .meta({ description: 'An entry that is private here: its owner’s client opened and stripped it' })
 const what = {
-  entry_id: z.string().regex(entryIdForm, 'is no id of an entry: `ent_` and 22 letters or digits').optional(),
+  entry_id: z.string().regex(cladeEntryIdForm, 'is no id of an entry: `ent_` and 22 letters or digits').optional(),
   entry: EntryBody.optional(),
   removed: z
     .partialRecord(z.enum(strippedKinds), z.int().min(1).max(1_000_000))
@@ -142,7 +142,7 @@ export const readClade = operation({
   audit: { action: 'read', resourceType: 'agent' },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   output: z.strictObject({ data: CladeView }),
   refusals: ['not_found'],
 })
@@ -158,7 +158,7 @@ export const setSharing = operation({
   audit: { action: 'update', resourceType: 'agent' },
   limit: 'write',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   body: z.strictObject({ on: z.boolean() }),
   output: z.strictObject({
     data: z.strictObject({ agent_id: z.string(), sharing_since: when.nullable(), withdrawn: z.int() }),
@@ -177,7 +177,7 @@ export const previewShare = operation({
   audit: { action: 'read', ...share },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   bodyLimit,
   body: z.strictObject(what),
   contributed: true,
@@ -204,7 +204,7 @@ export const addShare = operation({
   audit: { action: 'create', ...share },
   limit: 'write',
   status: 201,
-  params: ofAgent,
+  params: cladeAgentParams,
   bodyLimit,
   body: z.strictObject({
     ...what,
@@ -239,7 +239,7 @@ export const listShares = operation({
   audit: { action: 'read', ...share },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(ShareView),
   refusals: ['not_found'],
@@ -299,7 +299,7 @@ export const readDeltas = operation({
   audit: { action: 'read', ...delta },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   query: sequence,
   contributed: true,
   output: Deltas,
@@ -317,7 +317,7 @@ export const acknowledgeDeltas = operation({
   audit: { action: 'update', ...delta },
   limit: 'write',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   body: z.strictObject({ through: z.int().min(1) }),
   output: z.strictObject({
     data: z.strictObject({ through: z.int(), delivered: z.int(), removed: z.int() }),
@@ -334,7 +334,7 @@ export const listReceived = operation({
   audit: { action: 'read', ...delta },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: cladeAgentParams,
   query: sequence,
   contributed: true,
   output: Deltas,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Subject } from '#lib/kernel/holder.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type CladeTesting, cladeTesting, sharedInsight } from '#lib/testing/clades.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 const at = (id: string, path = '') => `/v1/agents/${id}${path}`
-const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const ask = (method: string, path: string, by: TestRequest) => app.fetch(method, path, by)
 const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
 const standing = (agent: Issued) =>
   app.db.prisma.cladeShare.count({ where: { agentId: agent.id, recalledAt: null, NOT: { sealed: null } } })
@@ -66,8 +66,8 @@ describe('an actor other than the agent and its owner', () => {
       { cookie: admin.cookie },
     ])
       for (const [method, path, body] of everything(one.id, shareId)) {
-        const told = await ask(method, path, { ...by, body })
-        expect([method, path, told.status === 403 ? 404 : told.status]).toEqual([method, path, 404])
+        const response = await ask(method, path, { ...by, body })
+        expect([method, path, response.status === 403 ? 404 : response.status]).toEqual([method, path, 404])
       }
     // Another agent's share under the agent's own path.
     for (const method of ['GET', 'DELETE'])

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
-import { destroyRecalled, recallShares, removeOfDead } from './recalling.ts'
+import { destroyRecalled, recallShares, removeOfRetired } from './recalling.ts'
 import { recalledFor } from './rules.ts'
 
 const batch = 500
@@ -47,7 +47,7 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
   async function purge(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - recalledFor)
     await lockHolds(tx)
-    const held = heldAgents('$2')
+    const held = agentsUnderLegalHold('$2')
     const deltas = await queryWithin(
       tx,
       'clade-purge-deltas',
@@ -78,7 +78,7 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
 
   async function endHolds(ctx: Context, tx: Transaction): Promise<number> {
     const contentsDestroyed = await destroyRecalled(tx, { now: ctx.now, batch })
-    const ofDead = await removeOfDead(tx, { now: ctx.now })
+    const ofDead = await removeOfRetired(tx, { now: ctx.now })
     return noted(ctx, tx, 'what a hold kept of shares and of the dead', { contentsDestroyed, ...ofDead })
   }
 
@@ -89,7 +89,7 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
       cron: '*/10 * * * *',
       async run(ctx) {
         for (const step of [expire, recallRestricted, endHolds, purge])
-          while ((await ctx.gate.transaction((tx) => step(ctx, tx))) >= batch);
+          while ((await ctx.pipeline.transaction((tx) => step(ctx, tx))) >= batch);
       },
     }),
   ]

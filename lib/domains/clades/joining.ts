@@ -3,7 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import type { RecordDeletion } from '#lib/kernel/purging.ts'
 import type { CladeMembers } from './ports.ts'
-import { lockClade, recallShares, removeOfDead } from './recalling.ts'
+import { lockClade, recallShares, removeOfRetired } from './recalling.ts'
 
 /** Adds a new agent to the clade of its ancestor. @throws Problem `invalid` when the ancestor has another owner or is retired */
 export async function joinClade(
@@ -31,7 +31,7 @@ export async function leaveClade(
   // Wait for running shares, so that their deltas to this agent are deleted as well.
   if (cladeId !== null) await lockClade(tx, [cladeId])
   const { shares } = await recallShares(tx, { of: [agentId], now })
-  const removed = await removeOfDead(tx, { agentId, now })
+  const removed = await removeOfRetired(tx, { agentId, now })
   const results = { sharesRecalled: shares.length, ...removed }
   if (Object.values(results).some((count) => count > 0))
     await recordDeletion(tx, {

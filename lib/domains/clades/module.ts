@@ -1,14 +1,14 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { cladeDataSources } from './data-sources.ts'
 import { cladesEvidence } from './evidence.ts'
 import { cladeExporters } from './exporters.ts'
-import { cladeHolders } from './holders.ts'
 import { type CladeJobPorts, cladeJobs } from './jobs.ts'
 import type { CladePorts } from './ports.ts'
 import { cladesService } from './service.ts'
 
 export const cladesData = (db: Database, key: () => Uint8Array): PersonalData => ({
-  dataSources: cladeHolders(db),
+  dataSources: cladeDataSources(db),
   exporters: cladeExporters(db, key),
 })
 

@@ -3,8 +3,8 @@ import canonicalize from 'canonicalize'
 import { seal, unseal } from '#lib/config/secret.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { CladePayload } from './contract.ts'
-import { entryBytes } from './rules.ts'
-import type { Shareable } from './strip-rules.ts'
+import { cladeEntryBytes } from './rules.ts'
+import type { ShareableEntry } from './strip-rules.ts'
 
 /** Canonical JSON (RFC 8785): equal values give equal texts. */
 export function canonicalText(value: object): string {
@@ -14,9 +14,9 @@ export function canonicalText(value: object): string {
 }
 
 /** A payload as it is stored and signed. @throws Problem `too_large` */
-export function packed(payload: Shareable): { text: string; digest: Buffer } {
+export function packed(payload: ShareableEntry): { text: string; digest: Buffer } {
   const text = canonicalText(payload)
-  if (Buffer.byteLength(text) > entryBytes)
+  if (Buffer.byteLength(text) > cladeEntryBytes)
     throw new Problem('too_large', 'A share has 64 KiB at most as JSON. Nothing was sent: make two entries of it.')
   return { text, digest: createHash('sha256').update(text).digest() }
 }

@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 
 /**
  * Serializes changes to the deltas of a clade: delta numbers become visible in order, so that an acknowledgement never
@@ -40,7 +40,7 @@ export async function recallShares(
     'clade-recall',
     `WITH RECURSIVE gone AS (
        SELECT unnest($1::text[]) AS id UNION SELECT s.id FROM clade_shares s JOIN gone g ON s.parents @> ARRAY[g.id])
-     UPDATE clade_shares s SET sealed = CASE WHEN s.agent_id IN (${heldAgents('$2')}) THEN s.sealed END, recalled_at = $2 FROM gone WHERE s.id = gone.id AND s.recalled_at IS NULL RETURNING s.id`,
+     UPDATE clade_shares s SET sealed = CASE WHEN s.agent_id IN (${agentsUnderLegalHold('$2')}) THEN s.sealed END, recalled_at = $2 FROM gone WHERE s.id = gone.id AND s.recalled_at IS NULL RETURNING s.id`,
     [first.map(({ id }) => id), asked.now],
   )
   const shares = gone.map(({ id }) => id).sort()
@@ -54,7 +54,7 @@ export async function destroyRecalled(tx: Transaction, { now, batch }: { now: Da
     tx,
     'clade-destroy-recalled',
     `UPDATE clade_shares SET sealed = NULL WHERE id IN (SELECT id FROM clade_shares WHERE recalled_at IS NOT NULL AND sealed IS NOT NULL
-       AND agent_id NOT IN (${heldAgents('$1')}) LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
+       AND agent_id NOT IN (${agentsUnderLegalHold('$1')}) LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
     [now],
   )
   return gone.length
@@ -64,10 +64,10 @@ export async function destroyRecalled(tx: Transaction, { now, batch }: { now: Da
  * Deletes the deltas and cards of retired agents, which are unreachable since the retirement. Data under legal hold is
  * deleted when the hold ends. `agentId` limits the deletion to one retired agent.
  */
-export async function removeOfDead(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
+export async function removeOfRetired(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
   await lockHolds(tx)
   const [which, name] = agentId === undefined ? ["status = 'dead'", 'the-dead'] : ['id = $2', 'one-that-died']
-  const dead = `SELECT id FROM agent_states WHERE ${which} AND id NOT IN (${heldAgents('$1')})`
+  const dead = `SELECT id FROM agent_states WHERE ${which} AND id NOT IN (${agentsUnderLegalHold('$1')})`
   const values = agentId === undefined ? [now] : [now, agentId]
   const removed = async (table: string) => {
     const text = `DELETE FROM ${table} WHERE agent_id IN (${dead}) RETURNING 1`

@@ -1,10 +1,10 @@
 import { type Recognise, withNames } from '#lib/domains/pii/analyzer.ts'
 import { finding } from '#lib/domains/pii/findings.ts'
-import type { Json, Shareable } from './strip-rules.ts'
-import { type Found, inWord } from './strip-texts.ts'
+import type { JsonTree, ShareableEntry } from './strip-rules.ts'
+import { type AnalyzerMatch, wordBoundaries } from './strip-texts.ts'
 
 /** Every text of a JSON value, including keys. */
-function textsOf(value: Json): string[] {
+function textsOf(value: JsonTree): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
   if (Array.isArray(value)) return value.flatMap(textsOf)
@@ -19,7 +19,7 @@ const marksOf = (text: string) =>
 
 /** Extends a span to the boundaries of its first and last word. */
 function wholeWords(text: string, start: number, end: number): string {
-  const joins = (at: number) => inWord.test(text.charAt(at - 1)) && inWord.test(text.charAt(at))
+  const joins = (at: number) => wordBoundaries.test(text.charAt(at - 1)) && wordBoundaries.test(text.charAt(at))
   let [from, until] = [start, end]
   while (joins(from)) from -= 1
   while (joins(until)) until += 1
@@ -33,8 +33,8 @@ function wholeWords(text: string, start: number, end: number): string {
  */
 export async function recognised(
   recognise: Recognise | undefined,
-  { content, provenance, tags, parents }: Shareable,
-): Promise<{ found: Found[]; isDegraded: boolean }> {
+  { content, provenance, tags, parents }: ShareableEntry,
+): Promise<{ found: AnalyzerMatch[]; isDegraded: boolean }> {
   if (recognise === undefined) return { found: [], isDegraded: false }
   const texts = [...new Set(textsOf([content, provenance, [...tags], [...parents]]))]
   const { findings, missing } = await withNames(recognise, texts, texts.map(marksOf))

@@ -5,18 +5,18 @@ export type SharedKind = (typeof sharedKinds)[number]
 
 export const isShared = (kind: string): kind is SharedKind => sharedKinds.some((one) => one === kind)
 
-export interface Verdict {
+export interface GateDecision {
   passes: boolean
   /** Minimum confidence of its kind. */
   needed: number
 }
-export const judgeGate = (kind: SharedKind, confidence: number): Verdict => ({
+export const decideGate = (kind: SharedKind, confidence: number): GateDecision => ({
   passes: confidence >= gates[kind],
   needed: gates[kind],
 })
 
 /** Maximum bytes of an entry as JSON. */
-export const entryBytes = 65_536
+export const cladeEntryBytes = 65_536
 /** Active shares per agent. */
 export const mostShares = 10_000
 /** Generations of parents that are searched for the origin of an entry. */
@@ -30,6 +30,6 @@ export const pendingFor = 7 * day
 export const recalledFor = 30 * day
 
 export const shareIdForm = /^shr_[0-9A-Za-z]{22}$/
-export const entryIdForm = /^ent_[0-9A-Za-z]{22}$/
+export const cladeEntryIdForm = /^ent_[0-9A-Za-z]{22}$/
 export const deltaStates = ['pending', 'delivered', 'recalling', 'recalled', 'expired'] as const
 export type DeltaState = (typeof deltaStates)[number]

@@ -1,4 +1,4 @@
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -57,7 +57,7 @@ async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareVi
 /** Lists and recalls the shares of an agent. */
 export const cladeShares = ({ db, agents }: CladePorts) => ({
   listShares: read(listShares, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
-    const place = placeOf(cursor)
+    const place = parseCursor(cursor)
     await agents.own(actor, id)
     const [rows, total] = await Promise.all([
       db.query<ShareRow & Record<string, unknown>>(

@@ -11,27 +11,27 @@ import { canonicalText, packed, sealPayload } from './payload.ts'
 import type { CladeAgent, CladePorts, OwnEntry } from './ports.ts'
 import { lockClade } from './recalling.ts'
 import { recognised } from './recognising.ts'
-import { isShared, judgeGate, mostGenerations, mostShares, pendingFor, type SharedKind, shareIdForm } from './rules.ts'
+import { decideGate, isShared, mostGenerations, mostShares, pendingFor, type SharedKind, shareIdForm } from './rules.ts'
 import { strippedKinds } from './strip-kinds.ts'
-import { type Shareable, type Stripped, strip } from './strip-rules.ts'
-import type { Found } from './strip-texts.ts'
+import { type ShareableEntry, type StrippedEntry, stripEntry } from './strip-rules.ts'
+import type { AnalyzerMatch } from './strip-texts.ts'
 
-interface Asked {
+interface ShareOrder {
   entry_id?: string | undefined
   entry?: EntryBody | undefined
-  removed?: Stripped['removed'] | undefined
+  removed?: StrippedEntry['removed'] | undefined
   origins?: string[] | undefined
 }
 
 const AnyJson = z.json()
 const degraded = { degraded: ['presidio' as const] }
-const sent = (body: EntryBody): Shareable => ({
+const sent = (body: EntryBody): ShareableEntry => ({
   ...body,
   provenance: body.provenance ?? null,
   valid_from: body.valid_from?.toISOString() ?? null,
   valid_until: body.valid_until?.toISOString() ?? null,
 })
-const stored = (entry: OwnEntry): Shareable => ({
+const stored = (entry: OwnEntry): ShareableEntry => ({
   kind: entry.kind,
   content: AnyJson.parse(entry.content),
   confidence: entry.confidence ?? 0,
@@ -43,8 +43,8 @@ const stored = (entry: OwnEntry): Shareable => ({
 })
 
 /** What the owner's client already removed from a private entry. */
-const before = ({ entry, removed }: Asked): Stripped['removed'] => (entry ? (removed ?? {}) : {})
-const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['removed'] =>
+const before = ({ entry, removed }: ShareOrder): StrippedEntry['removed'] => (entry ? (removed ?? {}) : {})
+const sumOf = (one: StrippedEntry['removed'], other: StrippedEntry['removed']): StrippedEntry['removed'] =>
   Object.fromEntries(
     strippedKinds.flatMap((kind) => {
       const count = (one[kind] ?? 0) + (other[kind] ?? 0)
@@ -54,7 +54,7 @@ const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['
 
 /** Sharing with siblings: the switch, the preview and the share. */
 export function cladeSharing({ db, key, agents, members, entriesOf, namesOf, recognise, sign, issuer }: CladePorts) {
-  async function entryOf(tx: Transaction, agentId: string, asked: Asked, now: Date): Promise<Shareable> {
+  async function entryOf(tx: Transaction, agentId: string, asked: ShareOrder, now: Date): Promise<ShareableEntry> {
     const { entry_id: id } = asked
     if (id === undefined) {
       if (asked.entry) return sent(asked.entry)
@@ -72,14 +72,14 @@ export function cladeSharing({ db, key, agents, members, entriesOf, namesOf, rec
   }
 
   function strippedOf(
-    entry: Shareable,
-    known: { names: readonly string[]; found?: readonly Found[] },
-    before: Stripped['removed'] = {},
-  ): Stripped & { kind: SharedKind } {
+    entry: ShareableEntry,
+    known: { names: readonly string[]; found?: readonly AnalyzerMatch[] },
+    before: StrippedEntry['removed'] = {},
+  ): StrippedEntry & { kind: SharedKind } {
     const { kind } = entry
     if (!isShared(kind)) throw invalid(['kind'], 'an episode is never shared')
     try {
-      const { payload, removed } = strip(entry, known)
+      const { payload, removed } = stripEntry(entry, known)
       return { payload, removed: sumOf(before, removed), kind }
     } catch (error) {
       if (DepthError.is(error)) throw invalid(['entry', 'content'], 'is nested deeper than 100 objects and arrays')
@@ -143,7 +143,7 @@ export function cladeSharing({ db, key, agents, members, entriesOf, namesOf, rec
   }
 
   /** Names that an analyzer finds in the current entry, after the rules have stripped it. */
-  async function lookedAt(agent: CladeAgent, asked: Asked, now: Date) {
+  async function lookedAt(agent: CladeAgent, asked: ShareOrder, now: Date) {
     const names = agent.ownerId === null ? [] : await namesOf(undefined, agent.ownerId)
     const entry = await entryOf(db.prisma, agent.id, asked, now)
     return { entry, names, ...(await recognised(recognise, strippedOf(entry, { names }).payload)) }
@@ -243,7 +243,7 @@ export function cladeSharing({ db, key, agents, members, entriesOf, namesOf, rec
             payload: { ...payload, kind, tags: [...payload.tags], parents: [...payload.parents] },
             removed,
             digest: digestOf(digest),
-            gate: { ...judgeGate(kind, confidence), confidence },
+            gate: { ...decideGate(kind, confidence), confidence },
             ...(isDegraded && degraded),
           },
         },
@@ -262,7 +262,7 @@ export function cladeSharing({ db, key, agents, members, entriesOf, namesOf, rec
       const entry = await entryOf(tx, agentId, body, now)
       const { found = [], isDegraded = false } = looked ?? {}
       const { payload, removed, kind } = strippedOf(entry, { names: await namesOf(tx, ownerId), found }, before(body))
-      const gate = judgeGate(kind, payload.confidence)
+      const gate = decideGate(kind, payload.confidence)
       if (!gate.passes)
         throw invalid(['confidence'], `is ${payload.confidence}, and this kind is shared from ${gate.needed} on`)
       const { text, digest } = packed(payload)

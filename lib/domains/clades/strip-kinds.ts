@@ -1,4 +1,4 @@
-import { kinds as scannedKinds } from '#lib/domains/pii/findings.ts'
+import { sensitiveKinds as scannedKinds } from '#lib/domains/pii/findings.ts'
 
 /** Kinds of data that are removed from a share, strongest first. */
 export const strippedKinds = [

@@ -1,8 +1,8 @@
-import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
+import { looksLikeAPersonsName } from '#lib/domains/pii/person-names.ts'
 import type { StrippedKind } from './strip-kinds.ts'
 
 /** What the keys above a value imply about it. */
-export interface Named {
+export interface KeyImplication {
   /** Kind of texts. Undefined: scan the text itself. */
   text: StrippedKind | undefined
   /** Kind of numbers and of numeric texts. */
@@ -91,7 +91,7 @@ function personIn(words: readonly string[], isOrigin: boolean): 'one' | 'many' |
 }
 
 /** The meaning of a position in a value, from all names that lead to it. */
-export interface Place {
+export interface NameContext {
   /** The name as it is written. */
   name: string
   words: readonly string[]
@@ -106,7 +106,7 @@ export interface Place {
   isInAddress: boolean
 }
 /** The position before any name. */
-export const root = (isOrigin: boolean): Place => ({
+export const root = (isOrigin: boolean): NameContext => ({
   name: '',
   words: [],
   isOrigin,
@@ -117,7 +117,7 @@ export const root = (isOrigin: boolean): Place => ({
   isInAddress: false,
 })
 /** The position that a name leads to. */
-export function beneath(above: Place, name: string): Place {
+export function beneath(above: NameContext, name: string): NameContext {
   const words = wordsOf(name)
   const person = personIn(above.words, above.isOrigin)
   return {
@@ -141,24 +141,25 @@ const hasCapitals = (text: string) => {
   return words.some((word, at) => /\p{Lu}/u.test(word) && /^\p{Lu}/u.test(words[at + 1] ?? ''))
 }
 const instant = /^\d{4}-\d{2}-\d{2}T/
-const isInside = ({ words }: Place) => words.length === 0 || has(words, holders)
+const isInside = ({ words }: NameContext) => words.length === 0 || has(words, holders)
 
 /** Whether a text beneath a person's key is personal. */
-function isTheirs(place: Place, text: string): boolean {
-  if (place.inPerson === undefined || !isShort(text) || !/\p{L}/u.test(text) || instant.test(text)) return false
-  if (place.inPerson === 'one' || isInside(place) || isHandle(text)) return true
+function isTheirs(context: NameContext, text: string): boolean {
+  if (context.inPerson === undefined || !isShort(text) || !/\p{L}/u.test(text) || instant.test(text)) return false
+  if (context.inPerson === 'one' || isInside(context) || isHandle(text)) return true
   return looksLikeAPersonsName(text) || hasCapitals(text)
 }
 
 /** Classifies a text or a number by the names that lead to it. */
-export function judgedByName(place: Place, written: string): Named & { isPersons: boolean } {
-  const { words, isOrigin } = place
-  if (place.isSecret) return { text: 'credential', number: 'credential', isPersons: false }
-  const isPerson = personIn(words, isOrigin) !== undefined || isTheirs(place, written)
-  const isAddress = has(words, addressWords) || (place.isInAddress && isInside(place) && isShort(written))
-  const text = place.isSeed ? 'seed_phrase' : isPerson ? 'name' : isAddress ? 'address' : undefined
-  const isTrade = isOfTrade(words) || (place.isInTrade && !has(words, sampled) && !has(words, harmless))
-  const isNumber = isPerson || isAddress || (place.inPerson !== undefined && (isInside(place) || /\d{5}/.test(written)))
+export function impliedByName(context: NameContext, written: string): KeyImplication & { isPersons: boolean } {
+  const { words, isOrigin } = context
+  if (context.isSecret) return { text: 'credential', number: 'credential', isPersons: false }
+  const isPerson = personIn(words, isOrigin) !== undefined || isTheirs(context, written)
+  const isAddress = has(words, addressWords) || (context.isInAddress && isInside(context) && isShort(written))
+  const text = context.isSeed ? 'seed_phrase' : isPerson ? 'name' : isAddress ? 'address' : undefined
+  const isTrade = isOfTrade(words) || (context.isInTrade && !has(words, sampled) && !has(words, harmless))
+  const isNumber =
+    isPerson || isAddress || (context.inPerson !== undefined && (isInside(context) || /\d{5}/.test(written)))
   return {
     text,
     number: isTrade ? 'strategy_detail' : isNumber ? (text ?? 'name') : undefined,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { countedFaults, sharingFaults, sharingSeeds } from '#lib/testing/planted-entries.ts'
-import { type Json, strip } from './strip-rules.ts'
+import { type JsonTree, stripEntry } from './strip-rules.ts'
 
-const stripped = (content: Json): Json =>
-  strip({
+const stripped = (content: JsonTree): JsonTree =>
+  stripEntry({
     kind: 'insight',
     content,
     confidence: 0.5,
@@ -13,7 +13,7 @@ const stripped = (content: Json): Json =>
     valid_from: null,
     valid_until: null,
   }).payload.content
-const levels = (value: Json): Json => ({ a: { b: { c: { d: { e: { f: { g: value } } } } } } })
+const levels = (value: JsonTree): JsonTree => ({ a: { b: { c: { d: { e: { f: { g: value } } } } } } })
 
 describe('strip', () => {
   // As many as a quick test allows. `stripping.int.test.ts` runs 10,000 of them.
@@ -24,7 +24,7 @@ describe('strip', () => {
     expect(countedFaults(sharingFaults(sharingSeeds.heldOut, 100))).toEqual({})
   })
 
-  test.each<[Json, Json]>([
+  test.each<[JsonTree, JsonTree]>([
     [{ password: levels('hunter2correct') }, { password: levels('‹credential:1›') }],
     [{ position: levels(1234.5) }, { position: levels('‹strategy_detail:1›') }],
     [{ author: levels('jdoe') }, { author: levels('‹name:1›') }],
@@ -47,7 +47,7 @@ describe('strip', () => {
     expect(stripped(expected)).toEqual(expected)
   })
 
-  test.each<Json>([
+  test.each<JsonTree>([
     { label: 'win_rate', value: 0.6 },
     { name: 'sample_size', value: 240 },
     { traders: { behaviour: 'panic', mood: 'net short' }, trader: { win_rate: 0.6 } },

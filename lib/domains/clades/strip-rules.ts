@@ -1,26 +1,26 @@
-import { isBytes } from '#lib/domains/pii/credentials.ts'
-import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
+import { looksLikeAPersonsName } from '#lib/domains/pii/person-names.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
+import { isKeyByteList } from '#lib/domains/pii/secrets/credentials.ts'
 import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
 import type { StrippedKind } from './strip-kinds.ts'
-import { beneath, isPairedValue, judgedByName, nameOfNext, type Place, pairedName, root } from './strip-names.ts'
-import { type Found, knownOf, strippedSpans } from './strip-texts.ts'
+import { beneath, impliedByName, isPairedValue, type NameContext, nameOfNext, pairedName, root } from './strip-names.ts'
+import { type AnalyzerMatch, stripPatternsOf, strippedSpans } from './strip-texts.ts'
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+export type JsonTree = null | boolean | number | string | JsonTree[] | { [name: string]: JsonTree }
 /** An entry as it is written, without its id. */
-export interface Shareable {
+export interface ShareableEntry {
   kind: string
-  content: Json
+  content: JsonTree
   confidence: number
   tags: readonly string[]
-  provenance: Json
+  provenance: JsonTree
   parents: readonly string[]
   valid_from: string | null
   valid_until: string | null
 }
-export interface Stripped {
+export interface StrippedEntry {
   /** The only part that is sent. */
-  payload: Shareable
+  payload: ShareableEntry
   /** The number of removed values per kind, never the values. */
   removed: Partial<Record<StrippedKind, number>>
 }
@@ -45,12 +45,12 @@ const mostPasses = 4
  *
  * @throws DepthError beyond 100 nested objects and arrays
  */
-export function strip(
-  entry: Shareable,
-  { names = [], found = [] }: { names?: readonly string[]; found?: readonly Found[] } = {},
-): Stripped {
-  const known = knownOf(names, found)
-  const removed: Stripped['removed'] = {}
+export function stripEntry(
+  entry: ShareableEntry,
+  { names = [], found = [] }: { names?: readonly string[]; found?: readonly AnalyzerMatch[] } = {},
+): StrippedEntry {
+  const known = stripPatternsOf(names, found)
+  const removed: StrippedEntry['removed'] = {}
   const numbers = new Map<string, number>()
   const last = new Map<StrippedKind, number>()
 
@@ -84,10 +84,10 @@ export function strip(
   }
 
   const isMark = (text: string) => /^‹[a-z_]{2,20}:\d{1,6}›$/.test(text)
-  function text(value: string, place: Place): string {
+  function text(value: string, context: NameContext): string {
     if (value === '' || isMark(value)) return value
-    const { isOrigin } = place
-    const { text: kind, number, isPersons } = judgedByName(place, value)
+    const { isOrigin } = context
+    const { text: kind, number, isPersons } = impliedByName(context, value)
     const isId = idForm.test(value) && kind !== 'credential' && kind !== 'seed_phrase'
     if (kind !== undefined && (kind === 'seed_phrase' ? !isNumeral(value) : !isId)) return mark(kind, value)
     if (number !== undefined && isNumeral(value) && !time.test(value)) return mark(number, value)
@@ -98,34 +98,34 @@ export function strip(
       (isOrigin ? /\s|[\u4e00-\u9fff]/.test(value) : /\S\s+\S/.test(value))
     )
       return mark('name', value)
-    return looked(value, place.name)
+    return looked(value, context.name)
   }
 
-  function numberOf(value: number, place: Place): number | string {
-    const { number } = judgedByName(place, String(value))
+  function numberOf(value: number, context: NameContext): number | string {
+    const { number } = impliedByName(context, String(value))
     if (number !== undefined) return mark(number, String(value))
-    const [span] = strippedSpans(String(value), place.name, known)
+    const [span] = strippedSpans(String(value), context.name, known)
     return span ? mark(span.kind, String(value)) : value
   }
 
   /** Whether these values are the words of a seed phrase, one word each, in order. */
-  function phraseIn(values: readonly Json[]): boolean {
+  function phraseIn(values: readonly JsonTree[]): boolean {
     const words = values.filter((one) => typeof one === 'string' && one.split(/\s+/).length < leastWords)
     return words.length >= leastWords && scan(`seed: ${words.join(' ')}`).some(({ kind }) => kind === 'seed_phrase')
   }
 
-  function visit(node: Json, place: Place, depth: number): Json {
-    const { isOrigin } = place
-    if (typeof node === 'string') return text(node, place)
-    if (typeof node === 'number') return numberOf(node, place)
+  function visit(node: JsonTree, context: NameContext, depth: number): JsonTree {
+    const { isOrigin } = context
+    if (typeof node === 'string') return text(node, context)
+    if (typeof node === 'number') return numberOf(node, context)
     if (node === null || typeof node === 'boolean') return node
     if (depth >= DEPTH_LIMIT) throw new DepthError()
     if (Array.isArray(node)) {
-      if (isBytes(node)) return mark('private_key', node.join(','))
+      if (isKeyByteList(node)) return mark('private_key', node.join(','))
       if (phraseIn(node)) return mark('seed_phrase', node.join(' '))
       const second = nameOfNext(node)
-      const next = second === undefined ? place : beneath(place, second)
-      return node.map((one, at) => visit(one, at === 1 ? next : place, depth + 1))
+      const next = second === undefined ? context : beneath(context, second)
+      return node.map((one, at) => visit(one, at === 1 ? next : context, depth + 1))
     }
     const members = Object.entries(node)
     if (phraseIn(members.map(([, one]) => one)) || phraseIn(members.map(([name]) => name)))
@@ -139,14 +139,14 @@ export function strip(
         let free = stripped
         for (let again = 2; taken.has(free); again++) free = `${stripped} (${again})`
         taken.add(free)
-        const own = beneath(place, stripped)
+        const own = beneath(context, stripped)
         const called = paired !== undefined && isPairedValue(name) ? beneath(own, paired) : own
         return [free, visit(child, called, depth + 1)]
       }),
     )
   }
 
-  const payload: Shareable = {
+  const payload: ShareableEntry = {
     kind: entry.kind,
     content: visit(entry.content, root(false), 0),
     confidence: entry.confidence,

@@ -1,11 +1,11 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { base58, bech32, bech32m, createBase58check } from '@scure/base'
-import { credentialForms } from '#lib/domains/pii/credentials.ts'
 import { type PersonalKind, personalForms } from '#lib/domains/pii/personal-data.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
+import { credentialForms } from '#lib/domains/pii/secrets/credentials.ts'
 import { type StrippedKind, strippedKinds } from './strip-kinds.ts'
 
-export interface Span {
+export interface StrippedSpan {
   kind: StrippedKind
   start: number
   end: number
@@ -55,12 +55,12 @@ const wordForm = /(?<![A-Za-z0-9])[A-Za-z0-9]{26,90}(?![A-Za-z0-9])/g
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /** A finding of an analyzer, as written in the text. */
-export interface Found {
+export interface AnalyzerMatch {
   kind: StrippedKind
   text: string
 }
 /** A pattern that is removed wherever it matches. */
-export interface Known {
+export interface StripPattern {
   kind: StrippedKind
   pattern: RegExp
 }
@@ -71,7 +71,7 @@ const longestFirst = (texts: readonly string[]): string[] =>
     .sort((one, other) => other.length - one.length)
 /** Word characters of scripts that separate words by spaces. */
 const inWords = '[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}]'
-export const inWord = new RegExp(inWords, 'u')
+export const wordBoundaries = new RegExp(inWords, 'u')
 const bounds: readonly (readonly [boolean, boolean])[] = [
   [true, true],
   [true, false],
@@ -82,7 +82,7 @@ const bounds: readonly (readonly [boolean, boolean])[] = [
 function wholes(texts: readonly string[]): string {
   const groups = bounds.flatMap(([before, behind]) => {
     const alike = texts.filter(
-      (text) => inWord.test(text.charAt(0)) === before && inWord.test(text.slice(-1)) === behind,
+      (text) => wordBoundaries.test(text.charAt(0)) === before && wordBoundaries.test(text.slice(-1)) === behind,
     )
     const words = alike.map(escaped).join('|')
     return words === '' ? [] : [`${before ? `(?<!${inWords})` : ''}(?:${words})${behind ? `(?!${inWords})` : ''}`]
@@ -91,9 +91,9 @@ function wholes(texts: readonly string[]): string {
 }
 
 /** Patterns of people's names and addresses in any spelling, and of an analyzer's findings as written. */
-export function knownOf(names: readonly string[], found: readonly Found[]): Known[] {
+export function stripPatternsOf(names: readonly string[], found: readonly AnalyzerMatch[]): StripPattern[] {
   const people = longestFirst(names).map(escaped)
-  const known: Known[] =
+  const known: StripPattern[] =
     people.length === 0
       ? []
       : [
@@ -118,7 +118,7 @@ const personal: Partial<Record<PersonalKind, StrippedKind>> = {
 const personalKinds: readonly PersonalKind[] = ['address', 'titled_person', 'national_id']
 const withoutDigits: readonly PersonalKind[] = ['titled_person']
 /** Searching first avoids copying the pattern for texts without a match. */
-const matches = (text: string, pattern: RegExp, kind: StrippedKind): Span[] =>
+const matches = (text: string, pattern: RegExp, kind: StrippedKind): StrippedSpan[] =>
   text.search(pattern) < 0
     ? []
     : [...text.matchAll(pattern)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
@@ -129,8 +129,8 @@ function wholeWord(text: string, end: number): number {
   return text.slice(0, end - 1).trimEnd().length
 }
 
-function inLongWords(text: string, whole: string, shift: number): Span[] {
-  const spans: Span[] = []
+function inLongWords(text: string, whole: string, shift: number): StrippedSpan[] {
+  const spans: StrippedSpan[] = []
   for (const span of matches(text, bytes32, 'private_key')) {
     const at = span.start + shift
     if (!hashTerms.test(whole.slice(Math.max(0, at - before), at))) spans.push(span)
@@ -143,12 +143,12 @@ function inLongWords(text: string, whole: string, shift: number): Span[] {
 }
 
 /** Findings in a text, in source order. `heading` is the name of the text. */
-function found(text: string, heading: string, known: readonly Known[]): Span[] {
+function found(text: string, heading: string, known: readonly StripPattern[]): StrippedSpan[] {
   const whole = heading + text
   const shift = heading.length
   const hasDigit = /\d/.test(text)
   // Sizes, prices and house numbers contain a digit.
-  const spans: Span[] = scan(whole, { strategy: hasDigit })
+  const spans: StrippedSpan[] = scan(whole, { strategy: hasDigit })
     .filter(({ end }) => end > shift)
     .map(({ kind, start, end }) => ({ kind, start: Math.max(0, start - shift), end: wholeWord(text, end - shift) }))
   // The end of a word is not a title, even after a digit.
@@ -163,8 +163,8 @@ function found(text: string, heading: string, known: readonly Known[]): Span[] {
 }
 
 /** Merges overlapping spans, in text order. The strongest kind wins. */
-function joined(spans: readonly Span[]): Span[] {
-  const kept: Span[] = []
+function joined(spans: readonly StrippedSpan[]): StrippedSpan[] {
+  const kept: StrippedSpan[] = []
   for (const one of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     const last = kept.at(-1)
     if (!last || one.start >= last.end) {
@@ -181,7 +181,7 @@ const longestHeading = 80
 /** One or two short words cannot contain a key, a phrase or an amount. */
 const plain = /^[a-z_]{0,12} ?[a-z_]{0,12}$/
 /** The spans to remove from a text under the key `name`. Returns the whole text when invisible or lookalike characters hide a secret. */
-export function strippedSpans(text: string, name: string, known: readonly Known[]): Span[] {
+export function strippedSpans(text: string, name: string, known: readonly StripPattern[]): StrippedSpan[] {
   if (plain.test(text)) return joined(known.flatMap(({ kind, pattern }) => matches(text, pattern, kind)))
   const heading = name === '' ? '' : `${name.slice(0, longestHeading)}: `
   const spans = joined(found(text, heading, known))

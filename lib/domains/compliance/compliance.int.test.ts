@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } f
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AskDatabase, type Check, evidenceLines } from '#lib/kernel/evidence.ts'
+import { type DatabaseQuery, type EvidenceCheck, evidenceLines } from '#lib/kernel/evidence.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { europeanAgent, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -581,7 +581,7 @@ it('installation.secret fails when the file is readable or writable by others, o
     folders: [],
     secretFile: file,
     oldestLetter: async () => undefined,
-    lettersKept: 0,
+    outboxRetention: 0,
   }).filter(({ name }) => name === 'installation.secret')
   const found = async () => (await check?.ask(async () => [], test.clock.now()))?.state
   expect(await found()).toBe('fails')
@@ -595,11 +595,11 @@ it('installation.secret fails when the file is readable or writable by others, o
 
 it('a slow or failing check reports unknown, and the other checks are answered in time', async () => {
   const line = 'grace' as const
-  const from = (text: string) => async (query: AskDatabase) => {
+  const from = (text: string) => async (query: DatabaseQuery) => {
     await query(text)
     return { state: 'holds' as const }
   }
-  const checks: Check[] = [
+  const checks: EvidenceCheck[] = [
     {
       line,
       name: 'slow.sql',
@@ -635,7 +635,7 @@ it('a slow or failing check reports unknown, and the other checks are answered i
     quota: { unitBytes: 0, batch: 0, exportsPerDay: null },
   } as const
   const answer = await service.read.execute(
-    { actor, ip: '', requestId: 'r', gate: test.app.gate, now: test.clock.now() },
+    { actor, ip: '', requestId: 'r', pipeline: test.app.pipeline, now: test.clock.now() },
     { params: {}, query: {}, headers: {}, body: undefined },
   )
   const found = (answer.body as { data: { lines: LineView[] } }).data.lines.flatMap((one) => one.checks)

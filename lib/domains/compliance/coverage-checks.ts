@@ -1,4 +1,4 @@
-import { type AskDatabase, type Check, type EvidenceLine, failsIf } from '#lib/kernel/evidence.ts'
+import { type DatabaseQuery, type EvidenceCheck, type EvidenceLine, failsIf } from '#lib/kernel/evidence.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { deletionCheck } from './deletion-check.ts'
 
@@ -25,13 +25,13 @@ interface Answering {
 interface Holding extends Answering {
   store: string
 }
-export interface CoverageParts {
+export interface CoverageDeps {
   holders: readonly Holding[]
   kept: readonly Answering[]
   /** The operations of all other domains. */
   operations: readonly OperationShape[]
   /** How often the searched part of the log shows these operations within the last day, and the last time. */
-  usesOf(query: AskDatabase, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
+  usesOf(query: DatabaseQuery, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
 }
 
 /** The operations by which subjects access, export and delete their data. Each must be available to the subject. */
@@ -41,7 +41,7 @@ const rights: readonly { line: EvidenceLine; operations: readonly string[] }[] =
   { line: 'can_request_deletion', operations: ['filePrivacyRequest', 'planErasure'] },
 ]
 
-export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageParts): Check[] => [
+export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageDeps): EvidenceCheck[] => [
   deletionCheck(operations),
   {
     line: 'cascade',
@@ -70,7 +70,7 @@ export const coverageChecks = ({ holders, kept, operations, usesOf }: CoveragePa
     },
   },
   ...rights.map(
-    ({ line, operations: wanted }): Check => ({
+    ({ line, operations: wanted }): EvidenceCheck => ({
       line,
       name: `rights.${line}`,
       page: '/admin/audit',

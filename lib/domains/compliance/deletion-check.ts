@@ -1,4 +1,4 @@
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 
 /** Days of the audit log that are compared. */
@@ -24,7 +24,7 @@ const compare = `SELECT d.kind, count(*)::int AS deletions, count(*) FILTER (WHE
 const erasing = '^system:(erasure\\.|admin\\.replay|projects\\.close)'
 
 /** Checks that the deletion log has a row for each deletion of personal content, by any actor, operation or job. */
-export const deletionCheck = (operations: readonly OperationShape[]): Check => ({
+export const deletionCheck = (operations: readonly OperationShape[]): EvidenceCheck => ({
   line: 'audit_of_deletions',
   name: 'deletions.logged',
   page: '/admin/audit',

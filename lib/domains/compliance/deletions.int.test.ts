@@ -153,14 +153,14 @@ it.each(kinds().map((kind) => [kind.counts, kind] as const))(
 it.each(kinds().map((kind) => [kind.counts, kind] as const))(
   'the check fails when the row of %s is missing',
   async (counts, { make }) => {
-    const { gate } = test.app
-    const original = gate.recordDeletion
+    const { pipeline } = test.app
+    const original = pipeline.recordDeletion
     const mend = () => {
-      gate.recordDeletion = original
+      pipeline.recordDeletion = original
     }
     onTestFinished(mend)
     // The fault: this kind of deletion writes no row.
-    gate.recordDeletion = async (tx, deletion) => (counts in deletion.results ? undefined : original(tx, deletion))
+    pipeline.recordDeletion = async (tx, deletion) => (counts in deletion.results ? undefined : original(tx, deletion))
     test.clock.advance(1_000)
     const { path, who } = await make()
     await asked('DELETE', path, who)
@@ -194,13 +194,13 @@ it('a sweep writes one row with its count, and the check fails without it', asyn
   })
   test.clock.advance(25 * 3_600_000)
   for (const name of ['llm-log.purge-ended', 'exports.upkeep'])
-    await test.app.jobs.find((job) => job.name === name)?.execute(test.app.gate, {})
+    await test.app.jobs.find((job) => job.name === name)?.execute(test.app.pipeline, {})
   const swept = (await logged('exchangesDeleted')).filter(({ requested_by }) => requested_by.startsWith('system:'))
   expect(swept).toMatchObject([{ results: { exchangesDeleted: 3 }, requested_by: 'system:llm-log.purge-ended' }])
   expect((await logged('exportsDeleted')).map(({ requested_by }) => requested_by)).toContain('system:exports.upkeep')
   expect((await checked()).state).toBe('holds')
   await test.app.db.transaction((tx) =>
-    test.app.gate.auditWithin(tx, {
+    test.app.pipeline.auditWithin(tx, {
       ...{ action: 'delete', actorId: 'system:some.sweep', resourceType: 'something', resourceId: 'old' },
       ...{ at: test.clock.now(), ip: '', details: { count: 7 } },
     }),

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 
-export interface InstallationParts {
+export interface InstallationCheckDeps {
   /** Third parties that receive data, by kind. */
   places: { mail: 'folder' | 'server'; limits: 'here' | 'redis'; postgresql: 'embedded' | 'server' }
   /** Recipient of usage events. */
@@ -14,7 +14,7 @@ export interface InstallationParts {
   /** When the oldest email in the folder was written. Undefined when there is none. */
   oldestLetter(): Promise<Date | undefined>
   /** Retention of emails in milliseconds. */
-  lettersKept: number
+  outboxRetention: number
 }
 
 /** Asks about a path. Undefined when it does not exist. */
@@ -31,7 +31,7 @@ const modeOf = (path: string) => known(path, async (there) => (await stat(there)
 const isOpenToOthers = (mode: number): boolean => (mode & 0o077) !== 0
 const slack = 2 * 3_600_000
 
-export const installationChecks = (parts: InstallationParts): Check[] => [
+export const installationChecks = (deps: InstallationCheckDeps): EvidenceCheck[] => [
   {
     line: 'purpose_limitation',
     name: 'installation.recipients',
@@ -47,7 +47,7 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
       return {
         state: publications + subscriptions + foreign > 0 ? 'attention' : 'holds',
         numbers: { publications, subscriptions, foreign },
-        facts: { ...parts.places, telemetry: parts.telemetry },
+        facts: { ...deps.places, telemetry: deps.telemetry },
       }
     },
   },
@@ -56,8 +56,8 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
     name: 'installation.letters',
     page: '/admin/outbox',
     async ask(_query, now) {
-      const oldest = await parts.oldestLetter()
-      const isLate = oldest !== undefined && now.getTime() - oldest.getTime() > parts.lettersKept + slack
+      const oldest = await deps.oldestLetter()
+      const isLate = oldest !== undefined && now.getTime() - oldest.getTime() > deps.outboxRetention + slack
       return { state: oldest === undefined ? 'not_applicable' : failsIf(isLate), times: { oldest: oldest ?? null } }
     },
   },
@@ -66,8 +66,8 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
     name: 'installation.secret',
     page: null,
     async ask() {
-      if (parts.secretFile === null) return { state: 'holds', facts: { source: 'environment', mode: '' } }
-      const mode = await modeOf(parts.secretFile)
+      if (deps.secretFile === null) return { state: 'holds', facts: { source: 'environment', mode: '' } }
+      const mode = await modeOf(deps.secretFile)
       return {
         state: failsIf(mode === undefined || isOpenToOthers(mode)),
         facts: { source: mode === undefined ? 'missing' : 'file', mode: mode?.toString(8).padStart(3, '0') ?? '' },
@@ -79,7 +79,7 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
     name: 'installation.folders',
     page: null,
     async ask() {
-      const modes = await Promise.all(parts.folders.map(modeOf))
+      const modes = await Promise.all(deps.folders.map(modeOf))
       const there = modes.filter((mode) => mode !== undefined)
       const open = there.filter(isOpenToOthers).length
       return {

@@ -1,14 +1,14 @@
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type CoverageParts, coverageChecks } from './coverage-checks.ts'
-import { type InstallationParts, installationChecks } from './installation-checks.ts'
+import { type CoverageDeps, coverageChecks } from './coverage-checks.ts'
+import { type InstallationCheckDeps, installationChecks } from './installation-checks.ts'
 import { complianceService } from './service.ts'
 
-export interface ComplianceDeps extends CoverageParts {
+export interface ComplianceDeps extends CoverageDeps {
   db: Database
   /** The checks of all other domains. */
-  checks: readonly Check[]
-  installation: InstallationParts
+  checks: readonly EvidenceCheck[]
+  installation: InstallationCheckDeps
 }
 
 /** The compliance report. */

@@ -1,4 +1,4 @@
-import { type AskDatabase, type Check, evidenceLines, type Finding } from '#lib/kernel/evidence.ts'
+import { type DatabaseQuery, type EvidenceCheck, type EvidenceFinding, evidenceLines } from '#lib/kernel/evidence.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
@@ -15,9 +15,9 @@ const atOnce = 3
 
 class TooSlow extends Error {}
 
-export interface ComplianceParts {
+export interface ComplianceServiceDeps {
   db: Database
-  checks: readonly Check[]
+  checks: readonly EvidenceCheck[]
 }
 
 async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
@@ -35,19 +35,19 @@ async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
 const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
   error instanceof TooSlow ? 'too_slow' : Problem.is(error, 'unavailable') ? 'unavailable' : 'error'
 
-const texts = (times: Finding['times'] = {}): Record<string, string | null> =>
+const texts = (times: EvidenceFinding['times'] = {}): Record<string, string | null> =>
   Object.fromEntries(Object.entries(times).map(([name, at]) => [name, at?.toISOString() ?? null]))
 
 /** Runs all checks. Concurrent requests share one run. */
-export function complianceService({ db, checks }: ComplianceParts) {
+export function complianceService({ db, checks }: ComplianceServiceDeps) {
   const bounded = boundedQuery(db, statementMost)
-  const ask: AskDatabase = async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
+  const ask: DatabaseQuery = async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
     const rows = await bounded<R>(text, values)
     if (!rows) throw new TooSlow()
     return rows
   }
 
-  async function asked({ name, page, ...check }: Check, now: Date): Promise<CheckView> {
+  async function asked({ name, page, ...check }: EvidenceCheck, now: Date): Promise<CheckView> {
     const started = performance.now()
     const known = { name, page, numbers: {}, times: {}, facts: {} }
     const took = () => Math.round(performance.now() - started)
@@ -63,7 +63,7 @@ export function complianceService({ db, checks }: ComplianceParts) {
 
   async function all(now: Date) {
     const started = performance.now()
-    const answers = new Map<Check, CheckView>()
+    const answers = new Map<EvidenceCheck, CheckView>()
     const waiting = [...checks]
     const work = async () => {
       for (let check = waiting.shift(); check; check = waiting.shift()) answers.set(check, await asked(check, now))
@@ -75,16 +75,16 @@ export function complianceService({ db, checks }: ComplianceParts) {
     })
     return { asked_at: now.toISOString(), took_ms: Math.round(performance.now() - started), lines }
   }
-  let underWay: ReturnType<typeof all> | undefined
+  let active: ReturnType<typeof all> | undefined
 
   return {
     /** The names of all checks. */
     checkNames: checks.map(({ name }) => name),
     read: read(readCompliance, async ({ now }) => {
-      underWay ??= all(now).finally(() => {
-        underWay = undefined
+      active ??= all(now).finally(() => {
+        active = undefined
       })
-      const data = await underWay
+      const data = await active
       const count = (state: CheckView['state']) => data.lines.filter((line) => line.state === state).length
       return {
         body: { data },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import type { Told } from '#lib/testing/app.ts'
+import type { TestResponse } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { trace } from '#lib/testing/units.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => setting?.close())
 
-const get = (path: string, cookie: string): Promise<Told> => setting.test.fetch('GET', path, { cookie })
+const get = (path: string, cookie: string): Promise<TestResponse> => setting.test.fetch('GET', path, { cookie })
 const overview = async (cookie = person.cookie) => (await get('/api/overview', cookie)).json.data
 const work = async (cookie: string) => (await get('/api/work', cookie)).json.data
 const waiting = async (cookie = setting.admin.cookie) => (await get('/api/admin/waiting', cookie)).json.data

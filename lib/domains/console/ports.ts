@@ -1,5 +1,5 @@
 import type { Actor } from '#lib/kernel/context.ts'
-import type { DataHolder, Periods } from '#lib/kernel/holder.ts'
+import type { DataSource, Periods } from '#lib/kernel/data-source.ts'
 import type { ErasedKind } from '#lib/kernel/receipt.ts'
 
 /** A period from now. */
@@ -42,16 +42,16 @@ interface ReceiptNow {
 
 /** Short queries of the console to the domains, connected by lib/app.ts. */
 export interface ConsolePorts {
-  holders: readonly DataHolder[]
+  dataSources: readonly DataSource[]
   accounts: {
     newestSignIns(
       accountId: string,
       sessionId: string | undefined,
     ): Promise<{ at: Date; browser: string; isCurrent: boolean }[]>
   }
-  agents: { atAGlance(agents: readonly string[]): Promise<{ total: number; restricted: number; suspended: number }> }
+  agents: { summary(agents: readonly string[]): Promise<{ total: number; restricted: number; suspended: number }> }
   tokens: {
-    atAGlance(
+    summary(
       agents: readonly string[],
       span: Span,
     ): Promise<{ active: number; expiring: number; nextExpiry: Date | null; lastUsedAt: Date | null }>
@@ -64,12 +64,12 @@ export interface ConsolePorts {
   }
   erasures: {
     /** All runs, or the given runs and the partial erasures that an actor requested. */
-    underWay(whose?: { runs: readonly string[]; askedBy: string }): Promise<RunNow[]>
+    active(whose?: { runs: readonly string[]; askedBy: string }): Promise<RunNow[]>
     open(): Promise<{ planning: number; erasing: number; verifying: number; failed: number; stuck: number }>
   }
   receipts: { newest(actor: Actor, most: number): Promise<ReceiptNow[]> }
   exports: {
-    underWay(
+    active(
       accountId: string,
       now: Date,
     ): Promise<
@@ -90,7 +90,7 @@ export interface ConsolePorts {
   knowledge: {
     /** According to the current retention periods. */
     expiringSoon(
-      whose: Pick<Actor, 'agents' | 'organisationId'>,
+      owner: Pick<Actor, 'agents' | 'organisationId'>,
       span: Span,
     ): Promise<{ visibility: keyof Periods; count: number; firstAt: Date }[]>
     quarantined(): Promise<number>
@@ -98,12 +98,12 @@ export interface ConsolePorts {
   /** Projects of the reader, the next to close first. */
   projects: {
     closingSoon(
-      whose: Pick<Actor, 'accountId' | 'agents' | 'organisationId'>,
+      owner: Pick<Actor, 'accountId' | 'agents' | 'organisationId'>,
       most: number,
     ): Promise<{ id: string; name: string; closesAt: Date }[]>
   }
   holds: { ending(span: Span): Promise<number> }
-  retention: { underWay(now: Date): Promise<{ id: string; startedAt: Date; deleted: number } | undefined> }
+  retention: { active(now: Date): Promise<{ id: string; startedAt: Date; deleted: number } | undefined> }
   mail: {
     /** Emails that failed at least once and wait, or were given up. */
     undelivered(): Promise<number>

@@ -1,5 +1,5 @@
 import type { Actor } from '#lib/kernel/context.ts'
-import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
+import type { DataSource, Subject } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { readOverview, readWaiting, readWork, type WorkItem } from './contract.ts'
@@ -12,15 +12,15 @@ const shownReceipts = 5
 const shownProjects = 5
 
 /** Counts like the inventory. Queries the data sources one after the other to use a single connection. */
-async function heldOn(holders: readonly DataHolder[], subject: Subject, now: Date) {
+async function heldOn(dataSources: readonly DataSource[], subject: Subject, now: Date) {
   let records = 0
   let since: Date | null = null
   const stores = new Set<string>()
-  for (const holder of holders) {
-    const holding = await holder.inventory(subject, now)
+  for (const dataSource of dataSources) {
+    const holding = await dataSource.inventory(subject, now)
     if (holding.count === 0) continue
     records += holding.count
-    stores.add(holder.store)
+    stores.add(dataSource.store)
     if (holding.since && (since === null || holding.since < since)) since = holding.since
   }
   return { records, stores: stores.size, since: iso(since) }
@@ -29,8 +29,8 @@ async function heldOn(holders: readonly DataHolder[], subject: Subject, now: Dat
 /** The overview pages. Stores nothing: each domain answers for its own data. */
 export function consoleService(ports: ConsolePorts) {
   async function ownWork(actor: Actor, accountId: string, now: Date): Promise<WorkItem[]> {
-    const [exports, own] = await Promise.all([ports.exports.underWay(accountId, now), ports.requests.ownRuns(actor)])
-    const runs = await ports.erasures.underWay({ runs: own.map(({ runId }) => runId), askedBy: actor.id })
+    const [exports, own] = await Promise.all([ports.exports.active(accountId, now), ports.requests.ownRuns(actor)])
+    const runs = await ports.erasures.active({ runs: own.map(({ runId }) => runId), askedBy: actor.id })
     return [
       ...exports.map((one) => ({
         kind: 'export' as const,
@@ -48,8 +48,8 @@ export function consoleService(ports: ConsolePorts) {
   }
   async function everybodysWork(actor: Actor, now: Date): Promise<{ items: WorkItem[]; erasures: number }> {
     const [runs, sweep] = await Promise.all([
-      actor.can('erasures:audit') ? ports.erasures.underWay() : [],
-      actor.can('retention:audit') ? ports.retention.underWay(now) : undefined,
+      actor.can('erasures:audit') ? ports.erasures.active() : [],
+      actor.can('retention:audit') ? ports.retention.active(now) : undefined,
     ])
     const items = runs.map((run) => erasureItem(run, false, actor.can('privacy:admin')))
     if (sweep)
@@ -73,8 +73,8 @@ export function consoleService(ports: ConsolePorts) {
       const { agents } = actor
       // Three sequences of queries, with one connection each, so that an overview does not exhaust the pool.
       const standing = async () => ({
-        agents: await ports.agents.atAGlance(agents),
-        tokens: await ports.tokens.atAGlance(agents, { now, until: daysAfter(now, expiringWithin.tokens) }),
+        agents: await ports.agents.summary(agents),
+        tokens: await ports.tokens.summary(agents, { now, until: daysAfter(now, expiringWithin.tokens) }),
         requests: await ports.requests.openOf(actor, now, shownRequests),
         signIns: await ports.accounts.newestSignIns(accountId, actor.sessionId),
       })
@@ -85,7 +85,7 @@ export function consoleService(ports: ConsolePorts) {
         closing: await ports.projects.closingSoon(actor, shownProjects),
       })
       const [{ tokens, requests, signIns, agents: agentsNow }, { expiring, exports, receipts, closing }, held] =
-        await Promise.all([standing(), going(), heldOn(ports.holders, { account: accountId, agents }, now)])
+        await Promise.all([standing(), going(), heldOn(ports.dataSources, { account: accountId, agents }, now)])
       return {
         resourceId: accountId,
         body: {

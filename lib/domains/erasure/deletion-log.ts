@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newUuid, uuidsInSql } from '#lib/kernel/ids.ts'
 
-export interface Deletion {
+export interface LoggedDeletion {
   requestedBy: string
   reason: string
   scope: Record<string, string>
@@ -17,7 +17,7 @@ export interface Deletion {
  */
 export async function recordDeletion(
   tx: Transaction,
-  { requestedBy, reason, scope, results, auditId: reserved = null, now }: Deletion,
+  { requestedBy, reason, scope, results, auditId: reserved = null, now }: LoggedDeletion,
 ): Promise<string> {
   const isFree = reserved !== null && (await tx.deletionAuditEntry.count({ where: { auditId: reserved } })) === 0
   const auditId = isFree ? reserved : newUuid()
@@ -26,7 +26,7 @@ export async function recordDeletion(
 }
 
 /** SQL expressions for the values that {@link deletionRows} inserts, such as parameter numbers. */
-export interface DeletionPlaces {
+export interface DeletionLogValues {
   /** Parameter with the result of `uuidsInSql.value()`. */
   uuids: string
   at: string
@@ -37,7 +37,7 @@ export interface DeletionPlaces {
   results: string
 }
 /** SQL of a WITH query that writes one log entry for each row of the query `of`, which must have a column `id`. */
-export const deletionRows = (of: string, at: DeletionPlaces): string => `logged AS (
+export const deletionRows = (of: string, at: DeletionLogValues): string => `logged AS (
   INSERT INTO deletion_audit_log (audit_id, "timestamp", requested_by, reason, scope, results)
   SELECT ${uuidsInSql.text(at.uuids)}, ${at.at}::timestamptz, ${at.requestedBy}, ${at.reason}, jsonb_build_object(${at.scope}::text, ${of}.id), ${at.results}::jsonb
   FROM ${of})`

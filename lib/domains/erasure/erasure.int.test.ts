@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { operator } from '#lib/operator/operator.ts'
 import type { LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { trace } from '#lib/testing/units.ts'
-import { verifyReceipt } from './signing.ts'
 
 let test: TestApp
 beforeAll(async () => {
@@ -27,7 +27,7 @@ const job = (name: string) => {
 }
 /** Simulates a crash right after the commit: the unit is deleted, but its erasure is neither verified nor signed. */
 const halfErased = async (id: string, owner: string): Promise<string> =>
-  test.app.gate.transaction((tx) =>
+  test.app.pipeline.transaction((tx) =>
     test.app.erasures.begin(tx, {
       scope: { unit: id },
       deletedId: id,
@@ -42,8 +42,8 @@ const halfErased = async (id: string, owner: string): Promise<string> =>
 describe('the erasure ledger', () => {
   it('contains the intent with ids before the deletion and the commit after it, without content or names', async () => {
     const { id, agent } = await contributed()
-    const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
-    const rows = await ledgerOf(told.headers.get('x-deletion-receipt') ?? '')
+    const response = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
+    const rows = await ledgerOf(response.headers.get('x-deletion-receipt') ?? '')
     expect(rows.map(({ kind }) => kind)).toEqual(['intent', 'commit'])
     expect(rows[0]).toMatchObject({ scope: { unit: id }, plan: { 'knowledge.units': [id] } })
     expect(JSON.stringify(rows)).not.toContain('build is slow')
@@ -56,8 +56,8 @@ describe('the erasure ledger', () => {
       const { json } = await own.fetch('POST', '/v1/knowledge', { token, body: trace() })
       // A file instead of the folder: also stops root, unlike missing permissions.
       writeFileSync(join(own.dataDir, 'erasures'), '')
-      const told = await own.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token })
-      expect(told.status).toBe(503)
+      const response = await own.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token })
+      expect(response.status).toBe(503)
       expect((await own.fetch('GET', `/v1/knowledge/${json.data.id}`, { token })).status).toBe(200)
       expect(await own.db.prisma.deletionAuditEntry.count()).toBe(0)
       rmSync(join(own.dataDir, 'erasures'))
@@ -79,9 +79,9 @@ describe('erasure after a crash', () => {
       `erasure.finish:${receiptId}`,
     ])
     expect(waiting.rowCount).toBe(1)
-    await job('erasure.finish').execute(test.app.gate, { receiptId })
+    await job('erasure.finish').execute(test.app.pipeline, { receiptId })
     const first = await test.fetch('GET', `/v1/receipts/${receiptId}`)
-    await job('erasure.finish').execute(test.app.gate, { receiptId })
+    await job('erasure.finish').execute(test.app.pipeline, { receiptId })
     const second = await test.fetch('GET', `/v1/receipts/${receiptId}`)
     expect(first.json).toEqual(second.json)
     expect(await verifyReceipt(first.json, await test.app.signer.keys())).toHaveProperty('kid')
@@ -95,15 +95,15 @@ describe('erasure after a crash', () => {
   it('reading a receipt finishes the erasure when the worker has not run yet', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
-    const told = await test.fetch('GET', `/v1/receipts/${receiptId}`)
-    expect([told.status, told.json.deleted_id]).toEqual([200, id])
+    const response = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    expect([response.status, response.json.deleted_id]).toEqual([200, id])
   })
 
   it('a crash before the commit deletes nothing and leaves an intent without a commit', async () => {
     const { id, agent } = await contributed()
     let receiptId = ''
     await expect(
-      test.app.gate.transaction(async (tx) => {
+      test.app.pipeline.transaction(async (tx) => {
         receiptId = await test.app.erasures.begin(tx, {
           scope: { unit: id },
           deletedId: id,
@@ -136,8 +136,8 @@ describe('replay after a restored backup', () => {
 
   it('restores the receipt and the erased id when the backup has neither the unit nor its erasure', async () => {
     const { id, agent } = await contributed()
-    const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
-    const receiptId = told.headers.get('x-deletion-receipt') ?? ''
+    const response = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
+    const receiptId = response.headers.get('x-deletion-receipt') ?? ''
     await forget(receiptId, id)
     expect(await replayed()).toMatchObject({ erased: 0, reinstated: 1, damaged: 0 })
     // Others could have copied the unit, so its tombstone is published again.
@@ -153,8 +153,8 @@ describe('replay after a restored backup', () => {
 
   it('erases a restored unit again and keeps units that were created later', async () => {
     const { id, agent } = await contributed()
-    const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
-    const receiptId = told.headers.get('x-deletion-receipt') ?? ''
+    const response = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
+    const receiptId = response.headers.get('x-deletion-receipt') ?? ''
     const fresh = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     await forget(receiptId, id)
     const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })
@@ -182,7 +182,7 @@ describe('the worker', () => {
     const receiptId = await halfErased(id, agent.id)
     await test.db.pool.query('SELECT graphile_worker.remove_job($1)', [`erasure.finish:${receiptId}`])
     test.clock.advance(11 * 60_000)
-    await job('erasure.resume').execute(test.app.gate, {})
+    await job('erasure.resume').execute(test.app.pipeline, {})
     expect((await test.db.prisma.erasure.findUniqueOrThrow({ where: { receiptId } })).state).toBe('signed')
   })
 })

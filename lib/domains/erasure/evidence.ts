@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type Signer, verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
+import { alertAfter } from '#lib/domains/erasure/runs/run-rules.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
-import { alertAfter } from './run-rules.ts'
-import { type Signer, verifyReceipt } from './signing.ts'
 
 const hour = 3_600_000
 /** Number of receipts to verify: this many of the newest, and as many chosen at random. */
@@ -14,7 +14,7 @@ const unsignedAfter = hour / 6
 const unsearchedAfter = 6 * hour
 
 /** Checks that prove erasures: receipts, the deletion log and unfinished erasure runs. */
-export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: string): Check[] => [
+export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: string): EvidenceCheck[] => [
   {
     line: 'cascade',
     name: 'erasure.ledger',

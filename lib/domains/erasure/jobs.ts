@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { lateWritesJob } from '#lib/domains/erasure/engine/late-writes.ts'
+import { recheckJob } from '#lib/domains/erasure/engine/recheck.ts'
+import type { SubjectEngine } from '#lib/domains/erasure/engine/subject-engine.ts'
+import { startJob, stepJob, verifyJob } from '#lib/domains/erasure/runs/runs.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
-import { overtakenJob } from './overtaken.ts'
-import { recheckJob } from './recheck.ts'
-import { startJob, stepJob, verifyJob } from './runs.ts'
 import type { ErasureService } from './service.ts'
-import type { SubjectEngine } from './subject-engine.ts'
 
 /** Milliseconds after which the `erasure.resume` job continues an unfinished erasure. */
 const overdue = 10 * 60_000
@@ -38,7 +38,7 @@ export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) =
     run: (_ctx, { runId }) => subjects.recheck(runId),
   }),
   job({
-    name: overtakenJob,
+    name: lateWritesJob,
     payload: z.strictObject({ runId: z.string() }),
     run: (_ctx, { runId }) => subjects.overtaken(runId),
   }),

@@ -1,17 +1,17 @@
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { SubjectEngine } from '#lib/domains/erasure/engine/subject-engine.ts'
+import { ownReceipts } from '#lib/domains/erasure/receipts/own-receipts.ts'
+import { receiptPdfReader } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
+import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { formerOwnerDataSource } from './data-source.ts'
 import { erasureEvidence } from './evidence.ts'
 import { erasureExporters } from './exporters.ts'
-import { formerOwnerHolder } from './holders.ts'
 import { erasureJobs } from './jobs.ts'
-import { erasureKept } from './kept.ts'
-import { ownReceipts } from './own-receipts.ts'
 import { erasurePersonExporters, erasureRunExporters } from './person-exporters.ts'
-import { receiptPdfReader } from './receipt-pdf.ts'
+import { retainedErasureRecords } from './retained-records.ts'
 import type { ErasureService } from './service.ts'
-import type { Signer } from './signing.ts'
-import type { SubjectEngine } from './subject-engine.ts'
 
 export interface ErasureDeps {
   db: Database
@@ -20,19 +20,19 @@ export interface ErasureDeps {
   erasures: ErasureService
   engine: SubjectEngine
   /** Ids of runs that erased agents of this person at the person's request. */
-  runsAskedBy(accountId: string): Promise<string[]>
+  runsRequestedBy(accountId: string): Promise<string[]>
 }
 
 export const erasureData = (db: Database): PersonalData => ({
-  dataSources: [formerOwnerHolder(db)],
+  dataSources: [formerOwnerDataSource(db)],
   exporters: [...erasureExporters(db), ...erasureRunExporters(db)],
   personExporters: erasurePersonExporters(db),
-  retainedRecords: erasureKept(db),
+  retainedRecords: retainedErasureRecords(db),
 })
 
 /** Receipts and the jobs of erasures. */
-export function erasureModule({ db, signer, ledgerFolder, erasures, engine, runsAskedBy }: ErasureDeps) {
-  const own = ownReceipts({ db, runsAskedBy })
+export function erasureModule({ db, signer, ledgerFolder, erasures, engine, runsRequestedBy }: ErasureDeps) {
+  const own = ownReceipts({ db, runsRequestedBy })
   return {
     useCases: {
       receipts: {
@@ -43,7 +43,7 @@ export function erasureModule({ db, signer, ledgerFolder, erasures, engine, runs
       },
     },
     jobs: erasureJobs(erasures, engine),
-    checks: erasureEvidence(signer, ledgerFolder) satisfies Check[],
+    checks: erasureEvidence(signer, ledgerFolder) satisfies EvidenceCheck[],
     receipts: own,
   }
 }

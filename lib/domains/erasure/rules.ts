@@ -7,7 +7,7 @@ export interface RetentionFacts {
   /** Years for which closed privacy requests are retained. */
   requestsYears: number
   /** True when no mail server is configured: emails are stored in a folder for a week. */
-  lettersInFolder: boolean
+  emailsInFolder: boolean
 }
 
 /**
@@ -62,7 +62,7 @@ const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt[
  * Fingerprints of the erased words in the ledger. Their key is destroyed when backups expire, or with the ledger's
  * files after seven years.
  */
-export const fingerprintsKept = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['retained'] => [
+export const fingerprintRetention = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['retained'] => [
   {
     what: 'keyed fingerprints of the erased words, sealed in the erasure ledger, so that a restored store can be searched for them; the words cannot be read from them',
     ground: 'effectiveness of the erasure (GDPR art. 17(1))',
@@ -109,7 +109,7 @@ const heldLines = (held: readonly { hold: string; count: number }[]): Receipt['r
   }))
 
 /** Returns the number of records that a receipt lists as retained by legal holds; 0 if none. */
-export const heldIn = ({ held, retained }: Pick<Receipt, 'held' | 'retained'>): number =>
+export const legalHoldCountsIn = ({ held, retained }: Pick<Receipt, 'held' | 'retained'>): number =>
   // Old receipts contain the number only in this sentence.
   held ?? retained.reduce((sum, { what }) => sum + Number(heldForm.exec(what)?.[1] ?? 0), 0)
 
@@ -178,15 +178,15 @@ export const retainedOfSubject = (
 ]
 
 /** Deleted data that a connected store retains out of reach, with the number of days; null when unknown. */
-export interface Lingering {
+export interface Residue {
   what: string
   days: number | null
 }
 /** Returns the physical copies that an erasure cannot delete immediately, with their latest end. */
-export const lingeringAfter = (
+export const residueAfter = (
   deletedAt: Date,
   { backupDays }: RetentionFacts,
-  inStores: readonly Lingering[] = [],
+  inStores: readonly Residue[] = [],
 ): Receipt['physical'] => [
   { what: 'dead rows in table files, unreadable through the database, until the next vacuum', until: null },
   { what: 'write-ahead log, until it is recycled', until: null },

@@ -1,8 +1,11 @@
 import type { z } from 'zod'
+import { ReceiptPlan } from '#lib/domains/erasure/receipts/receipts.ts'
+import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
+import { tombstones } from '#lib/domains/erasure/suppression/tombstones.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { countOf, type DataHolder, type Scope } from '#lib/kernel/holder.ts'
+import { countOf, type DataSource, type ErasureScope } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
@@ -12,16 +15,13 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
 import { readReceipt, readSigningKeys } from './contract.ts'
 import { recordDeletion } from './deletion-log.ts'
-import { Plan } from './receipts.ts'
-import { lingeringAfter, plusYears, type RetentionFacts, retainedAfter } from './rules.ts'
-import type { Signer } from './signing.ts'
-import { tombstones } from './tombstones.ts'
+import { plusYears, type RetentionFacts, residueAfter, retainedAfter } from './rules.ts'
 
-export interface ErasureParts {
+export interface ErasureServiceDeps {
   db: Database
   ledger: Ledger
   signer: Signer
-  holders: readonly DataHolder[]
+  dataSources: readonly DataSource[]
   clock: Clock
   issuer: string
   facts: RetentionFacts
@@ -51,14 +51,14 @@ const scopeOf = (deletedId: string): RecordIntent['scope'] =>
  * audit row and receipt id.
  * `finish` runs after the commit: ledger commit row, verification and signature. The worker calls it after a crash.
  */
-export function erasureService({ db, ledger, signer, holders, clock, issuer, facts }: ErasureParts) {
+export function erasureService({ db, ledger, signer, dataSources, clock, issuer, facts }: ErasureServiceDeps) {
   async function begin(
     tx: Transaction,
     { scope, deletedId, formerOwner, requestedBy, reason, wasPublic, now }: Begin,
   ): Promise<string> {
     const receiptId = newId('rcpt')
-    const planned = new Map<DataHolder, string[]>()
-    for (const holder of holders) planned.set(holder, (await holder.plan(scope, tx, now)).items)
+    const planned = new Map<DataSource, string[]>()
+    for (const dataSource of dataSources) planned.set(dataSource, (await dataSource.plan(scope, tx, now)).items)
     const [stored] = await tx.$queryRaw<
       { at: Date }[]
     >`SELECT created_at AS at FROM agent_records WHERE id = ${deletedId}`
@@ -69,17 +69,20 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       at: (stored && stored.at > now ? stored.at : now).toISOString(),
       scope: { ...scope },
       plan: Object.fromEntries(
-        [...planned].filter(([, items]) => items.length > 0).map(([holder, items]) => [holder.name, items]),
+        [...planned].filter(([, items]) => items.length > 0).map(([dataSource, items]) => [dataSource.name, items]),
       ),
       wasPublic,
     })
-    const plan: z.output<typeof Plan> = {}
-    for (const [holder, items] of planned)
-      plan[holder.name] = { items, deleted: items.length > 0 ? countOf(await holder.erase(scope, items, tx)) : 0 }
+    const plan: z.output<typeof ReceiptPlan> = {}
+    for (const [dataSource, items] of planned)
+      plan[dataSource.name] = {
+        items,
+        deleted: items.length > 0 ? countOf(await dataSource.erase(scope, items, tx)) : 0,
+      }
     const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
     const auditId = await recordDeletion(tx, { requestedBy, reason, scope: { ...scope }, results, now })
     await tx.erasure.create({
-      data: { receiptId, auditId, deletedId, deletedAt: now, formerOwner, plan: Plan.parse(plan) },
+      data: { receiptId, auditId, deletedId, deletedAt: now, formerOwner, plan: ReceiptPlan.parse(plan) },
     })
     await tx.erasedId.create({ data: { id: deletedId, receiptId, erasedAt: now, wasPublic } })
     await enqueue(
@@ -92,26 +95,26 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
   }
 
   /** Searches all data sources with other queries than those that deleted. Erases residue once more and searches again. */
-  async function verify(scope: Scope, plan: z.output<typeof Plan>): Promise<Receipt['stores']> {
+  async function verify(scope: ErasureScope, plan: z.output<typeof ReceiptPlan>): Promise<Receipt['stores']> {
     const stores: Receipt['stores'] = []
-    for (const holder of holders) {
-      const { items, deleted } = plan[holder.name] ?? { items: [], deleted: 0 }
-      let residue = await holder.residue(scope, items, clock.now())
+    for (const dataSource of dataSources) {
+      const { items, deleted } = plan[dataSource.name] ?? { items: [], deleted: 0 }
+      let residue = await dataSource.residue(scope, items, clock.now())
       if (residue > 0) {
-        await db.transaction((tx) => holder.erase(scope, items, tx))
-        residue = await holder.residue(scope, items, clock.now())
+        await db.transaction((tx) => dataSource.erase(scope, items, tx))
+        residue = await dataSource.residue(scope, items, clock.now())
       }
       if (residue > 0)
         throw new Problem('unavailable', {
-          detail: `The erasure is not complete yet: ${holder.name} still holds ${residue}. It is retried.`,
+          detail: `The erasure is not complete yet: ${dataSource.name} still holds ${residue}. It is retried.`,
           headers: { 'Retry-After': '60' },
         })
       // All data sources are searched; the receipt lists those that had records.
       if (items.length === 0) continue
       stores.push({
-        store: holder.store,
-        holder: holder.name,
-        what: holder.what,
+        store: dataSource.store,
+        holder: dataSource.name,
+        what: dataSource.what,
         found: items.length,
         deleted,
         residue,
@@ -136,7 +139,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       })
     ).reason
     await ledger.append({ kind: 'commit', id: receiptId, at: clock.now().toISOString() })
-    const stores = await verify(scopeOf(row.deletedId), Plan.parse(row.plan))
+    const stores = await verify(scopeOf(row.deletedId), ReceiptPlan.parse(row.plan))
     const signed = await signer.sign({
       receipt_id: receiptId,
       version: 1,
@@ -146,7 +149,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       reason,
       stores,
       retained: retainedAfter(row.deletedAt),
-      physical: lingeringAfter(row.deletedAt, facts),
+      physical: residueAfter(row.deletedAt, facts),
       signed_at: clock.now().toISOString(),
     })
     await db.transaction(async (tx) => {
@@ -210,7 +213,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
         results,
         now: deletedAt,
       })
-      await tx.erasure.create({ data: { receiptId, auditId, deletedId, deletedAt, plan: Plan.parse(plan) } })
+      await tx.erasure.create({ data: { receiptId, auditId, deletedId, deletedAt, plan: ReceiptPlan.parse(plan) } })
       await tx.erasedId.createMany({
         data: [{ id: deletedId, receiptId, erasedAt: deletedAt, wasPublic }],
         skipDuplicates: true,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
 import { csvCell } from '#lib/domains/audit/rules.ts'
-import type { Part } from './document.ts'
+import type { ExportPart } from './document.ts'
 
 configure({ useWebWorkers: false })
 
@@ -33,7 +33,7 @@ const cellOf = (value: unknown): string =>
   value === null || value === undefined ? '' : csvCell(typeof value === 'string' ? value : JSON.stringify(value))
 
 /** RFC 4180. The columns are the members of the first record; all records of a part have the same members. */
-async function* csvOf(part: Part): AsyncGenerator<[string, number]> {
+async function* csvOf(part: ExportPart): AsyncGenerator<[string, number]> {
   let columns: string[] | undefined
   for await (const { lines, count } of part.pages()) {
     const records: Record<string, unknown>[] = lines.split('\n').map((line) => JSON.parse(line))
@@ -44,7 +44,7 @@ async function* csvOf(part: Part): AsyncGenerator<[string, number]> {
     yield [`${head ? `${names.join(',')}\r\n` : ''}${rows.join('\r\n')}\r\n`, count]
   }
 }
-async function* jsonOf(part: Part): AsyncGenerator<[string, number]> {
+async function* jsonOf(part: ExportPart): AsyncGenerator<[string, number]> {
   let total = 0
   for await (const { lines, count } of part.pages()) {
     yield [`${total === 0 ? '[\n' : ',\n'}${lines.replaceAll('\n', ',\n')}`, count]
@@ -82,7 +82,7 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
  */
 export async function* zipArchive(
   head: ArchiveHead,
-  parts: readonly Part[],
+  parts: readonly ExportPart[],
   watch?: Watch,
   given?: AsyncIterable<ArchiveFile>,
 ): AsyncGenerator<Uint8Array> {

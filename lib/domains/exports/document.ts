@@ -1,4 +1,4 @@
-import type { Basis, Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import type { Basis, Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
 
 /** The part that the contract requires first, and whose records are counted separately. */
 export const unitsPart = 'knowledge_units'
@@ -12,17 +12,17 @@ export interface DocumentHead {
   scope: Basis
 }
 /** One part of an export for one reader. Its pages can be read repeatedly. */
-export interface Part {
+export interface ExportPart {
   name: string
   pages(): AsyncIterable<ExportPage>
 }
 
 /** Returns the parts that a basis includes: units first, then the others in the order of the domains. */
-export function partsOf(
+export function exportPartsOf(
   exporters: readonly (Exporter | PersonExporter)[],
   subjectId: string,
   reader: ExportReader,
-): Part[] {
+): ExportPart[] {
   return exporters
     .filter(({ bases }) => bases.includes(reader.basis))
     .sort((a, b) => Number(b.part === unitsPart) - Number(a.part === unitsPart))
@@ -52,7 +52,7 @@ async function* ahead<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
 }
 
 /** Streams one JSON document. The count of units follows the units, because it is unknown before. */
-export async function* jsonDocument(head: DocumentHead, parts: readonly Part[]): AsyncGenerator<string> {
+export async function* jsonDocument(head: DocumentHead, parts: readonly ExportPart[]): AsyncGenerator<string> {
   const totals: Record<string, number> = {}
   yield JSON.stringify(head).slice(0, -1)
   for (const { name, pages } of parts) {
@@ -70,7 +70,7 @@ export async function* jsonDocument(head: DocumentHead, parts: readonly Part[]):
 }
 
 /** Streams NDJSON: a header, one line per record with its part, and a last line with the totals. */
-export async function* ndjsonDocument(head: DocumentHead, parts: readonly Part[]): AsyncGenerator<string> {
+export async function* ndjsonDocument(head: DocumentHead, parts: readonly ExportPart[]): AsyncGenerator<string> {
   const totals: Record<string, number> = {}
   yield `${JSON.stringify(head)}\n`
   for (const { name, pages } of parts) {

@@ -1,4 +1,4 @@
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 
 const day = 86_400_000
 const month = 30 * day
@@ -9,7 +9,7 @@ const slack = day / 24
  * Checks the exports of one basis within the last month: their number, their median duration, and that none outlived
  * its term.
  */
-const copies = (line: Check['line'], basis: 'all' | 'provided'): Check => ({
+const copies = (line: EvidenceCheck['line'], basis: 'all' | 'provided'): EvidenceCheck => ({
   line,
   name: `exports.${basis}`,
   page: null,
@@ -40,4 +40,4 @@ const copies = (line: Check['line'], basis: 'all' | 'provided'): Check => ({
   },
 })
 
-export const exportsEvidence = (): Check[] => [copies('access', 'all'), copies('portability', 'provided')]
+export const exportsEvidence = (): EvidenceCheck[] => [copies('access', 'all'), copies('portability', 'provided')]

@@ -1,10 +1,10 @@
 import type { Context } from '#lib/kernel/context.ts'
-import type { Exporter } from '#lib/kernel/holder.ts'
+import type { Exporter } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { stream } from '#lib/kernel/use-case.ts'
 import { zipArchive } from './archive.ts'
 import { exportAgent, type formats } from './contract.ts'
-import { type DocumentHead, jsonDocument, ndjsonDocument, type Part, partsOf } from './document.ts'
+import { type DocumentHead, type ExportPart, exportPartsOf, jsonDocument, ndjsonDocument } from './document.ts'
 import { beginExport } from './quota.ts'
 import { schemaVersion } from './rules.ts'
 
@@ -25,7 +25,7 @@ const mediaTypes: Record<Format, string> = {
   ndjson: 'application/x-ndjson',
   zip: 'application/zip',
 }
-const body = (format: Format, head: DocumentHead, parts: readonly Part[]): AsyncIterable<string | Uint8Array> => {
+const body = (format: Format, head: DocumentHead, parts: readonly ExportPart[]): AsyncIterable<string | Uint8Array> => {
   switch (format) {
     case 'json':
       return jsonDocument(head, parts)
@@ -54,7 +54,7 @@ export const agentExport = (ports: ExportPorts) =>
     // Anonymous reading covers units of the network, never an export.
     if (actor.kind === 'anonymous') throw new Problem('token_missing')
     const payer = await payerOf(ports, ctx, agentId)
-    await ctx.gate.transaction((tx) =>
+    await ctx.pipeline.transaction((tx) =>
       beginExport(tx, {
         subjectId: agentId,
         subjectKind: 'agent',
@@ -66,7 +66,14 @@ export const agentExport = (ports: ExportPorts) =>
       }),
     )
     const { id, agents, organisationId, isAdmin } = actor
-    const parts = partsOf(ports.exporters, agentId, { basis: scope, id, agents, organisationId, isAdmin, until: now })
+    const parts = exportPartsOf(ports.exporters, agentId, {
+      basis: scope,
+      id,
+      agents,
+      organisationId,
+      isAdmin,
+      until: now,
+    })
     const head = { agent_id: agentId, exported_at: now.toISOString(), schema_version: schemaVersion, scope }
     return {
       body: body(format, head, parts),

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import { TextWriter, Uint8ArrayReader, Uint8ArrayWriter, ZipReader } from '@zip.js/zip.js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => test.close())
 
 type Who = { token: string } | { cookie: string }
-const exported = (agentId: string, who: Who, query = ''): Promise<Told> =>
+const exported = (agentId: string, who: Who, query = ''): Promise<TestResponse> =>
   test.fetch('GET', `/v1/export/${agentId}${query}`, who)
 const contribute = async (token: string, unit: unknown): Promise<string> => {
   const { json, status, text } = await test.fetch('POST', '/v1/knowledge', { token, body: unit })
@@ -228,7 +228,8 @@ describe('access to an export', () => {
     for (const who of [stranger, sibling, auditor, manager, await signedIn(test)])
       refused.push(await exported(mine.id, who))
     refused.push(await exported('nobody-at-all', stranger))
-    for (const told of refused) expect([told.status, told.json.detail]).toEqual([404, refused[0]?.json.detail])
+    for (const response of refused)
+      expect([response.status, response.json.detail]).toEqual([404, refused[0]?.json.detail])
     expect((await exported('nobody-at-all', admin)).status).toBe(404)
   })
 
@@ -332,8 +333,8 @@ describe('units attributed to an agent', () => {
 describe('the daily export quota', () => {
   it('is not used by a HEAD request, which returns 405', async () => {
     const { id, token } = await issuedAgent(test, ['read'])
-    const told = await test.fetch('HEAD', `/v1/export/${id}`, { token })
-    expect([told.status, told.headers.get('allow')]).toEqual([405, 'GET'])
+    const response = await test.fetch('HEAD', `/v1/export/${id}`, { token })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
     expect(await test.db.prisma.exportRun.count({ where: { subjectId: id } })).toBe(0)
     expect(await test.db.prisma.auditEntry.count({ where: { agentId: id, action: 'export' } })).toBe(0)
     const got = await exported(id, { token })

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { storeChecks } from '#bin/kp/store-checks.ts'
+import { checkStores } from '#bin/kp/store-checks.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
@@ -39,7 +39,7 @@ const folderOf = (machine: TestApp) => join(machine.dataDir, 'exports')
 const filesIn = (machine: TestApp) =>
   existsSync(folderOf(machine)) ? readdirSync(folderOf(machine)).filter((name) => name !== 'folder.mark') : []
 const runJob = (machine: TestApp, name: string, payload: unknown = {}) =>
-  machine.app.jobs.find((job) => job.name === name)?.execute(machine.app.gate, payload) ?? Promise.reject()
+  machine.app.jobs.find((job) => job.name === name)?.execute(machine.app.pipeline, payload) ?? Promise.reject()
 const asked = (machine: TestApp, person: Person) =>
   machine.fetch('POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
 async function ready(person: Person): Promise<string> {
@@ -85,7 +85,7 @@ test('a machine with another exports folder prepares, serves and deletes no expo
     status: 'degraded',
     stores: { exports: { state: 'down', detail: expect.stringContaining('do all machines share it') } },
   })
-  const checks = await storeChecks(second.app.env, second.app.env.DATABASE_URL)
+  const checks = await checkStores(second.app.env, second.app.env.DATABASE_URL)
   expect(checks.find(({ name }) => name === 'exports')).toMatchObject({
     state: 'fault',
     found: expect.stringContaining('not the folder that the installation uses'),

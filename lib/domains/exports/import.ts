@@ -1,7 +1,7 @@
 import type { Actor, Context } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Importer, Importing, ImportResult, Prepared } from '#lib/kernel/importer.ts'
-import { jsonOf } from '#lib/kernel/json.ts'
+import { parseJson } from '#lib/kernel/json.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { batched } from '#lib/kernel/use-case.ts'
 import { type ImportReport, importDocument } from './contract.ts'
@@ -87,7 +87,7 @@ function createRun({ importers, erasedAgents }: ImportPorts, importing: Importin
 
   async function store(batch: typeof waiting, refusals: typeof refused): Promise<void> {
     const { ctx } = importing
-    await ctx.gate.transaction(async (tx) => {
+    await ctx.pipeline.transaction(async (tx) => {
       const entries = []
       for (const [importer, items] of Map.groupBy(batch, (item) => item.importer)) {
         const stored = await importer.store(
@@ -108,8 +108,8 @@ function createRun({ importers, erasedAgents }: ImportPorts, importing: Importin
           importing,
         )
       const { actor, ip } = ctx
-      const common = { action: 'create' as const, actorId: actor.id, at: ctx.gate.clock.now(), ip }
-      await ctx.gate.auditWithin(
+      const common = { action: 'create' as const, actorId: actor.id, at: ctx.pipeline.clock.now(), ip }
+      await ctx.pipeline.auditWithin(
         tx,
         ...entries.map((entry) => ({
           ...common,
@@ -154,7 +154,7 @@ function createRun({ importers, erasedAgents }: ImportPorts, importing: Importin
   function takeRecord(importer: Importer, piece: Extract<Piece, { bytes: Uint8Array }>): void {
     let record: unknown
     try {
-      record = jsonOf(piece.bytes)
+      record = parseJson(piece.bytes)
       const prepared = importer.prepare(record, importing, piece.bytes.byteLength)
       if (seen.has(prepared.id))
         throw new Problem('conflict', 'The document brings this id twice; the first was taken.')

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { suppressions } from '#lib/domains/erasure/suppressions.ts'
+import { suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { chosenId, pattern, sop, trace } from '#lib/testing/units.ts'
@@ -54,7 +54,7 @@ function documentOf(count: number, author = 'somebody-there'): Document {
     total_units: count,
   }
 }
-const imported = (token: string, body: unknown, headers: Record<string, string> = {}): Promise<Told> =>
+const imported = (token: string, body: unknown, headers: Record<string, string> = {}): Promise<TestResponse> =>
   to.fetch('POST', '/v1/import', { token, body, headers })
 const ndjsonOf = ({ knowledge_units, total_units, ...head }: Document): string =>
   [head, ...knowledge_units.map((unit) => ({ part: 'knowledge_units', ...unit })), { total_units }]
@@ -67,8 +67,8 @@ describe('import of a hostile document', () => {
   it('returns 422 for more than 100 unknown parts, and stores nothing', async () => {
     const reader = await to.agent()
     const lines = Array.from({ length: 150 }, (_, n) => JSON.stringify({ part: `part-${n}` }))
-    const told = await imported(reader.token, [JSON.stringify({ agent_id: 'a' }), ...lines].join('\n'), ndjson)
-    expect([told.status, told.json.detail]).toEqual([422, expect.stringContaining('more than 100 parts')])
+    const response = await imported(reader.token, [JSON.stringify({ agent_id: 'a' }), ...lines].join('\n'), ndjson)
+    expect([response.status, response.json.detail]).toEqual([422, expect.stringContaining('more than 100 parts')])
     expect(await unitsOf(reader.id)).toBe(0)
   })
 
@@ -92,11 +92,11 @@ describe('import of an export', () => {
       const there = (await from.fetch('GET', `/v1/export/${writer.id}`, writer)).json.knowledge_units
 
       const reader = await to.agent()
-      const told = await imported(reader.token, text, format === 'json' ? {} : ndjson)
-      expect(told.status).toBe(200)
-      expect(told.json.data).toMatchObject({ received: 3, stored: 3, known: 0, failed: 0 })
-      expect(told.json.data.ignored).toMatchObject({ agent: 1, tokens: 1, sop_versions: 1 })
-      expect(told.json.data.results).toEqual(there.map(({ id }: Item) => ({ id, status: 'stored' })))
+      const response = await imported(reader.token, text, format === 'json' ? {} : ndjson)
+      expect(response.status).toBe(200)
+      expect(response.json.data).toMatchObject({ received: 3, stored: 3, known: 0, failed: 0 })
+      expect(response.json.data.ignored).toMatchObject({ agent: 1, tokens: 1, sop_versions: 1 })
+      expect(response.json.data.results).toEqual(there.map(({ id }: Item) => ({ id, status: 'stored' })))
 
       const here = (await to.fetch('GET', `/v1/export/${reader.id}`, reader)).json
       const byId = (a: Item, b: Item) => a.id.localeCompare(b.id)
@@ -377,8 +377,8 @@ describe('rejected items', () => {
 
     it('a document is rejected with 410, and single units fail, in its organization and for an admin', async () => {
       for (const { id, token } of [sibling, await issuedAgent(to, ['admin'])]) {
-        const told = await imported(token, documentOf(3, gone.id))
-        expect([told.status, told.json.code, await unitsOf(id)]).toEqual([410, 'erased', 0])
+        const response = await imported(token, documentOf(3, gone.id))
+        expect([response.status, response.json.code, await unitsOf(id)]).toEqual([410, 'erased', 0])
         expect((await imported(token, withAuthor(gone.id))).json.data.results).toMatchObject([
           { status: 'failed', code: 'erased' },
           { status: 'stored' },
@@ -449,8 +449,8 @@ describe('rejected items', () => {
       [{ agent_id: null, ...rest }, {}],
       [last, ndjson],
     ] as const) {
-      const told = await imported(token, body, headers)
-      expect([told.status, told.json.code, told.json.issues]).toEqual([
+      const response = await imported(token, body, headers)
+      expect([response.status, response.json.code, response.json.issues]).toEqual([
         422,
         'invalid',
         [{ path: ['agent_id'], message: 'is missing before the records' }],

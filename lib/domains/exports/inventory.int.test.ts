@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import type { Inventory } from './inventory-contract.ts'
@@ -23,7 +23,7 @@ const impersonal: Record<string, string> = {
   storage_counts: 'bytes and counts by agent and project, deleted with them by the database',
 }
 
-const inventory = (who: { cookie?: string; token?: string }, query = ''): Promise<Told> =>
+const inventory = (who: { cookie?: string; token?: string }, query = ''): Promise<TestResponse> =>
   test.fetch('GET', `/api/privacy/inventory${query}`, who)
 const countsOf = (body: Inventory): Record<string, number> =>
   Object.fromEntries(body.data.filter(({ count }) => count > 0).map(({ holder, count }) => [holder, count]))
@@ -37,7 +37,7 @@ describe('the inventory covers all tables and sources', () => {
     const { rows } = await test.db.pool.query<{ name: string }>(
       "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1",
     )
-    const named = [...test.app.holders, ...test.app.kept]
+    const named = [...test.app.dataSources, ...test.app.retainedRecords]
       .flatMap(({ tables }) => [...tables])
       .filter((name) => !name.includes('.'))
     expect([...new Set(named), ...Object.keys(impersonal)].sort()).toEqual(rows.map(({ name }) => name))
@@ -45,8 +45,12 @@ describe('the inventory covers all tables and sources', () => {
 
   it('the response describes each data source and all retained records: what, why, basis, period and location', async () => {
     const { json } = await inventory(person)
-    expect(json.data.map(({ holder }: { holder: string }) => holder)).toEqual(test.app.holders.map(({ name }) => name))
-    expect(json.kept_beside.map(({ name }: { name: string }) => name)).toEqual(test.app.kept.map(({ name }) => name))
+    expect(json.data.map(({ holder }: { holder: string }) => holder)).toEqual(
+      test.app.dataSources.map(({ name }) => name),
+    )
+    expect(json.kept_beside.map(({ name }: { name: string }) => name)).toEqual(
+      test.app.retainedRecords.map(({ name }) => name),
+    )
     for (const line of [...json.data, ...json.kept_beside])
       for (const field of ['what', 'purpose', 'basis', 'kept', 'where', 'store'])
         expect([line.holder ?? line.name, field, line[field].length > 3]).toEqual([
@@ -57,7 +61,7 @@ describe('the inventory covers all tables and sources', () => {
     // The receipt describes the effect of an erasure, not the inventory.
     for (const { what } of json.data) expect(what).not.toMatch(/pseudonym|cleared|replaced|stays?\b/)
     for (const name of ['audit.entries', 'erasure.receipts', 'erasure.runs', 'erasure.suppressions', 'erasure.ledger'])
-      expect(test.app.kept.map((one) => one.name)).toContain(name)
+      expect(test.app.retainedRecords.map((one) => one.name)).toContain(name)
   })
 })
 

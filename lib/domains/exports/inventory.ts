@@ -1,12 +1,12 @@
 import type { Context } from '#lib/kernel/context.ts'
-import type { DataHolder, Holding, Kept, Subject } from '#lib/kernel/holder.ts'
+import type { DataSource, Holding, RetainedRecord, Subject } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { readInventory } from './inventory-contract.ts'
 
 export interface InventoryPorts {
-  holders: readonly DataHolder[]
-  kept: readonly Kept[]
+  dataSources: readonly DataSource[]
+  retainedRecords: readonly RetainedRecord[]
   /** Returns the distinct lawful bases of the agents' registrations: `consent`, `contract`, `legitimate_interest`. */
   registeredOn(agents: readonly string[]): Promise<string[]>
   /** Returns the agents that run and store their memory elsewhere. */
@@ -43,16 +43,23 @@ const times = ({ since, until }: Holding) => ({
 })
 
 /** Lists what is stored about a subject. Queries every personal data source, so everything that can be erased is listed. */
-export const inventory = ({ holders, kept, registeredOn, selfHosted, placeOf, participationsOf }: InventoryPorts) =>
+export const inventory = ({
+  dataSources,
+  retainedRecords,
+  registeredOn,
+  selfHosted,
+  placeOf,
+  participationsOf,
+}: InventoryPorts) =>
   read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
     const subject = await subjectOf({ participationsOf }, ctx, agentId)
     const registered = (await registeredOn(subject.agents)).map((name) => bases[name] ?? name).sort()
     const ofContent = registered.length > 0 ? registered.join(', ') : contract
     const data = []
     // Sequential, so that an inventory does not use all database connections.
-    for (const holder of holders) {
-      const { name, store, stage, held: what = holder.what, purpose, kept: term, basis } = holder
-      const holding = await holder.inventory(subject, ctx.now)
+    for (const dataSource of dataSources) {
+      const { name, store, stage, held: what = dataSource.what, purpose, kept: term, basis } = dataSource
+      const holding = await dataSource.inventory(subject, ctx.now)
       data.push({
         ...{ holder: name, store, what, count: holding.count, ...times(holding), purpose },
         basis: basis ?? (stage === 'account' ? contract : ofContent),
@@ -60,7 +67,7 @@ export const inventory = ({ holders, kept, registeredOn, selfHosted, placeOf, pa
       })
     }
     const beside = []
-    for (const one of kept) {
+    for (const one of retainedRecords) {
       const { name, store, what, purpose, basis, kept: term } = one
       const holding = await one.inventory(subject, ctx.now)
       beside.push({

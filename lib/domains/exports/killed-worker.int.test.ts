@@ -32,7 +32,7 @@ const folder = () => join(test.dataDir, 'exports')
 const filesOf = (id: string) =>
   existsSync(folder()) ? readdirSync(folder()).filter((name) => name.startsWith(id)) : []
 const run = async (name: string, payload: unknown = {}): Promise<void> =>
-  test.app.jobs.find((job) => job.name === name)?.execute(test.app.gate, payload)
+  test.app.jobs.find((job) => job.name === name)?.execute(test.app.pipeline, payload)
 const begin = async (): Promise<string> =>
   (await test.fetch('POST', '/api/privacy/exports', { ...person, body: {} })).json.data.id
 const look = async (id: string) => (await test.fetch('GET', `/api/privacy/exports/${id}`, person)).json.data

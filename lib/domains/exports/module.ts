@@ -1,9 +1,9 @@
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import { exportFilesDataSource, exportRunsDataSource, type RecordedPorts } from './data-sources.ts'
 import { exportsEvidence } from './evidence.ts'
 import type { ExportPorts } from './export.ts'
 import { exportExporters } from './exporters.ts'
-import { exportFilesHolder, exportRunsHolder, type RecordedPorts } from './holders.ts'
 import type { ImportPorts } from './import.ts'
 import type { InventoryPorts } from './inventory.ts'
 import { exportJobs } from './jobs.ts'
@@ -16,7 +16,7 @@ import { exportUpkeep } from './upkeep.ts'
 export interface ExportsDeps extends ExportPorts, ImportPorts, InventoryPorts, PreparationPorts {}
 
 export const exportsData = (deps: PreparedPorts & RecordedPorts & { clock: Clock }): PersonalData => ({
-  dataSources: [exportFilesHolder(deps), exportRunsHolder(deps.db)],
+  dataSources: [exportFilesDataSource(deps), exportRunsDataSource(deps.db)],
   exporters: exportExporters(deps.db),
   personExporters: exportPersonExporters(deps.db),
 })

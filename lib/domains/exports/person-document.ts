@@ -1,5 +1,5 @@
-import type { Basis, Exporter, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
-import { type Part, partsOf } from './document.ts'
+import type { Basis, Exporter, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import { type ExportPart, exportPartsOf } from './document.ts'
 import { foldersOf, schemaVersion } from './rules.ts'
 
 /** First members of the manifest of a person's archive. */
@@ -16,10 +16,10 @@ export function personDocument(
   exporters: { person: readonly PersonExporter[]; agent: readonly Exporter[] },
   accountId: string,
   reader: ExportReader,
-): { head: PersonHead; parts: Part[] } {
+): { head: PersonHead; parts: ExportPart[] } {
   const folders = foldersOf(reader.agents)
   const ofAgents = [...folders].flatMap(([agentId, folder]) =>
-    partsOf(exporters.agent, agentId, reader).map((part) => ({ ...part, name: `${folder}/${part.name}` })),
+    exportPartsOf(exporters.agent, agentId, reader).map((part) => ({ ...part, name: `${folder}/${part.name}` })),
   )
   return {
     head: {
@@ -29,6 +29,6 @@ export function personDocument(
       scope: reader.basis,
       agents: [...folders].map(([agent_id, folder]) => ({ agent_id, folder })),
     },
-    parts: [...partsOf(exporters.person, accountId, reader), ...ofAgents],
+    parts: [...exportPartsOf(exporters.person, accountId, reader), ...ofAgents],
   }
 }

@@ -1,13 +1,13 @@
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { zipArchive } from './archive.ts'
 import type { Attempt } from './export-files.ts'
 import { personDocument } from './person-document.ts'
-import { basisOf, type PreparedPorts, tellOf } from './prepared.ts'
-import { preparedKept } from './rules.ts'
+import { basisOf, exportNotice, type PreparedPorts } from './prepared.ts'
+import { preparedExportRetention } from './rules.ts'
 
 export interface PreparationPorts extends PreparedPorts {
   clock: Clock
@@ -83,11 +83,11 @@ export function preparation(ports: PreparationPorts) {
           bytes: made.bytes,
           sha256: made.sha256,
           readyAt: now,
-          expiresAt: new Date(now.getTime() + preparedKept),
+          expiresAt: new Date(now.getTime() + preparedExportRetention),
         },
       })
       if (!row) throw new Replaced()
-      await tellOf(ports, tx, row, 'ready', now)
+      await exportNotice(ports, tx, row, 'ready', now)
     })
 
   /** Notes why a queued export cannot begin, and rethrows the error. */

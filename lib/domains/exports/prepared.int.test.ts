@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Subject } from '#lib/kernel/holder.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
@@ -24,14 +24,14 @@ const hour = 3_600_000
 const folder = () => join(test.dataDir, 'exports')
 const filesOf = (id: string) =>
   existsSync(folder()) ? readdirSync(folder()).filter((name) => name.startsWith(id)) : []
-const begin = (who: { cookie?: string; token?: string }, body: unknown = {}): Promise<Told> =>
+const begin = (who: { cookie?: string; token?: string }, body: unknown = {}): Promise<TestResponse> =>
   test.fetch('POST', '/api/privacy/exports', { ...who, body })
 const begun = async (who: Person, scope = 'all'): Promise<string> => {
   const { status, json, text } = await begin(who, { scope })
   if (status !== 202) throw new Error(text)
   return json.data.id
 }
-const look = (id: string, who: { cookie?: string; token?: string } = person): Promise<Told> =>
+const look = (id: string, who: { cookie?: string; token?: string } = person): Promise<TestResponse> =>
   test.fetch('GET', `/api/privacy/exports/${id}`, who)
 const download = async (id: string, who: { cookie: string } = person) => {
   const response = await fetch(`${test.url}/api/privacy/exports/${id}/file`, { headers: { Cookie: who.cookie } })
@@ -40,7 +40,7 @@ const download = async (id: string, who: { cookie: string } = person) => {
 const runJob = async (name: string, payload: unknown = {}): Promise<void> => {
   const found = test.app.jobs.find((job) => job.name === name)
   if (!found) throw new Error(`there is no job ${name}`)
-  await found.execute(test.app.gate, payload)
+  await found.execute(test.app.pipeline, payload)
 }
 const prepare = (id: string) => runJob('exports.prepare', { id })
 const upkeep = () => runJob('exports.upkeep')
@@ -329,9 +329,9 @@ describe('failures of an export', () => {
     const { json } = await before.fetch('POST', '/api/privacy/exports', { ...someone, body: {} })
     writeFileSync(join(before.dataDir, 'exports'), 'a file where the folder should be')
     const job = before.app.jobs.find(({ name }) => name === 'exports.prepare')
-    await expect(job?.execute(before.app.gate, { id: json.data.id })).rejects.toThrow()
-    const told = await before.fetch('GET', `/api/privacy/exports/${json.data.id}`, someone)
-    expect(told.json.data).toMatchObject({ state: 'queued', fault: 'unavailable' })
+    await expect(job?.execute(before.app.pipeline, { id: json.data.id })).rejects.toThrow()
+    const response = await before.fetch('GET', `/api/privacy/exports/${json.data.id}`, someone)
+    expect(response.json.data).toMatchObject({ state: 'queued', fault: 'unavailable' })
     await before.close()
   })
 
@@ -406,16 +406,16 @@ describe('erasing exported data', () => {
     const [mine, theirs] = [await ready(person), await ready(other)]
     const scope = { subject: { account: person.accountId, agents: [] } }
     for (const name of ['exports.files', 'exports.runs']) {
-      const holder = test.app.holders.find((one) => one.name === name)
-      if (!holder) throw new Error(`no holder ${name}`)
+      const dataSource = test.app.dataSources.find((one) => one.name === name)
+      if (!dataSource) throw new Error(`no holder ${name}`)
       const now = test.clock.now()
-      const { items } = await test.db.transaction((tx) => holder.plan(scope, tx, now))
+      const { items } = await test.db.transaction((tx) => dataSource.plan(scope, tx, now))
       expect(items).toHaveLength(1)
-      expect(await holder.residue(scope, items, now)).toBeGreaterThan(0)
-      expect((await holder.inventory(scope.subject, now)).count).toBe(1)
-      expect(await test.db.transaction((tx) => holder.erase(scope, items, tx))).toBe(1)
-      expect(await holder.residue(scope, items, now)).toBe(0)
-      expect(await test.db.transaction((tx) => holder.erase(scope, items, tx))).toBe(0)
+      expect(await dataSource.residue(scope, items, now)).toBeGreaterThan(0)
+      expect((await dataSource.inventory(scope.subject, now)).count).toBe(1)
+      expect(await test.db.transaction((tx) => dataSource.erase(scope, items, tx))).toBe(1)
+      expect(await dataSource.residue(scope, items, now)).toBe(0)
+      expect(await test.db.transaction((tx) => dataSource.erase(scope, items, tx))).toBe(0)
     }
     expect([filesOf(mine), filesOf(theirs).length]).toEqual([[], 1])
     expect((await download(theirs, other)).response.status).toBe(200)
@@ -432,22 +432,22 @@ describe('erasing exported data', () => {
       })
     const mine = await note('account')
     const theirs = await note('agent')
-    const holder = test.app.holders.find(({ name }) => name === 'exports.runs')
+    const dataSource = test.app.dataSources.find(({ name }) => name === 'exports.runs')
     const now = test.clock.now()
     // An agent of an old version whose id equals the account's.
     const called: Subject = { account: null, agents: [person.accountId] }
     const own: Subject = { account: person.accountId, agents: [] }
     const plan = (subject: Subject) =>
-      test.db.transaction(async (tx) => (await holder?.plan({ subject }, tx, now))?.items)
+      test.db.transaction(async (tx) => (await dataSource?.plan({ subject }, tx, now))?.items)
     expect([await plan(called), await plan(own)]).toEqual([[theirs.id], [mine.id]])
-    expect((await holder?.inventory(called, now))?.count).toBe(1)
+    expect((await dataSource?.inventory(called, now))?.count).toBe(1)
     // Even with both ids in the plan, only the subject's records are erased.
     const both = [mine.id, theirs.id]
-    expect(await test.db.transaction(async (tx) => holder?.erase({ subject: called }, both, tx))).toBe(1)
+    expect(await test.db.transaction(async (tx) => dataSource?.erase({ subject: called }, both, tx))).toBe(1)
     expect(await test.db.prisma.exportRun.findMany({ where: { id: { in: both } } })).toMatchObject([{ id: mine.id }])
     expect([
-      await holder?.residue({ subject: called }, both, now),
-      await holder?.residue({ subject: own }, both, now),
+      await dataSource?.residue({ subject: called }, both, now),
+      await dataSource?.residue({ subject: own }, both, now),
     ]).toEqual([0, 1])
   })
 
@@ -459,12 +459,12 @@ describe('erasing exported data', () => {
         ...{ format: 'json', basis: 'all', at: test.clock.now() },
       },
     })
-    const holder = test.app.holders.find(({ name }) => name === 'exports.runs')
+    const dataSource = test.app.dataSources.find(({ name }) => name === 'exports.runs')
     const scope = { subject: { account: person.accountId, agents: [] } }
     const now = test.clock.now()
-    const planned = await test.db.transaction(async (tx) => holder?.plan(scope, tx, now))
-    expect(await test.db.transaction(async (tx) => holder?.erase(scope, planned?.items ?? [], tx))).toBe(1)
-    expect(await holder?.residue(scope, planned?.items ?? [], now)).toBe(0)
+    const planned = await test.db.transaction(async (tx) => dataSource?.plan(scope, tx, now))
+    expect(await test.db.transaction(async (tx) => dataSource?.erase(scope, planned?.items ?? [], tx))).toBe(1)
+    expect(await dataSource?.residue(scope, planned?.items ?? [], now)).toBe(0)
     expect(await test.db.prisma.exportRun.findMany({ where: { subjectId: agent.id } })).toMatchObject([
       { requestedBy: 'system:erased' },
     ])

@@ -1,8 +1,8 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { Basis } from '#lib/kernel/holder.ts'
+import type { Basis } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -17,7 +17,7 @@ import {
   readExport,
 } from './prepared-contract.ts'
 import { beginExport, exportsOfDay, requestActor } from './quota.ts'
-import { dayOf } from './rules.ts'
+import { utcDayOf } from './rules.ts'
 
 export const prepareJob = 'exports.prepare'
 /** The job key of an export: enqueuing it again while it waits changes nothing. */
@@ -44,7 +44,7 @@ export interface PreparedPorts {
 export const basisOf = (text: string): Basis => (text === 'provided' ? 'provided' : 'all')
 
 /** Reports the change of an export to its privacy request, if it has one. */
-export async function tellOf(
+export async function exportNotice(
   { onExport }: Pick<PreparedPorts, 'onExport'>,
   tx: Transaction,
   row: Pick<PreparedExport, 'id' | 'requestId' | 'basis' | 'records'>,
@@ -152,11 +152,11 @@ export function preparedExports(ports: PreparedPorts) {
         where: { id: row.id, downloadedAt: null },
         data: { downloadedAt: now },
       })
-      if (count > 0) await tellOf(ports, tx, row, 'fetched', now)
+      if (count > 0) await exportNotice(ports, tx, row, 'fetched', now)
     })
   async function* counted(ctx: Context, row: PreparedExport, pieces: AsyncIterable<Uint8Array>) {
     yield* pieces
-    await fetched(row, ctx.gate.clock.now())
+    await fetched(row, ctx.pipeline.clock.now())
   }
 
   return {
@@ -210,7 +210,7 @@ export function preparedExports(ports: PreparedPorts) {
 
     listExports: read(listExports, async (ctx, { query: { limit, cursor } }) => {
       const accountId = accountOf(ctx)
-      const after = placeOf(cursor)
+      const after = parseCursor(cursor)
       const rows = await db.prisma.preparedExport.findMany({
         where: {
           accountId,
@@ -230,7 +230,7 @@ export function preparedExports(ports: PreparedPorts) {
           quota: {
             limit: ctx.actor.quota.exportsPerDay,
             used: await exportsOfDay(db.prisma, { accountId }, ctx.now),
-            resets_at: dayOf(ctx.now).end.toISOString(),
+            resets_at: utcDayOf(ctx.now).end.toISOString(),
           },
         },
       }
@@ -272,7 +272,7 @@ export function preparedExports(ports: PreparedPorts) {
       if (!row) throw notFound()
       if (row.attempt !== null) await files.check()
       const gone = await ctx.tx.preparedExport.delete({ where: { id } })
-      await tellOf(ports, ctx.tx, gone, 'gone', ctx.now)
+      await exportNotice(ports, ctx.tx, gone, 'gone', ctx.now)
       return {
         body: undefined,
         resourceId: id,

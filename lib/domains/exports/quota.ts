@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { dayOf } from './rules.ts'
+import { utcDayOf } from './rules.ts'
 
 /**
  * Whose quota an export counts against: an agent's, when it or its owner requested it; a person's, for the export of
@@ -34,7 +34,7 @@ const ofPayer = (payer: Payer) =>
 
 /** Returns the number of exports that were started on this UTC day. */
 export function exportsOfDay(tx: Transaction, payer: Payer, now: Date): Promise<number> {
-  const { start, end } = dayOf(now)
+  const { start, end } = utcDayOf(now)
   return tx.exportRun.count({ where: { ...ofPayer(payer), at: { gte: start, lt: end } } })
 }
 
@@ -51,7 +51,7 @@ export async function beginExport(tx: Transaction, order: ExportOrder): Promise<
     if (used >= payer.exportsPerDay)
       throw new Problem('quota_exceeded', {
         detail: `${payer.exportsPerDay.toLocaleString('en')} exports a day are allowed; the next day begins at midnight UTC. Nothing was lost.`,
-        headers: { 'Retry-After': String(Math.ceil((dayOf(now).end.getTime() - now.getTime()) / 1000)) },
+        headers: { 'Retry-After': String(Math.ceil((utcDayOf(now).end.getTime() - now.getTime()) / 1000)) },
         extensions: { limit: payer.exportsPerDay, used },
       })
   }

@@ -6,14 +6,14 @@ export const schemaVersion = 'v1'
 export const importLimits = { items: 250_000, ignoredParts: 100, bytes: 2 * 2 ** 30 }
 
 /** Returns the start and end of the UTC day. */
-export const dayOf = (now: Date): { start: Date; end: Date } => {
+export const utcDayOf = (now: Date): { start: Date; end: Date } => {
   const start = new Date(now)
   start.setUTCHours(0, 0, 0, 0)
   return { start, end: new Date(start.getTime() + 86_400_000) }
 }
 
 /** Milliseconds for which a prepared export is available once it is ready. */
-export const preparedKept = 4 * 3_600_000
+export const preparedExportRetention = 4 * 3_600_000
 
 /** Milliseconds for which an expired export is still listed; downloads return `expired` meanwhile. */
 export const rememberedFor = 24 * 3_600_000

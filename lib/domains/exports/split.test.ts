@@ -3,21 +3,21 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { jsonSplitter, ndjsonSplitter, type Piece, type Splitter } from './split.ts'
 
 const options = { recordBytes: 1_000, isWanted: (part: string) => part === 'units' }
-type Told =
+type ParserEvent =
   | { part: string; value: unknown }
   | { part: string; fault: string }
   | { part: string; isIgnored: true }
   | { name: string; value: unknown }
-const told = (piece: Piece): Told => {
+const told = (piece: Piece): ParserEvent => {
   if ('bytes' in piece) return { part: piece.part, value: JSON.parse(Buffer.from(piece.bytes).toString()) }
   if ('fault' in piece) return { part: piece.part, fault: piece.fault.code }
   return piece
 }
 /** Splits a document that arrives in pieces of this size. */
-function split(make: () => Splitter, text: string | Uint8Array, size: number): Told[] {
+function split(make: () => Splitter, text: string | Uint8Array, size: number): ParserEvent[] {
   const splitter = make()
   const bytes = Buffer.from(text)
-  const pieces: Told[] = []
+  const pieces: ParserEvent[] = []
   for (let at = 0; at < bytes.length; at += size) pieces.push(...splitter.feed(bytes.subarray(at, at + size)).map(told))
   return [...pieces, ...splitter.end().map(told)]
 }
@@ -48,7 +48,7 @@ const document = {
   empty: [],
   others: [{ x: 1 }, 2],
 }
-const whole: Told[] = [
+const whole: ParserEvent[] = [
   { name: 'agent_id', value: 'a' },
   { name: 'odd "name"', value: { deep: [1] } },
   ...records.map((value) => ({ part: 'units', value })),
@@ -125,7 +125,7 @@ describe('ndjsonSplitter', () => {
     { part: 'others', x: 1 },
     { total_units: 2 },
   ]
-  const apart: Told[] = [
+  const apart: ParserEvent[] = [
     { name: 'agent_id', value: 'a' },
     { name: 'scope', value: 'all' },
     { part: 'units', value: lines[1] },

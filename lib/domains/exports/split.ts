@@ -1,4 +1,4 @@
-import { jsonOf } from '#lib/kernel/json.ts'
+import { parseJson } from '#lib/kernel/json.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** A part of a document: a record as received, or the reason why it was skipped; or a member of the head. */
@@ -223,7 +223,7 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
       state = 'after-member'
       return { part: name, isIgnored: true }
     }
-    const value = jsonOf(wholeOf(headBytes))
+    const value = parseJson(wholeOf(headBytes))
     if (state === 'name') {
       name = String(value)
       state = 'colon'
@@ -277,7 +277,7 @@ export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitte
     const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 300)).toString('latin1')
     const first = /^\s*\{\s*"part"\s*:\s*"([^"\\]{1,200})"/.exec(head)?.[1]
     if (first !== undefined) return recordOf(first, bytes)
-    const value = jsonOf(bytes)
+    const value = parseJson(bytes)
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw broken('A line is not a JSON object.')
     if ('part' in value && typeof value.part === 'string') return recordOf(value.part, bytes)

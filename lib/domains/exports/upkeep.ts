@@ -1,7 +1,7 @@
 import type { Context } from '#lib/kernel/context.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
 import type { Attempt } from './export-files.ts'
-import { type PreparedPorts, prepareAnew, prepareJob, tellOf } from './prepared.ts'
+import { exportNotice, type PreparedPorts, prepareAnew, prepareJob } from './prepared.ts'
 import { rememberedFor } from './rules.ts'
 
 /** Maximum number of rows per transaction. */
@@ -35,8 +35,8 @@ export function exportUpkeep(ports: PreparedPorts) {
       const ids = due.map(({ id }) => id)
       const rows = await tx.preparedExport.findMany({ where: { id: { in: ids } } })
       await tx.preparedExport.updateMany({ where: { id: { in: ids } }, data: { state: 'expired', agents: [] } })
-      for (const row of rows) if (row.downloadedAt === null) await tellOf(ports, tx, row, 'gone', now)
-      await notePurge(ctx.gate.recordDeletion, ctx, tx, {
+      for (const row of rows) if (row.downloadedAt === null) await exportNotice(ports, tx, row, 'gone', now)
+      await notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
         what: 'prepared exports that expired',
         results: { exportsDeleted: rows.length },
         resourceType: 'export',
@@ -82,7 +82,7 @@ export function exportUpkeep(ports: PreparedPorts) {
           where: { id, state: { in: ['queued', 'running'] } },
           data: { state: 'failed', agents: [], fault: 'internal' },
         })
-        if (row) await tellOf(ports, tx, row, 'failed', now)
+        if (row) await exportNotice(ports, tx, row, 'failed', now)
       })
     }
   }

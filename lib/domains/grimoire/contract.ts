@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import {
-  entryBytes,
-  entryIdForm,
   entryKinds,
   entryScopes,
-  isBytes,
+  grimoireEntryBytes,
+  grimoireEntryIdForm,
+  isBase64Bytes,
   isCiphertext,
   keyIdForm,
   mostEntries,
@@ -19,10 +19,12 @@ const AgentParam = z
   .max(64)
   .regex(/^\P{Cc}*$/u, 'holds a control character')
 const ofAgent = z.strictObject({ id: AgentParam })
-const EntryId = z.string().regex(entryIdForm, 'is no id of an entry: `ent_` and 22 letters or digits')
+const EntryId = z.string().regex(grimoireEntryIdForm, 'is no id of an entry: `ent_` and 22 letters or digits')
 const ofEntry = z.strictObject({ id: AgentParam, entryId: EntryId })
 const bytes = (length: number) =>
-  z.string().refine((text) => isBytes(text, (n) => n === length), `takes ${length} bytes in base64url without padding`)
+  z
+    .string()
+    .refine((text) => isBase64Bytes(text, (n) => n === length), `takes ${length} bytes in base64url without padding`)
 const KeyId = z.string().regex(keyIdForm, 'is no id of a keyring: `key_` and 22 letters or digits')
 
 /** A keyring as clients create it. The server cannot open any part of it. */
@@ -55,7 +57,7 @@ export const EnvelopeForm = z
     nonce: bytes(12),
     ciphertext: z
       .string()
-      .max(Math.ceil(((entryBytes + 16) * 4) / 3), 'has 64 KiB at most')
+      .max(Math.ceil(((grimoireEntryBytes + 16) * 4) / 3), 'has 64 KiB at most')
       .refine(isCiphertext, 'is not what a client seals: nothing is taken that can be read'),
   })
   .meta({

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { encodeCursor, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
@@ -17,7 +17,7 @@ import {
 } from './contract.ts'
 import { isStoredAs, openStored, type StoredEntry, sealStored } from './entry-content.ts'
 import type { GrimoirePorts, StoredEntryPorts } from './ports.ts'
-import { type EntryKind, type EntryScope, goneBefore, mostEntries, pageBytes } from './rules.ts'
+import { type EntryKind, type EntryScope, entryPageBytes, goneBefore, mostEntries } from './rules.ts'
 
 interface EntryRow {
   id: string
@@ -42,7 +42,7 @@ const standing =
 const noEntry = () => new Problem('not_found', 'There is no such entry of this agent, or it has ended.')
 
 /** An entry as its agent and its owner see it. @throws when the sealed content cannot be opened */
-export const viewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
+export const entryViewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
   id: row.id,
   agent_id: row.agent_id,
   kind: row.kind,
@@ -112,7 +112,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
   return {
     listEntries: read(listEntries, async ({ actor, now }, { params: { id }, query }) => {
       const { kind, scope, cursor, limit } = query
-      const place = placeOf(cursor)
+      const after = parseCursor(cursor)
       const agent = await agents.own(actor, id)
       const filter = `${standing} AND ($4::text IS NULL OR g.kind::text = $4) AND ($5::text IS NULL OR g.scope::text = $5)`
       const values = [id, now, goneBefore(agent.grimoireDays, now), kind ?? null, scope ?? null]
@@ -123,8 +123,8 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
              FROM grimoire_entries g WHERE ${filter} AND (g.created_at, g.id) < ($6::timestamptz, $7)
              ORDER BY g.created_at DESC, g.id DESC LIMIT $8)
            SELECT * FROM (SELECT place.*, sum(weight) OVER (ORDER BY created_at DESC, id DESC ROWS UNBOUNDED PRECEDING) - weight AS before FROM place) AS p
-           WHERE before <= ${pageBytes} ORDER BY created_at DESC, id DESC`,
-          [...values, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+           WHERE before <= ${entryPageBytes} ORDER BY created_at DESC, id DESC`,
+          [...values, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
         ),
         db.query<{ n: number }>(
           'grimoire-count',
@@ -149,7 +149,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
         resourceType: 'agent',
         details: { count: shown.length },
         body: {
-          data: shown.map((row) => viewOf(row, key)),
+          data: shown.map((row) => entryViewOf(row, key)),
           total: count?.n ?? 0,
           offset: 0,
           limit,
@@ -196,7 +196,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
     readEntry: read(readEntry, async ({ actor, now }, { params: { id, entryId } }) => {
       const agent = await agents.own(actor, id)
       const row = await found(id, agent.grimoireDays, entryId, now)
-      return { resourceId: entryId, details: { agent_id: id }, body: { data: viewOf(row, key) } }
+      return { resourceId: entryId, details: { agent_id: id }, body: { data: entryViewOf(row, key) } }
     }),
 
     editEntry: mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { seal, unseal } from '#lib/config/secret.ts'
-import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
+import { refuseKeys } from '#lib/domains/pii/secrets/stored-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { entryBytes } from './rules.ts'
+import { grimoireEntryBytes } from './rules.ts'
 
 const Json: z.ZodType = z.json()
 /** The content of an entry with the scope `clade`. */
@@ -45,7 +45,7 @@ const asStored = (sent: Sent): StoredEntry => ({
 export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
   const stored = asStored(sent)
   const plain = Buffer.from(JSON.stringify(stored))
-  if (plain.length > entryBytes)
+  if (plain.length > grimoireEntryBytes)
     throw new Problem('too_large', 'An entry has 64 KiB at most as JSON. Nothing was stored: make two of it.')
   const { content, tags, provenance, parents } = stored
   refuseKeys({ content, tags, provenance, parents }, 'The entry')

@@ -1,9 +1,9 @@
-import type { Exporter } from '#lib/kernel/holder.ts'
+import type { Exporter } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { viewOf } from './entries.ts'
+import { entryViewOf } from './entries.ts'
 
-type Row = Parameters<typeof viewOf>[0]
+type Row = Parameters<typeof entryViewOf>[0]
 const rowsOfPage = 50
 
 /** Keyrings, and entries: private ones as envelopes, which the keyring opens, others in plain text. */
@@ -43,7 +43,7 @@ export const grimoireExporters = (db: Database, key: () => Uint8Array): Exporter
         )
         const last = rows.at(-1)
         if (!last) return
-        yield { lines: rows.map((row) => JSON.stringify(viewOf(row, key))).join('\n'), count: rows.length }
+        yield { lines: rows.map((row) => JSON.stringify(entryViewOf(row, key))).join('\n'), count: rows.length }
         after = { at: last.created_at, id: last.id }
       }
     },

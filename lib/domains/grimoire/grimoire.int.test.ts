@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deriveKey, sealedPurposes, unseal } from '#lib/config/secret.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { listEntries } from './contract.ts'
@@ -20,11 +20,11 @@ afterAll(() => app?.close())
 const mine = (owner: Person | null = person): Promise<Issued> =>
   issuedAgent(app, ['read', 'write'], { tier: 'enterprise', ...(owner && { owner }) })
 const at = (id: string, path = '') => `/v1/agents/${id}${path}`
-const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const ask = (method: string, path: string, by: TestRequest) => app.fetch(method, path, by)
 const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
-const put = (agent: Issued, body: object, by: Ask = { token: agent.token }) =>
+const put = (agent: Issued, body: object, by: TestRequest = { token: agent.token }) =>
   ask('PUT', at(agent.id, '/keyring'), { ...by, body })
-const write = (agent: Issued, body: object, by: Ask = { token: agent.token }) =>
+const write = (agent: Issued, body: object, by: TestRequest = { token: agent.token }) =>
   ask('POST', at(agent.id, '/grimoire'), { ...by, body })
 const insight = { scope: 'clade', kind: 'insight', content: { claim: 'calm before the fixing' }, confidence: 0.7 }
 const sealed = (keyId: string, plain?: number) => ({
@@ -37,14 +37,14 @@ const rows = async (agentId: string) => app.db.prisma.grimoireEntry.count({ wher
 const run = async (name: string) => {
   const job = app.app.jobs.find((one) => one.name === name)
   if (!job) throw new Error(`no job ${name}`)
-  await job.execute(app.app.gate, {})
+  await job.execute(app.app.pipeline, {})
 }
 /** An agent with a keyring. */
 async function keyed(owner: Person | null = person): Promise<Issued & { keyring: ReturnType<typeof seemingKeyring> }> {
   const agent = await mine(owner)
   const keyring = seemingKeyring()
-  const told = await put(agent, { keyring })
-  expect([told.status, told.json.data.revision], told.text).toEqual([201, 1])
+  const response = await put(agent, { keyring })
+  expect([response.status, response.json.data.revision], response.text).toEqual([201, 1])
   return { ...agent, keyring }
 }
 
@@ -105,8 +105,8 @@ describe('an entry', () => {
   test('with the scope private is an envelope and is returned as it was sent', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id, 1024)
-    const told = await write(agent, entry)
-    expect(told.status, told.text).toBe(201)
+    const response = await write(agent, entry)
+    expect(response.status, response.text).toBe(201)
     const read = await ask('GET', at(agent.id, `/grimoire/${entry.id}`), { cookie: person.cookie })
     expect(read.json.data).toMatchObject({ id: entry.id, scope: 'private', envelope: entry.envelope, entry: null })
     expect(refusal(await write(agent, entry))).toEqual([409, 'id_in_use'])
@@ -131,9 +131,9 @@ describe('an entry', () => {
         token: agent.token,
         body: { scope: 'private', revision, envelope: seemingEnvelope(agent.keyring.key_id) },
       })
-    const told = await Promise.all(Array.from({ length: 8 }, () => put(1)))
-    expect(told.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)])
-    expect(told.find(({ status }) => status === 200)?.json.data.revision).toBe(2)
+    const responses = await Promise.all(Array.from({ length: 8 }, () => put(1)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)])
+    expect(responses.find(({ status }) => status === 200)?.json.data.revision).toBe(2)
     const { envelope, revision } = (await ask('GET', path, { token: agent.token })).json.data
     expect(revision).toBe(2)
     const late = await put(1)
@@ -196,9 +196,9 @@ describe('an entry', () => {
       { ...good, valid_until: '2020-01-01T00:00:00Z' },
     ]
     for (const body of bad) {
-      const told = await write(agent, body)
-      expect(refusal(told), JSON.stringify(body).slice(0, 200)).toEqual([422, 'invalid'])
-      expect(told.text).not.toContain('plain.')
+      const response = await write(agent, body)
+      expect(refusal(response), JSON.stringify(body).slice(0, 200)).toEqual([422, 'invalid'])
+      expect(response.text).not.toContain('plain.')
     }
     expect((await write(agent, { ...insight, scope: 'public' })).json.issues[0].message).toContain('performance card')
     expect(await rows(agent.id)).toBe(0)
@@ -209,10 +209,10 @@ describe('an entry', () => {
 
   test('with the scope clade is sealed at rest, readable through the API, and limited in size', async () => {
     const agent = await mine()
-    const told = await write(agent, { ...insight, tags: ['fixing'], parents: ['ent_1'], provenance: { units: 2 } })
-    expect(told.status, told.text).toBe(201)
-    expect(told.text).not.toContain('fixing')
-    const { id } = told.json.data
+    const response = await write(agent, { ...insight, tags: ['fixing'], parents: ['ent_1'], provenance: { units: 2 } })
+    expect(response.status, response.text).toBe(201)
+    expect(response.text).not.toContain('fixing')
+    const { id } = response.json.data
     const stored = await app.db.prisma.grimoireEntry.findUniqueOrThrow({ where: { id } })
     expect(Buffer.from(stored.sealed ?? []).includes('fixing')).toBe(false)
     const key = deriveKey(app.app.env.KP_SECRET ?? '', sealedPurposes.grimoire)
@@ -270,8 +270,8 @@ describe('an entry', () => {
   test('is written once per Idempotency-Key, also concurrently, and its idempotency record has no content', async () => {
     const agent = await mine()
     const headers = { 'Idempotency-Key': newId('idem') }
-    const told = await Promise.all([1, 2].map(() => write(agent, insight, { token: agent.token, headers })))
-    expect(new Set(told.map(({ json }) => json.data.id)).size).toBe(1)
+    const responses = await Promise.all([1, 2].map(() => write(agent, insight, { token: agent.token, headers })))
+    expect(new Set(responses.map(({ json }) => json.data.id)).size).toBe(1)
     expect(await rows(agent.id)).toBe(1)
     const { rows: kept } = await app.db.pool.query<{ body: unknown }>('SELECT * FROM idempotency_records')
     expect(JSON.stringify(kept)).not.toContain('fixing')
@@ -284,8 +284,8 @@ describe('an entry', () => {
        SELECT 'ent_' || lpad(n::text, 22, '0'), $1, 'insight', 'clade', $2, $2 FROM generate_series(1, $3) AS n`,
       [agent.id, app.clock.now(), mostEntries - 1],
     )
-    const told = await Promise.all([1, 2, 3].map(() => write(agent, insight)))
-    expect(told.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    const responses = await Promise.all([1, 2, 3].map(() => write(agent, insight)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409])
     await app.db.pool.query('DELETE FROM grimoire_entries WHERE agent_id = $1', [agent.id])
   })
 
@@ -344,11 +344,11 @@ describe('an entry', () => {
     const seen: string[] = []
     let pages = 0
     for (let cursor: string | null = ''; cursor !== null; pages++) {
-      const told = await ask('GET', at(agent.id, `/grimoire?limit=100${cursor && `&cursor=${cursor}`}`), {
+      const response = await ask('GET', at(agent.id, `/grimoire?limit=100${cursor && `&cursor=${cursor}`}`), {
         token: agent.token,
       })
-      const shown = listEntries.output.parse(told.json)
-      expect(told.text.length).toBeLessThan(1_300_000)
+      const shown = listEntries.output.parse(response.json)
+      expect(response.text.length).toBeLessThan(1_300_000)
       seen.push(...shown.data.map(({ id }) => id))
       cursor = shown.next_cursor
     }

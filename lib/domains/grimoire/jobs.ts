@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 
 const batch = 1_000
 
@@ -21,7 +21,7 @@ export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
       `DELETE FROM grimoire_entries WHERE id IN (
          SELECT g.id FROM grimoire_entries g JOIN agent_states a ON a.id = g.agent_id
          WHERE (g.valid_until <= $1 OR (a.grimoire_days IS NOT NULL AND g.created_at <= $1::timestamptz - make_interval(days => a.grimoire_days)))
-           AND a.id NOT IN (${heldAgents('$1')}) LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED) RETURNING 1`,
+           AND a.id NOT IN (${agentsUnderLegalHold('$1')}) LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED) RETURNING 1`,
       [ctx.now],
     )
     return notePurge(recordDeletion, ctx, tx, {
@@ -38,7 +38,7 @@ export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
       payload: z.unknown(),
       cron: '23 * * * *',
       async run(ctx) {
-        while ((await ctx.gate.transaction((tx) => removeEnded(ctx, tx))) === batch);
+        while ((await ctx.pipeline.transaction((tx) => removeEnded(ctx, tx))) === batch);
       },
     }),
   ]

@@ -1,15 +1,15 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { entryDataSource, keyringDataSource } from './data-sources.ts'
 import { grimoireEvidence } from './evidence.ts'
 import { grimoireExporters } from './exporters.ts'
-import { entryHolder, keyringHolder } from './holders.ts'
 import { type GrimoireJobPorts, grimoireJobs } from './jobs.ts'
 import type { GrimoirePorts } from './ports.ts'
 import { grimoireService } from './service.ts'
 
 export const grimoireData = (db: Database, key: () => Uint8Array): PersonalData => ({
   // The keyring is erased after everything that is sealed with it.
-  dataSources: [entryHolder(db), keyringHolder(db)],
+  dataSources: [entryDataSource(db), keyringDataSource(db)],
   exporters: grimoireExporters(db, key),
 })
 

@@ -4,20 +4,20 @@ export const entryScopes = ['private', 'clade'] as const
 export type EntryScope = (typeof entryScopes)[number]
 
 /** Maximum bytes of an entry: of a private one with padding, of others as JSON. */
-export const entryBytes = 65_536
+export const grimoireEntryBytes = 65_536
 export const mostEntries = 100_000
 /** Bytes of entries after which a page ends early. */
-export const pageBytes = 1024 * 1024
+export const entryPageBytes = 1024 * 1024
 /** Bytes of the AES-256-GCM tag. The nonce has 12 bytes. */
 const tagBytes = 16
 /** Padding step in bytes: the exact length of an entry is hidden. */
 const paddingStep = 256
 
-export const entryIdForm = /^ent_[0-9A-Za-z]{22}$/
+export const grimoireEntryIdForm = /^ent_[0-9A-Za-z]{22}$/
 export const keyIdForm = /^key_[0-9A-Za-z]{22}$/
 
 /** Whether the text is canonical base64url without padding, of a permitted number of bytes. */
-export function isBytes(text: string, fits: (length: number) => boolean): boolean {
+export function isBase64Bytes(text: string, fits: (length: number) => boolean): boolean {
   if (!/^[\w-]*$/.test(text)) return false
   const bytes = Buffer.from(text, 'base64url')
   return fits(bytes.length) && bytes.toString('base64url') === text
@@ -39,9 +39,9 @@ function isText(bytes: Uint8Array): boolean {
 export function isCiphertext(text: string): boolean {
   const fits = (length: number) => {
     const plain = length - tagBytes
-    return plain >= paddingStep && plain <= entryBytes && plain % paddingStep === 0
+    return plain >= paddingStep && plain <= grimoireEntryBytes && plain % paddingStep === 0
   }
-  return isBytes(text, fits) && !isText(Buffer.from(text, 'base64url'))
+  return isBase64Bytes(text, fits) && !isText(Buffer.from(text, 'base64url'))
 }
 
 const day = 86_400_000

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 
 /**
@@ -65,8 +65,8 @@ export const holdsInForce = {
 
   /** Returns those of the ids that exist, including ended holds. */
   async known(tx: Transaction, ids: readonly string[]): Promise<string[]> {
-    const found = await tx.legalHold.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })
-    return found.map(({ id }) => id)
+    const records = await tx.legalHold.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })
+    return records.map(({ id }) => id)
   },
 }
 

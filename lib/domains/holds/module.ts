@@ -1,9 +1,9 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdsKept } from './kept.ts'
-import { type HoldsParts, holdsService } from './service.ts'
+import { retainedHolds } from './retained-records.ts'
+import { type HoldsServiceDeps, holdsService } from './service.ts'
 
-export const holdsData = (db: Database): PersonalData => ({ retainedRecords: holdsKept(db) })
+export const holdsData = (db: Database): PersonalData => ({ retainedRecords: retainedHolds(db) })
 
 /** Legal holds. */
-export const holdsModule = (deps: HoldsParts) => ({ useCases: { holds: holdsService(deps) } })
+export const holdsModule = (deps: HoldsServiceDeps) => ({ useCases: { holds: holdsService(deps) } })

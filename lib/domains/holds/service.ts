@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -10,7 +10,7 @@ import { createHold, listHolds, releaseHold } from './contract.ts'
 import { lockAgainstErasing } from './in-force.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
-export interface HoldsParts {
+export interface HoldsServiceDeps {
   db: Database
   /** Asks the owning domain whether the target exists. */
   exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean>
@@ -50,11 +50,11 @@ const presented = (row: HoldRow, now: Date) => ({
  * Use cases for legal holds. Other domains read them through the view `holds_in_force`, under a shared advisory lock
  * named `legal_holds`.
  */
-export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
+export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDeps) {
   return {
     create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'lies in the past')
-      const reason = plainWords(body.reason, 'reason', strict, 'Nothing is held by this request.')
+      const reason = plainTextPhrases(body.reason, 'reason', strict, 'Nothing is held by this request.')
       // Waits for running erasures and sweeps: everything that exists afterwards is held.
       await lockAgainstErasing(tx)
       if (!(await exists(tx, body.kind, body.target_id)))
@@ -79,14 +79,14 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
     }),
 
     list: read(listHolds, async ({ now }, { query: { active, q, cursor, limit } }) => {
-      const after = placeOf(cursor)
+      const after = parseCursor(cursor)
       const inForce = { releasedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
       const named = q === undefined ? {} : { OR: [{ id: { startsWith: q } }, { targetId: { startsWith: q } }] }
       const which = { AND: [named, active === undefined ? {} : active ? inForce : { NOT: inForce }] }
       const older = after
         ? { OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }] }
         : {}
-      const [found, total] = await Promise.all([
+      const [records, total] = await Promise.all([
         db.prisma.legalHold.findMany({
           where: { AND: [which, older] },
           orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
@@ -94,7 +94,7 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
         }),
         db.prisma.legalHold.count({ where: which, take: countedTo }),
       ])
-      const { shown, page } = pageOf(found, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
+      const { shown, page } = pageOf(records, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
       return {
         body: {
           data: shown.map((row) => presented(row, now)),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { keptFor } from './records.ts'
+import { replyRetention } from './records.ts'
 
 export const idempotencyJobs = (db: Database) => [
   job({
@@ -9,7 +9,7 @@ export const idempotencyJobs = (db: Database) => [
     payload: z.unknown(),
     cron: '23 * * * *',
     async run(ctx) {
-      const before = new Date(ctx.now.getTime() - keptFor)
+      const before = new Date(ctx.now.getTime() - replyRetention)
       for (;;) {
         const gone = await db.query(
           'idempotency-purge',

@@ -1,9 +1,9 @@
-import type { GatePorts, StoredReply, Transaction } from '#lib/kernel/context.ts'
+import type { PipelinePorts, StoredReply, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, Prisma as PrismaValues } from '../../../generated/prisma/client.ts'
 
 /** Retention of a response, in milliseconds. */
-export const keptFor = 24 * 3_600_000
+export const replyRetention = 24 * 3_600_000
 
 /** Milliseconds after which a key without a response is free again: its process ended during work in several transactions. */
 const abandonedAfter = 3_600_000
@@ -26,13 +26,13 @@ function idsIn(text: string): string[] {
 const json = (value: unknown): Prisma.InputJsonValue => JSON.parse(JSON.stringify(value))
 
 /** Responses to POST requests with an Idempotency-Key. They are committed together with the work. */
-export const idempotencyRecords: GatePorts['idempotency'] = {
+export const idempotencyRecords: PipelinePorts['idempotency'] = {
   async claim(tx, { scope, key, requestHash }, now) {
     // The insert waits for a concurrent transaction with the same key and then sees its result.
     const inserted = await tx.$executeRaw`INSERT INTO idempotency_records (scope, key, request_hash, created_at)
       VALUES (${scope}, ${key}, ${requestHash}, ${now})
       ON CONFLICT (scope, key) DO UPDATE SET request_hash = excluded.request_hash, created_at = excluded.created_at, status = 0, body = NULL, headers = '{}', ids = '{}', resource_id = NULL
-      WHERE idempotency_records.created_at < ${new Date(now.getTime() - keptFor)}
+      WHERE idempotency_records.created_at < ${new Date(now.getTime() - replyRetention)}
         OR (idempotency_records.status = 0 AND idempotency_records.created_at < ${new Date(now.getTime() - abandonedAfter)})`
     if (inserted === 1) return undefined
     const record = await tx.idempotencyRecord.findUniqueOrThrow({ where: { scope_key: { scope, key } } })

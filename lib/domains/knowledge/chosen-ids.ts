@@ -20,7 +20,8 @@ interface Contributing {
   organisationId: string
 }
 
-export const idInUse = 'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
+export const unitIdInUse =
+  'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
 export const idErased = 'A unit with this id was erased here; the id is not taken again.'
 
 /** Why a chosen id is refused before it is compared with the records of other organizations. */
@@ -30,7 +31,7 @@ export const idGuessable =
   'The id can be guessed, so another organisation could block it, or learn that you use it. Leave the id out to get a new one, put a UUID into it, or ask an admin to assign a prefix to your organisation.'
 
 export function idProblem(refusal: IdRefusal): Problem {
-  if (refusal === 'in use') return new Problem('id_in_use', idInUse)
+  if (refusal === 'in use') return new Problem('id_in_use', unitIdInUse)
   if (refusal === 'erased') return new Problem('erased', idErased)
   const issue = { path: ['id'], message: 'can be guessed: takes a UUID, or 20 random letters and digits' }
   return new Problem('invalid', { detail: idGuessable, issues: [issue] })

@@ -1,4 +1,4 @@
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import { warningsOf } from './rules.ts'
 import { Unit } from './unit.ts'
 
@@ -6,7 +6,7 @@ import { Unit } from './unit.ts'
 const looked = 200
 
 /** Data minimisation (GDPR art. 5(1)(c)): recent contributions, checked again with the contribution rules. */
-export const knowledgeEvidence = (): Check[] => [
+export const knowledgeEvidence = (): EvidenceCheck[] => [
   {
     line: 'minimisation',
     name: 'knowledge.warnings',

@@ -1,11 +1,11 @@
-import type { Counts, Expiring, Periods } from '#lib/kernel/holder.ts'
+import { idsUnderLegalHold } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import type { Counts, Expiring, Periods } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { heldIds } from './held.ts'
 
 const day = 86_400_000
 const visibilities = ['network', 'org', 'private'] as const
 
-export interface Kind {
+export interface ExpiringTable {
   table: 'units' | 'skills'
   scope: Expiring['scope']
   resourceType: string
@@ -15,7 +15,7 @@ export interface Kind {
   hasWordings: boolean
 }
 const author = { column: 'agent_id', isOptional: false }
-export const kinds: readonly Kind[] = [
+export const expiringTables: readonly ExpiringTable[] = [
   {
     table: 'units',
     scope: 'unit',
@@ -30,32 +30,32 @@ const wordings = (held: string): string =>
   `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${held})`
 
 /** Condition for a row under a legal hold. Each subquery runs once per statement, so the cost does not grow with the number of holds. */
-export const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): string =>
+export const isUnderLegalHold = ({ scope, agents, hasWordings }: ExpiringTable, now: string): string =>
   [
-    `t.id IN (${heldIds(scope, now)})`,
+    `t.id IN (${idsUnderLegalHold(scope, now)})`,
     ...agents.map(({ column, isOptional }) => {
       const id = isOptional ? `coalesce(t.${column}, '')` : `t.${column}`
-      return `${id} IN (${heldIds('agent', now)})`
+      return `${id} IN (${idsUnderLegalHold('agent', now)})`
     }),
-    ...(hasWordings ? [`t.id IN (${wordings(heldIds('agent', now))})`] : []),
+    ...(hasWordings ? [`t.id IN (${wordings(idsUnderLegalHold('agent', now))})`] : []),
   ].join(' OR ')
 
 /**
  * Continues after the previous batch to avoid reading deleted and held rows again. Selects rows by an array of ids, because with a join the
  * planner reads the whole table. A row changed while this statement waits (by a vote) is still deleted, unless a hold covers its new state.
  */
-const removal = (kind: Kind): string => `due AS MATERIALIZED (
+const removal = (kind: ExpiringTable): string => `due AS MATERIALIZED (
     SELECT t.id, t.created_at AS stored_at FROM ${kind.table} t
     WHERE t.visibility = $1::visibility AND t.created_at >= $2::timestamptz AND t.created_at <= $3::timestamptz
-      AND NOT (${isHeld(kind, '$4')})
+      AND NOT (${isUnderLegalHold(kind, '$4')})
     ORDER BY t.created_at LIMIT $5::int),
   gone AS (
     DELETE FROM ${kind.table} t WHERE t.id = ANY (ARRAY(SELECT id FROM due)) AND t.visibility = $1::visibility
-      AND NOT (${isHeld(kind, '$4')}) RETURNING t.id)`
+      AND NOT (${isUnderLegalHold(kind, '$4')}) RETURNING t.id)`
 
 /** Starts from the holds, because few rows are held and many expire. $1: visibilities; $2: their expiry limits; $3: the current time. */
-const countHeld = (kind: Kind): string => `
-  WITH held_records AS MATERIALIZED (${heldIds(kind.scope, '$3')}), held_agents AS MATERIALIZED (${heldIds('agent', '$3')})
+const countHeld = (kind: ExpiringTable): string => `
+  WITH held_records AS MATERIALIZED (${idsUnderLegalHold(kind.scope, '$3')}), held_agents AS MATERIALIZED (${idsUnderLegalHold('agent', '$3')})
   SELECT p.visibility::text AS visibility, count(t.id)::int AS n
   FROM unnest($1::visibility[], $2::timestamptz[]) AS p (visibility, before)
   JOIN ${kind.table} t ON t.visibility = p.visibility AND t.created_at <= p.before
@@ -63,7 +63,7 @@ const countHeld = (kind: Kind): string => `
     ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (SELECT target_id FROM held_agents)`).join('\n    ')}
     ${kind.hasWordings ? `UNION ${wordings('SELECT target_id FROM held_agents')}` : ''})
   GROUP BY p.visibility`
-const countExpired = (kind: Kind): string => `
+const countExpired = (kind: ExpiringTable): string => `
   SELECT p.visibility::text AS visibility,
     (SELECT count(*)::int FROM ${kind.table} t WHERE t.visibility = p.visibility AND t.created_at <= p.before) AS n
   FROM unnest($1::visibility[], $2::timestamptz[]) AS p (visibility, before)`
@@ -73,7 +73,7 @@ interface Count {
   n: number
 }
 
-const expiringRows = (db: Database, kind: Kind): Expiring => {
+const expiringRows = (db: Database, kind: ExpiringTable): Expiring => {
   const limitsOf = (periods: Periods, now: Date): [(keyof Periods)[], Date[]] => {
     const limited = visibilities.flatMap((visibility) => {
       const days = periods[visibility]
@@ -104,4 +104,4 @@ const expiringRows = (db: Database, kind: Kind): Expiring => {
 }
 
 /** Deletion of expired units and skills. Dependent rows (votes, reports, versions, files) are deleted with them. */
-export const knowledgeExpiry = (db: Database): Expiring[] => kinds.map((kind) => expiringRows(db, kind))
+export const knowledgeExpiry = (db: Database): Expiring[] => expiringTables.map((kind) => expiringRows(db, kind))

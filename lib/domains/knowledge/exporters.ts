@@ -1,4 +1,4 @@
-import type { Basis, Exporter, ExportReader } from '#lib/kernel/holder.ts'
+import type { Basis, Exporter, ExportReader } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { erasedSubject } from './reputation/rules.ts'

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { quarantineEntry, quarantineReported } from '#lib/domains/knowledge/moderation/reports.ts'
+import { weighWaitingVotes } from '#lib/domains/knowledge/votes/weighing.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { quarantineEntry, quarantineReported } from './reports.ts'
-import { rejectionsKept } from './rules.ts'
-import { weighWaitingVotes } from './weighing.ts'
+import { rejectionRetention } from './rules.ts'
 
 export const knowledgeJobs = (db: Database) => [
   job({
@@ -12,7 +12,7 @@ export const knowledgeJobs = (db: Database) => [
     cron: '31 * * * *',
     async run(ctx) {
       await db.query('rejections-purge', 'DELETE FROM content_rejections WHERE at < $1', [
-        new Date(ctx.now.getTime() - rejectionsKept),
+        new Date(ctx.now.getTime() - rejectionRetention),
       ])
     },
   }),
@@ -22,10 +22,10 @@ export const knowledgeJobs = (db: Database) => [
     payload: z.unknown(),
     cron: '7 * * * *',
     run: (ctx) =>
-      ctx.gate.transaction(async (tx) => {
+      ctx.pipeline.transaction(async (tx) => {
         const held = await quarantineReported(tx, null, ctx.now)
         const entries = held.map((unit) => ({ ...quarantineEntry(unit), at: ctx.now, ip: '' }))
-        await ctx.gate.auditWithin(tx, ...entries)
+        await ctx.pipeline.auditWithin(tx, ...entries)
       }),
   }),
   job({

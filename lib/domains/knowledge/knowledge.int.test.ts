@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { chosenId, pattern, sop, trace } from '#lib/testing/units.ts'
@@ -125,9 +125,9 @@ describe('rejected contributions', () => {
     ['a zero-width space', JSON.stringify(trace({ task: { objective: 'a\u200bb' } })), 422, 'content_rejected', {}],
   ])('%s is rejected', async (_name, body, status, code, headers) => {
     const { id, token } = await test.agent()
-    const told = await test.fetch('POST', '/v1/knowledge', { token, body, headers })
-    expect([told.status, told.json.code]).toEqual([status, code])
-    expect(told.headers.get('content-type')).toBe('application/problem+json')
+    const response = await test.fetch('POST', '/v1/knowledge', { token, body, headers })
+    expect([response.status, response.json.code]).toEqual([status, code])
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
     expect(await unitsOf(id)).toBe(0)
   })
 
@@ -194,8 +194,12 @@ describe('rejected contributions', () => {
       const body = trace({ task: { objective: 'A family: \u{1F469}\u200D\u{1F467}' } })
       expect((await contribute(body, (await test.agent()).token)).status).toBe(201)
       const { token } = await strict.agent()
-      const told = await strict.fetch('POST', '/v1/knowledge', { token, body })
-      expect([told.status, told.json.code, told.json.field]).toEqual([422, 'content_rejected', 'task.objective'])
+      const response = await strict.fetch('POST', '/v1/knowledge', { token, body })
+      expect([response.status, response.json.code, response.json.field]).toEqual([
+        422,
+        'content_rejected',
+        'task.objective',
+      ])
     } finally {
       await strict.close()
     }
@@ -213,8 +217,11 @@ describe('rejected contributions', () => {
 
   it('a 50 MB body is rejected before it is read completely', async () => {
     const { id, token } = await test.agent()
-    const told = await test.fetch('POST', '/v1/knowledge', { token, body: new Uint8Array(50 * 1024 * 1024).fill(0x20) })
-    expect([told.status, told.json.code]).toEqual([413, 'too_large'])
+    const response = await test.fetch('POST', '/v1/knowledge', {
+      token,
+      body: new Uint8Array(50 * 1024 * 1024).fill(0x20),
+    })
+    expect([response.status, response.json.code]).toEqual([413, 'too_large'])
     expect(await unitsOf(id)).toBe(0)
   })
 
@@ -251,7 +258,7 @@ describe('rejected contributions', () => {
     expect((await contribute(trace(), token)).json.warnings).toBeUndefined()
     const forget = async () => {
       for (const job of test.app.jobs.filter(({ name }) => name === 'knowledge.forget-rejections'))
-        await job.execute(test.app.gate, {})
+        await job.execute(test.app.pipeline, {})
       return test.db.prisma.contentRejection.count({ where: { agentId: id } })
     }
     expect(await forget()).toBe(3)
@@ -282,8 +289,8 @@ describe('unusual but well-formed input', () => {
   it('a member called __proto__ is rejected by name in any spelling', async () => {
     const { token } = await test.agent()
     for (const name of ['__proto__', '\\u005f_proto__']) {
-      const told = await contribute(JSON.stringify(trace()).replace('"input":{', `"input":{"${name}":{},`), token)
-      expect([told.status, told.json.issues[0].path.at(-1)]).toEqual([422, '__proto__'])
+      const response = await contribute(JSON.stringify(trace()).replace('"input":{', `"input":{"${name}":{},`), token)
+      expect([response.status, response.json.issues[0].path.at(-1)]).toEqual([422, '__proto__'])
     }
   })
 
@@ -304,8 +311,8 @@ describe('unusual but well-formed input', () => {
   })
 
   it('unknown query parameters are rejected by name', async () => {
-    const told = await test.fetch('GET', '/v1/knowledge/kp:trace:none?nonsense=1', { token: author.token })
-    expect([told.status, told.json.issues[0].path]).toEqual([422, ['query', 'nonsense']])
+    const response = await test.fetch('GET', '/v1/knowledge/kp:trace:none?nonsense=1', { token: author.token })
+    expect([response.status, response.json.issues[0].path]).toEqual([422, ['query', 'nonsense']])
   })
 })
 
@@ -379,13 +386,13 @@ describe('erasing one unit', () => {
     const receiptId = gone.headers.get('x-deletion-receipt')
     expect(gone.headers.get('link')).toContain(`/v1/receipts/${receiptId}`)
 
-    const told = await test.fetch('DELETE', `/v1/knowledge/${two.json.data.id}`, {
+    const response = await test.fetch('DELETE', `/v1/knowledge/${two.json.data.id}`, {
       token: author.token,
       headers: { Prefer: 'return=representation' },
     })
-    expect(told.status).toBe(200)
-    expect(told.json.deleted_id).toBe(two.json.data.id)
-    expect(told.json.stores).toEqual(
+    expect(response.status).toBe(200)
+    expect(response.json.deleted_id).toBe(two.json.data.id)
+    expect(response.json.stores).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ holder: 'knowledge.units', found: 1, deleted: 1, residue: 0 }),
       ]),
@@ -394,7 +401,7 @@ describe('erasing one unit', () => {
     const keys = (await test.fetch('GET', '/.well-known/jwks.json')).json.keys as unknown as Parameters<
       typeof verifyReceipt
     >[1]
-    for (const receipt of [told.json, (await test.fetch('GET', `/v1/receipts/${receiptId}`)).json]) {
+    for (const receipt of [response.json, (await test.fetch('GET', `/v1/receipts/${receiptId}`)).json]) {
       expect(await verifyReceipt(receipt as never, keys)).toHaveProperty('kid')
       expect(await verifyReceipt({ ...(receipt as object), deleted_id: 'kp:trace:other' }, keys)).toHaveProperty(
         'fault',
@@ -456,17 +463,17 @@ describe('erasing one unit', () => {
     const admin = await issuedAgent(test, ['admin'])
     const { json } = await contribute(trace({}, { visibility: 'private' }))
     expect((await test.fetch('GET', `/v1/knowledge/${json.data.id}`, { token: admin.token })).status).toBe(404)
-    const told = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, {
+    const response = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, {
       token: admin.token,
       headers: { Prefer: 'return=representation' },
     })
-    expect([told.status, told.json.reason]).toEqual([200, 'admin_request'])
+    expect([response.status, response.json.reason]).toEqual([200, 'admin_request'])
   })
 
   it('of another agent returns 404 and erases nothing', async () => {
     const { json } = await contribute(trace())
-    const told = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token: stranger.token })
-    expect(told.status).toBe(404)
+    const response = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token: stranger.token })
+    expect(response.status).toBe(404)
     expect((await test.fetch('GET', `/v1/knowledge/${json.data.id}`, { token: author.token })).status).toBe(200)
   })
 
@@ -482,19 +489,19 @@ describe('erasing one unit', () => {
   it('of ten concurrent requests one erases it, with one receipt', async () => {
     const { token } = await test.agent()
     const { json } = await contribute(trace(), token)
-    const told = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token })),
     )
-    expect(told.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(410)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(410)])
     expect(await test.db.prisma.erasure.count({ where: { deletedId: String(json.data.id) } })).toBe(1)
   })
 
   it('a hundred concurrent requests for missing units do not exhaust the connections', async () => {
     const { token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
-    const told = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, (_, n) => test.fetch('DELETE', `/v1/knowledge/kp:trace:absent${n}`, { token })),
     )
-    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([404]))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([404]))
   })
 
   it('a contribution that waits for the erasure of its id is not stored', async () => {

@@ -1,6 +1,6 @@
 import type { Unit } from './unit.ts'
 
-interface Parts {
+interface QualityParts {
   completeness: number
   novelty: number
   diversity: number
@@ -23,7 +23,7 @@ const distinct = <T>(items: Iterable<T>): number => new Set(items).size
 const rounded = (share: number): number => Math.round(share * 10_000) / 10_000
 const capped = (share: number): number => Math.min(1, share)
 
-function partsOf(unit: Unit): Omit<Parts, 'novelty'> {
+function partsOf(unit: Unit): Omit<QualityParts, 'novelty'> {
   switch (unit['@type']) {
     case 'ReasoningTrace': {
       const { steps, outcome, metadata } = unit
@@ -90,7 +90,7 @@ export const rejectionWindow = 3_600_000
 /** Number of rejections after which further contributions are quarantined. */
 export const rejectionsToQuarantine = 3
 /** Retention of rejection counts in milliseconds, so that admins notice repeated attempts. */
-export const rejectionsKept = 30 * 86_400_000
+export const rejectionRetention = 30 * 86_400_000
 
 const rawPrompt = /^[^\S\n\r\u2028\u2029]*(?:(?:human|user|assistant)\s*:|<\|?(?:user|assistant)\|?>)/im
 

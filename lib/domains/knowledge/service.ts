@@ -1,16 +1,22 @@
-import { sharedQuestion } from '#lib/kernel/shared-question.ts'
+import { eraseRow } from '#lib/domains/knowledge/erasure/erase-record.ts'
+import { expertsOfWordings } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import { reporting } from '#lib/domains/knowledge/moderation/reports.ts'
+import { review } from '#lib/domains/knowledge/moderation/review.ts'
+import { batch } from '#lib/domains/knowledge/units/batch.ts'
+import { contribution } from '#lib/domains/knowledge/units/contribution.ts'
+import { rectification } from '#lib/domains/knowledge/units/rectification.ts'
+import {
+  goneOrNotFound,
+  type KnowledgeDeps,
+  shown,
+  type UnitRow,
+  unitColumns,
+} from '#lib/domains/knowledge/units/stored-unit.ts'
+import { voting } from '#lib/domains/knowledge/votes/votes.ts'
+import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { batch } from './batch.ts'
 import { eraseUnit, readUnit } from './contract.ts'
-import { contribution } from './contribution.ts'
-import { eraseRow } from './erasing.ts'
-import { expertsOfWordings } from './held.ts'
-import { rectification } from './rectification.ts'
-import { reporting } from './reports.ts'
-import { review } from './review.ts'
-import { goneOrNever, type KnowledgeParts, shown, type UnitRow, unitColumns } from './stored-unit.ts'
-import { etagOf, type Reader, readerOf, visibleTo } from './visibility.ts'
-import { voting } from './votes.ts'
+import { etagOf, type KnowledgeReader, knowledgeReaderOf, visibleTo } from './visibility.ts'
 
 /**
  * Reads units for many readers at once, each with its own access rights. Uses one index lookup per reader, even while the planner considers
@@ -28,12 +34,12 @@ interface ErasableRow {
   version: number
   was_public: boolean
 }
-interface Reading extends Reader {
+interface Reading extends KnowledgeReader {
   id: string
 }
 
-export function knowledgeService(parts: KnowledgeParts) {
-  const { db, erasures } = parts
+export function knowledgeService(deps: KnowledgeDeps) {
+  const { db, erasures } = deps
   const visible = sharedQuestion<Reading, UnitRow | undefined>(async (readings) => {
     const asked = JSON.stringify(readings.map((reading, n) => ({ n, ...reading })))
     const byNumber = new Map(
@@ -41,20 +47,20 @@ export function knowledgeService(parts: KnowledgeParts) {
     )
     return readings.map((_, n) => byNumber.get(n))
   })
-  const { list, decide } = review(parts)
+  const { list, decide } = review(deps)
 
   return {
-    contribute: contribution(parts),
-    contributeBatch: batch(parts),
-    rectify: rectification(parts),
-    validate: voting(parts),
-    report: reporting(parts),
+    contribute: contribution(deps),
+    contributeBatch: batch(deps),
+    rectify: rectification(deps),
+    validate: voting(deps),
+    report: reporting(deps),
     quarantine: list,
     review: decide,
 
     read: read(readUnit, async (ctx, { params: { id } }) => {
-      const row = await visible({ id, ...readerOf(ctx) })
-      if (!row) throw await goneOrNever(erasures, ctx, id)
+      const row = await visible({ id, ...knowledgeReaderOf(ctx) })
+      if (!row) throw await goneOrNotFound(erasures, ctx, id)
       const { version, quality_score: quality } = row
       return { body: { data: shown(row) }, resourceId: id, headers: { ETag: etagOf({ version, quality }) } }
     }),
@@ -64,7 +70,7 @@ export function knowledgeService(parts: KnowledgeParts) {
       const [row] = await ctx.tx.$queryRaw<ErasableRow[]>`
         SELECT agent_id, attributed_to, original_author, version, was_public OR visibility = 'network' AS was_public
         FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
-      if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
       const { agent_id: author, attributed_to, original_author, version, was_public: wasPublic } = row
       const attributedTo = [attributed_to, original_author, ...(await expertsOfWordings(ctx.tx, id))]
       return eraseRow(erasures, ctx, { kind: 'unit', id, author, attributedTo, version, wasPublic }, headers)

@@ -1,12 +1,12 @@
 import type { Context } from '#lib/kernel/context.ts'
 
 /** A reader's access rights for {@link visibleTo}. */
-export interface Reader {
+export interface KnowledgeReader {
   agents: readonly string[]
   organisation: string | undefined
   admin: boolean
 }
-export const readerOf = ({ actor }: Pick<Context, 'actor'>): Reader => ({
+export const knowledgeReaderOf = ({ actor }: Pick<Context, 'actor'>): KnowledgeReader => ({
   agents: actor.agents,
   organisation: actor.organisationId,
   admin: actor.isAdmin,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { kinds } from '#lib/domains/pii/findings.ts'
+import { sensitiveKinds } from '#lib/domains/pii/findings.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { exchangeBytes, idForm, messageRoles, modelForm, mostMessages, mostStanding } from './rules.ts'
+import { exchangeBytes, exchangeIdForm, exchangeRoles, modelForm, mostMessages, mostStoredExchanges } from './rules.ts'
 
 const when = z.iso.datetime()
 const AgentId = z
@@ -11,12 +11,12 @@ const AgentId = z
   .max(64)
   .regex(/^\P{Cc}*$/u, 'holds a control character')
 const ofOne = z.strictObject({
-  id: z.string().regex(idForm, 'is no id of an exchange: `llm_` and 22 letters or digits'),
+  id: z.string().regex(exchangeIdForm, 'is no id of an exchange: `llm_` and 22 letters or digits'),
 })
 
-export const Message = z.strictObject({ role: z.enum(messageRoles), content: z.string() })
+export const ExchangeMessage = z.strictObject({ role: z.enum(exchangeRoles), content: z.string() })
 export const Redacted = z
-  .partialRecord(z.enum(kinds), z.int().positive())
+  .partialRecord(z.enum(sensitiveKinds), z.int().positive())
   .meta({ description: 'What was taken out before it was stored: how many of each kind' })
 
 const described = {
@@ -30,7 +30,7 @@ const described = {
 const SummaryView = z
   .strictObject({ ...described, bytes: z.int().meta({ description: 'Of its messages, as they are sealed' }) })
   .meta({ id: 'LlmExchangeSummary' })
-const ExchangeView = z.strictObject({ ...described, messages: z.array(Message) }).meta({ id: 'LlmExchange' })
+const ExchangeView = z.strictObject({ ...described, messages: z.array(ExchangeMessage) }).meta({ id: 'LlmExchange' })
 
 const exchange = { resourceType: 'llm_exchange' }
 
@@ -39,7 +39,7 @@ export const logExchange = operation({
   method: 'post',
   path: '/v1/llm-log',
   summary: 'Log an exchange of the agent with a language model, for 24 hours',
-  description: `By the agent's own token. Looked through before anything of it is written: a private key or a seed phrase in any message, or spread over several, refuses the whole (\`content_blocked\`, with the kinds and the messages, never what was found); addresses, keys for APIs, personal data, sizes and prices of positions are replaced by marks such as \`‹email:1›\`, one value one number; names and postal addresses where a Presidio analyzer is connected (\`degraded\` where it did not answer). What is left is sealed with the installation's key, and gone after 24 hours. Where content has parts, send their text. 128 KiB each, ${mostStanding.toLocaleString('en')} at once.`,
+  description: `By the agent's own token. Looked through before anything of it is written: a private key or a seed phrase in any message, or spread over several, refuses the whole (\`content_blocked\`, with the kinds and the messages, never what was found); addresses, keys for APIs, personal data, sizes and prices of positions are replaced by marks such as \`‹email:1›\`, one value one number; names and postal addresses where a Presidio analyzer is connected (\`degraded\` where it did not answer). What is left is sealed with the installation's key, and gone after 24 hours. Where content has parts, send their text. 128 KiB each, ${mostStoredExchanges.toLocaleString('en')} at once.`,
   permission: 'llm-log:write',
   stores: 'bytes',
   audit: { action: 'create', ...exchange },
@@ -48,7 +48,7 @@ export const logExchange = operation({
   bodyLimit: exchangeBytes,
   body: z.strictObject({
     model: z.string().regex(modelForm, 'takes the name of a model, 100 characters at most').optional(),
-    messages: z.array(Message).min(1, 'has 1 at least').max(mostMessages, `has ${mostMessages} at most`),
+    messages: z.array(ExchangeMessage).min(1, 'has 1 at least').max(mostMessages, `has ${mostMessages} at most`),
   }),
   output: z.strictObject({
     data: z.strictObject({

@@ -3,8 +3,8 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import { isLate, logLateness } from './lateness.ts'
 
 const batch = 500
@@ -25,7 +25,7 @@ export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
       tx,
       'purge-llm-log',
       `DELETE FROM llm_log_entries WHERE id IN (
-         SELECT id FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${heldAgents('$1')})
+         SELECT id FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${agentsUnderLegalHold('$1')})
          ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
       [ctx.now],
     )
@@ -49,7 +49,7 @@ export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
             operationId: 'llm-log.purge-ended',
             late_minutes: String(Math.floor(late / 60_000)),
           })
-        while ((await ctx.gate.transaction((tx) => removeExpired(ctx, tx))) === batch);
+        while ((await ctx.pipeline.transaction((tx) => removeExpired(ctx, tx))) === batch);
       },
     }),
   ]

@@ -1,7 +1,7 @@
-import { type AskDatabase, type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type DatabaseQuery, type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
+import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 import { latest } from './rules.ts'
 
 /**
@@ -9,10 +9,10 @@ import { latest } from './rules.ts'
  * exchanges count until the next purge.
  */
 const overdue = `SELECT coalesce(extract(epoch FROM $1::timestamptz - min(expires_at)) * 1000, 0)::float8 AS late,
-  count(*)::int AS n FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${heldAgents('$1')})`
+  count(*)::int AS n FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${agentsUnderLegalHold('$1')})`
 
 /** How many exchanges have expired, and for how many milliseconds the oldest. */
-export async function overdueExchanges(query: AskDatabase, now: Date): Promise<{ late: number; n: number }> {
+export async function overdueExchanges(query: DatabaseQuery, now: Date): Promise<{ late: number; n: number }> {
   const [row] = await query<{ late: number; n: number }>(overdue, [now])
   return row ?? { late: 0, n: 0 }
 }
@@ -36,7 +36,7 @@ export const llmLogMeasures = (db: Database): Measuring => ({
 })
 
 /** Storage limitation (GDPR art. 5(1)(e)) of the data with the shortest retention. */
-export const llmLogEvidence = (): Check[] => [
+export const llmLogEvidence = (): EvidenceCheck[] => [
   {
     line: 'storage_limitation',
     name: 'llm-log.overdue',

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
-import { placesOf } from '#lib/testing/outcome.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
+import { locationCountsIn } from '#lib/testing/outcome.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { listExchanges, readExchange } from './contract.ts'
-import { exchangeBytes, mostStanding } from './rules.ts'
+import { exchangeBytes, mostStoredExchanges } from './rules.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -19,7 +19,7 @@ afterAll(() => app?.close())
 
 const mine = (owner: Person | null = person): Promise<Issued> =>
   issuedAgent(app, ['read', 'write'], { tier: 'enterprise', ...(owner && { owner }) })
-const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const ask = (method: string, path: string, by: TestRequest) => app.fetch(method, path, by)
 const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
 const exchange = (content = 'What is the weather?') => ({
   model: 'model-1',
@@ -28,13 +28,13 @@ const exchange = (content = 'What is the weather?') => ({
     { role: 'assistant', content: 'Fair.' },
   ],
 })
-const log = (agent: Issued, body: unknown = exchange(), by: Ask = { token: agent.token }) =>
+const log = (agent: Issued, body: unknown = exchange(), by: TestRequest = { token: agent.token }) =>
   ask('POST', '/v1/llm-log', { ...by, body })
 const rows = (agentId: string) => app.db.prisma.llmLogEntry.count({ where: { agentId } })
 const purge = async () => {
   const job = app.app.jobs.find(({ name }) => name === 'llm-log.purge-ended')
   if (!job) throw new Error('no such job')
-  await job.execute(app.app.gate, {})
+  await job.execute(app.app.pipeline, {})
 }
 const measured = async () => {
   const { text } = await ask('GET', '/metrics', { token: (await issuedAgent(app, ['admin'])).token })
@@ -44,13 +44,13 @@ const measured = async () => {
 describe('an exchange', () => {
   test('is redacted, sealed, and readable by its agent and its owner', async () => {
     const agent = await mine()
-    const told = await log(agent, exchange('Write to planted-address@example.org about the weather-marker.'))
-    expect(told.status, told.text).toBe(201)
-    expect(told.json.data).toMatchObject({
+    const response = await log(agent, exchange('Write to planted-address@example.org about the weather-marker.'))
+    expect(response.status, response.text).toBe(201)
+    expect(response.json.data).toMatchObject({
       redacted: { email: 1 },
       expires_at: new Date(app.clock.now().getTime() + 24 * hour).toISOString(),
     })
-    const path = `/v1/llm-log/${told.json.data.id}`
+    const path = `/v1/llm-log/${response.json.data.id}`
     for (const by of [{ token: agent.token }, { cookie: person.cookie }]) {
       const { data } = readExchange.output.parse((await ask('GET', path, by)).json)
       expect(data.messages[0]).toEqual({ role: 'user', content: 'Write to ‹email:1› about the weather-marker.' })
@@ -59,7 +59,7 @@ describe('an exchange', () => {
       expect(list.data.map(({ id }) => id)).toContain(data.id)
     }
     // Neither the redacted nor the remaining text is stored in plain text anywhere.
-    expect(await placesOf(app, ['planted-address', 'weather-marker'])).toEqual({})
+    expect(await locationCountsIn(app, ['planted-address', 'weather-marker'])).toEqual({})
     await app.db.prisma.llmLogEntry.deleteMany()
   })
 
@@ -68,13 +68,13 @@ describe('an exchange', () => {
     const headers = { 'Idempotency-Key': newId('idem') }
     const wrote = vi.spyOn(process.stderr, 'write')
     onTestFinished(() => wrote.mockRestore())
-    const told = await log(agent, exchange(`My words: ${phrase}.`), { token: agent.token, headers })
-    expect(refusal(told)).toEqual([422, 'content_blocked'])
-    expect(told.json.findings).toEqual([{ kind: 'seed_phrase', message: 0 }])
-    expect(told.text).not.toContain('sausage')
+    const response = await log(agent, exchange(`My words: ${phrase}.`), { token: agent.token, headers })
+    expect(refusal(response)).toEqual([422, 'content_blocked'])
+    expect(response.json.findings).toEqual([{ kind: 'seed_phrase', message: 0 }])
+    expect(response.text).not.toContain('sausage')
     expect(JSON.stringify(wrote.mock.calls)).not.toContain('sausage')
     expect(await rows(agent.id)).toBe(0)
-    expect(await placesOf(app, ['sausage'])).toEqual({})
+    expect(await locationCountsIn(app, ['sausage'])).toEqual({})
   })
 
   test('that is malformed is rejected', async () => {
@@ -102,7 +102,7 @@ describe('an exchange', () => {
     const path = `/v1/llm-log/${(await log(agent)).json.data.id}`
     const stranger = await mine(await signedIn(app))
     const sibling = await mine()
-    const others: Ask[] = [
+    const others: TestRequest[] = [
       { token: stranger.token },
       { token: sibling.token },
       { token: (await issuedAgent(app, ['read', 'write', 'admin'])).token },
@@ -128,8 +128,8 @@ describe('an exchange', () => {
   test('is logged once per Idempotency-Key, also concurrently', async () => {
     const agent = await mine()
     const headers = { 'Idempotency-Key': newId('idem') }
-    const told = await Promise.all([1, 2].map(() => log(agent, exchange(), { token: agent.token, headers })))
-    expect(new Set(told.map(({ json }) => json.data.id)).size).toBe(1)
+    const responses = await Promise.all([1, 2].map(() => log(agent, exchange(), { token: agent.token, headers })))
+    expect(new Set(responses.map(({ json }) => json.data.id)).size).toBe(1)
     expect(await rows(agent.id)).toBe(1)
     const other = await log(agent, exchange('Another.'), { token: agent.token, headers })
     expect(refusal(other)).toEqual([422, 'idempotency_mismatch'])
@@ -140,10 +140,10 @@ describe('an exchange', () => {
     await app.db.pool.query(
       `INSERT INTO llm_log_entries (id, agent_id, sealed, created_at, expires_at)
        SELECT 'llm_' || lpad(n::text, 22, '0'), $1, '\\x00', $2::timestamptz, $2::timestamptz + interval '24 hours' FROM generate_series(1, $3) AS n`,
-      [agent.id, app.clock.now(), mostStanding - 1],
+      [agent.id, app.clock.now(), mostStoredExchanges - 1],
     )
-    const told = await Promise.all([1, 2, 3].map(() => log(agent)))
-    expect(told.map(({ status }) => status).sort()).toEqual([201, 429, 429])
+    const responses = await Promise.all([1, 2, 3].map(() => log(agent)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 429, 429])
     await app.db.prisma.llmLogEntry.deleteMany({ where: { agentId: agent.id } })
   })
 
@@ -169,8 +169,8 @@ describe('an exchange', () => {
     }
     const seen: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const told = await ask('GET', `/v1/llm-log?limit=2${cursor && `&cursor=${cursor}`}`, { token: agent.token })
-      const shown = listExchanges.output.parse(told.json)
+      const response = await ask('GET', `/v1/llm-log?limit=2${cursor && `&cursor=${cursor}`}`, { token: agent.token })
+      const shown = listExchanges.output.parse(response.json)
       expect(shown.total).toBe(5)
       seen.push(...shown.data.map(({ id }) => id))
       cursor = shown.next_cursor

@@ -1,13 +1,13 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { exchangeDataSource } from './data-source.ts'
 import { llmLogExporters } from './exporters.ts'
-import { exchangeHolder } from './holders.ts'
 import { type LlmLogJobPorts, llmLogJobs } from './jobs.ts'
 import { llmLogEvidence } from './lateness.ts'
 import { type LlmLogPorts, llmLogService } from './service.ts'
 
 export const llmLogData = (db: Database, key: () => Uint8Array): PersonalData => ({
-  dataSources: [exchangeHolder(db)],
+  dataSources: [exchangeDataSource(db)],
   exporters: llmLogExporters(db, key),
 })
 

@@ -1,22 +1,22 @@
 import { withoutPlaceholders } from '#lib/domains/pii/code-places.ts'
-import type { Finding, Kind } from '#lib/domains/pii/findings.ts'
+import type { SensitiveFinding, SensitiveKind } from '#lib/domains/pii/findings.ts'
 import { numbering, redact } from '#lib/domains/pii/redaction.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-export interface Exchange<M extends { content: string }> {
+export interface ScannedExchange<M extends { content: string }> {
   model?: string | undefined
   messages: readonly M[]
 }
 interface Blocked {
-  kind: Kind
+  kind: SensitiveKind
   /** Index of the message. Null for the model's name. */
   message: number | null
 }
-const isBlocked = ({ action }: Finding): boolean => action === 'block'
+const isBlocked = ({ action }: SensitiveFinding): boolean => action === 'block'
 
 /** Secrets in the joined messages, including secrets that are spread across several messages. */
-function blockedIn(texts: readonly string[]): { kind: Kind; message: number }[] {
+function blockedIn(texts: readonly string[]): { kind: SensitiveKind; message: number }[] {
   const ends: number[] = []
   for (const text of texts) ends.push((ends.at(-1) ?? -1) + 1 + text.length)
   return scan(texts.join('\n'))
@@ -31,14 +31,14 @@ function blockedIn(texts: readonly string[]): { kind: Kind; message: number }[] 
 
 /** Findings to redact in the model's name and in each message. */
 interface Exposed {
-  ofModel: readonly Finding[]
-  found: readonly (readonly Finding[])[]
+  ofModel: readonly SensitiveFinding[]
+  found: readonly (readonly SensitiveFinding[])[]
 }
 /**
  * Finds sensitive content in an exchange. @throws Problem `content_blocked` with kinds and places, when it contains a
  * secret that must not be stored
  */
-export function exposedIn({ model, messages }: Exchange<{ content: string }>): Exposed {
+export function exposedIn({ model, messages }: ScannedExchange<{ content: string }>): Exposed {
   const found = messages.map(({ content }) => withoutPlaceholders(content, scan(content, { strategy: true })))
   const ofModel = model === undefined ? [] : scan(model)
   const blocked: Blocked[] = [
@@ -56,10 +56,10 @@ export function exposedIn({ model, messages }: Exchange<{ content: string }>): E
  */
 export function without<M extends { content: string }>(
   { ofModel, found }: Exposed,
-  { model, messages }: Exchange<M>,
-): Exchange<M> & { redacted: Partial<Record<Kind, number>> } {
+  { model, messages }: ScannedExchange<M>,
+): ScannedExchange<M> & { redacted: Partial<Record<SensitiveKind, number>> } {
   const number = numbering()
-  const redacted: Partial<Record<Kind, number>> = {}
+  const redacted: Partial<Record<SensitiveKind, number>> = {}
   for (const { kind } of [...ofModel, ...found.flat()]) redacted[kind] = (redacted[kind] ?? 0) + 1
   return {
     model: model === undefined ? undefined : redact(model, ofModel, number).text,

@@ -4,12 +4,12 @@ import { type Recognise, withNames } from '#lib/domains/pii/analyzer.ts'
 import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, preparedMutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { deleteExchange, listExchanges, logExchange, Message, Redacted, readExchange } from './contract.ts'
-import { logKept, mostStanding } from './rules.ts'
+import { deleteExchange, ExchangeMessage, listExchanges, logExchange, Redacted, readExchange } from './contract.ts'
+import { exchangeRetention, mostStoredExchanges } from './rules.ts'
 import { exposedIn, without } from './scanning.ts'
 
 /** Dependencies of the domain, connected by lib/app.ts. */
@@ -58,7 +58,7 @@ const described = (row: Described) => ({
 /** An exchange as its agent and its owner see it. @throws when it cannot be opened */
 export const exchangeOf = (row: ExchangeRow, key: () => Uint8Array) => ({
   ...described(row),
-  messages: z.array(Message).parse(JSON.parse(unseal(key(), row.sealed, row.id).toString('utf8'))),
+  messages: z.array(ExchangeMessage).parse(JSON.parse(unseal(key(), row.sealed, row.id).toString('utf8'))),
 })
 
 /** The agents whose exchanges the actor can see: the named one, or all its agents. */
@@ -85,13 +85,13 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
       const { model, messages, redacted } = without(exposed, body)
       const agentId = actor.id
       await agents.writable(tx, actor, agentId)
-      if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= mostStanding)
+      if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= mostStoredExchanges)
         throw new Problem(
           'quota_exceeded',
-          `This agent has ${mostStanding.toLocaleString('en')} exchanges of the last 24 hours, which is the most. Nothing was stored: delete some, or wait until the oldest go.`,
+          `This agent has ${mostStoredExchanges.toLocaleString('en')} exchanges of the last 24 hours, which is the most. Nothing was stored: delete some, or wait until the oldest go.`,
         )
       const id = newId('llm')
-      const expiresAt = new Date(now.getTime() + logKept)
+      const expiresAt = new Date(now.getTime() + exchangeRetention)
       await tx.llmLogEntry.create({
         data: {
           id,
@@ -118,7 +118,7 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
     }),
 
     list: read(listExchanges, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
-      const place = placeOf(cursor)
+      const after = parseCursor(cursor)
       const seen = await agentsSeen(agents, actor, agent_id)
       const standing = 'l.agent_id = ANY($1::text[]) AND l.expires_at > $2'
       const [rows, [count]] = await Promise.all([
@@ -126,7 +126,7 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
           'llm-log-page',
           `SELECT ${columns}, octet_length(l.sealed) AS bytes FROM llm_log_entries l
          WHERE ${standing} AND (l.created_at, l.id) < ($3::timestamptz, $4) ORDER BY l.created_at DESC, l.id DESC LIMIT $5`,
-          [seen, now, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+          [seen, now, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
         ),
         db.query<{ n: number }>('llm-log-count', `SELECT count(*)::int AS n FROM llm_log_entries l WHERE ${standing}`, [
           seen,

@@ -6,7 +6,7 @@ const when = z.iso.datetime()
 const LetterId = z.string().regex(/^[\w.-]{30,100}$/, 'is not the id of a letter')
 const count = z.number().int()
 
-export const LetterView = z
+export const EmailView = z
   .strictObject({
     id: z.string(),
     to: z.string(),
@@ -16,7 +16,7 @@ export const LetterView = z
     bytes: count,
   })
   .meta({ id: 'OutboxLetter' })
-export type LetterView = z.output<typeof LetterView>
+export type EmailView = z.output<typeof EmailView>
 
 const Job = z.strictObject({
   id: z.string(),
@@ -42,7 +42,7 @@ export const listLetters = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(LetterView).extend({
+  output: page(EmailView).extend({
     delivery: z.enum(['folder', 'server']).meta({ description: 'Where letters go now' }),
     queue: z.strictObject({ waiting: count, retrying: count, failed: count, jobs: z.array(Job) }),
   }),
@@ -63,7 +63,7 @@ export const readLetter = operation({
   query: z.strictObject({ links: z.enum(['hide', 'show']).default('hide') }),
   output: z.strictObject({
     data: z.strictObject({
-      ...LetterView.shape,
+      ...EmailView.shape,
       text: z.string().nullable().meta({ description: 'Null where the file has no text that could be read' }),
       is_cut: z.boolean().meta({ description: 'Only its beginning was read: it is larger than any letter of ours' }),
       link_count: count,

@@ -1,4 +1,4 @@
-import { type OutboxParts, outboxService } from './service.ts'
+import { type OutboxServiceDeps, outboxService } from './service.ts'
 
 /** Emails that no mail server delivers, and emails still to be sent. */
-export const outboxModule = (deps: OutboxParts) => ({ useCases: { outbox: outboxService(deps) } })
+export const outboxModule = (deps: OutboxServiceDeps) => ({ useCases: { outbox: outboxService(deps) } })

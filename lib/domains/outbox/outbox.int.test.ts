@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enqueue } from '#lib/jobs/queue.ts'
-import { letter } from '#lib/stores/mail/letter.ts'
+import { emailContent } from '#lib/stores/mail/email-content.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 
@@ -23,7 +23,7 @@ const send = async (
   subject: string,
   paragraphs = ['A line.', secret, `Again: ${secret}, and http://other.example/x.`],
 ) => {
-  await test.app.mail.send({ to: 'ada@example.org', ...letter('en', subject, paragraphs) })
+  await test.app.mail.send({ to: 'ada@example.org', ...emailContent('en', subject, paragraphs) })
   const name =
     readdirSync(folder)
       .filter((one) => /^\d/.test(one))
@@ -72,7 +72,7 @@ describe('emails in the folder', () => {
     await test.app.mail.send({
       to: 'ada@example.org',
       about: person.accountId,
-      ...letter('en', 'Choose a new password', [link, 'https://other.example/password/ada']),
+      ...emailContent('en', 'Choose a new password', [link, 'https://other.example/password/ada']),
     })
     const [newest] = (await list()).data
     await test.fetch('GET', `${path}/${newest.id}?links=show`, admin)
@@ -117,7 +117,7 @@ describe('emails in the folder', () => {
     const id = await send('Old')
     utimesSync(join(folder, `${id}.eml`), new Date(Date.now() - 8 * 86_400_000), new Date(Date.now() - 8 * 86_400_000))
     for (const job of test.app.jobs.filter(({ name }) => name === 'accounts.upkeep'))
-      await job.execute(test.app.gate, {})
+      await job.execute(test.app.pipeline, {})
     expect((await test.fetch('GET', `${path}/${id}`, admin)).status).toBe(404)
   })
 })
@@ -130,8 +130,8 @@ describe('other files in the folder', () => {
     '....................................',
     'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
   ])('%s is not accepted as an email id', async (id) => {
-    const told = await test.fetch('GET', `${path}/${id}`, admin)
-    expect([404, 422]).toContain(told.status)
+    const response = await test.fetch('GET', `${path}/${id}`, admin)
+    expect([404, 422]).toContain(response.status)
   })
 
   it('other files, folders, symbolic links and pipes are ignored without waiting', async () => {
@@ -209,8 +209,8 @@ it('the outbox reports a mail server and still lists earlier emails', async () =
   try {
     mkdirSync(join(other.dataDir, 'mail'))
     writeFileSync(join(other.dataDir, 'mail', nameOf(1)), 'To: a@example.org\r\nSubject: From before\r\n\r\n')
-    const told = await other.fetch('GET', path, await signedIn(other, 'admin'))
-    expect(told.json).toMatchObject({ delivery: 'server', data: [{ subject: 'From before' }] })
+    const response = await other.fetch('GET', path, await signedIn(other, 'admin'))
+    expect(response.json).toMatchObject({ delivery: 'server', data: [{ subject: 'From before' }] })
   } finally {
     await other.close()
   }

@@ -18,4 +18,4 @@ export const purposesOf = (links: readonly string[]): string[] =>
 
 /** The id of an email is its file name without the extension. */
 export const idOf = (name: string): string => name.replace(/\.eml$/, '')
-export const nameOf = (id: string): string => `${id}.eml`
+export const emailFileName = (id: string): string => `${id}.eml`

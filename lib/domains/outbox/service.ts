@@ -1,50 +1,50 @@
-import { type StandingJob, standingJobs } from '#lib/jobs/standing.ts'
-import { notOurCursor, pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { type StoredJobRun, storedJobRuns } from '#lib/jobs/stored-job-runs.ts'
+import { notOurCursor, pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { read } from '#lib/kernel/use-case.ts'
-import type { LetterFolder, ListedLetter } from '#lib/stores/mail/letter-folder.ts'
-import { lettersKept } from '#lib/stores/mail/letters-held.ts'
+import { outboxRetention } from '#lib/stores/mail/data-source.ts'
+import type { EmailOutboxFolder, ListedEmail } from '#lib/stores/mail/outbox-folder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type LetterView, listLetters, readLetter } from './contract.ts'
-import { idOf, nameOf, purposesOf, withoutLinks } from './rules.ts'
+import { type EmailView, listLetters, readLetter } from './contract.ts'
+import { emailFileName, idOf, purposesOf, withoutLinks } from './rules.ts'
 
-export interface OutboxParts {
+export interface OutboxServiceDeps {
   db: Pick<Database, 'query'>
-  folder: LetterFolder
+  folder: EmailOutboxFolder
   delivery: 'folder' | 'server'
   /** Names of the jobs that send emails. */
-  letterJobs: readonly string[]
+  emailJobs: readonly string[]
   /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
   accountMarked(mark: string): Promise<string | undefined>
 }
 /** Maximum number of listed jobs. The counts cover all jobs. */
 const shownJobs = 50
 
-const listed = ({ name, to, subject, writtenAt, bytes }: ListedLetter): LetterView => ({
+const listed = ({ name, to, subject, writtenAt, bytes }: ListedEmail): EmailView => ({
   id: idOf(name),
   to,
   subject,
   written_at: writtenAt.toISOString(),
-  expires_at: new Date(writtenAt.getTime() + lettersKept).toISOString(),
+  expires_at: new Date(writtenAt.getTime() + outboxRetention).toISOString(),
   bytes,
 })
-const queued = ({ mostAttempts, at, ...job }: StandingJob) => ({
+const queued = ({ mostAttempts, at, ...job }: StoredJobRun) => ({
   ...job,
   most_attempts: mostAttempts,
   at: at.toISOString(),
 })
 
 /** Emails in the folder, which no mail server delivered, and emails still to be sent. */
-export const outboxService = ({ db, folder, delivery, letterJobs, accountMarked }: OutboxParts) => ({
+export const outboxService = ({ db, folder, delivery, emailJobs, accountMarked }: OutboxServiceDeps) => ({
   list: read(listLetters, async (_ctx, { query: { cursor, limit } }) => {
-    const after = placeOf(cursor)
+    const after = parseCursor(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
-    const [{ letters, total }, { jobs, counts }] = await Promise.all([
+    const [{ letters: emails, total }, { jobs, counts }] = await Promise.all([
       folder.list({ after: after?.id, limit: limit + 1 }),
-      standingJobs(db, letterJobs, shownJobs),
+      storedJobRuns(db, emailJobs, shownJobs),
     ])
-    const { shown, page } = pageOf(letters, limit, total, ({ writtenAt, name }) => ({ at: writtenAt, id: name }))
+    const { shown, page } = pageOf(emails, limit, total, ({ writtenAt, name }) => ({ at: writtenAt, id: name }))
     return {
       body: {
         data: shown.map(listed),
@@ -64,7 +64,7 @@ export const outboxService = ({ db, folder, delivery, letterJobs, accountMarked 
       throw new Problem('forbidden', 'Links are shown in an admin’s own session: no token reads them.')
     // A link to choose a password takes over an account, also the admin's own.
     if (isShown) requireRecentPassword({ actor, now })
-    const found = await folder.read(nameOf(id))
+    const found = await folder.read(emailFileName(id))
     if (!found) throw new Problem('not_found', 'There is no such letter, or it has gone: letters are kept for 7 days.')
     const { text, links } = withoutLinks(found.text ?? '')
     const mark = isShown ? folder.markIn(found.name) : undefined

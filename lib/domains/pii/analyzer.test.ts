@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { merged, type Recognise, type Recognised, withNames } from './analyzer.ts'
+import { mergeFindings, type Recognise, type RecognizedName, withNames } from './analyzer.ts'
 import { scan } from './scanner.ts'
 
-const person = (text: string, written: string): Recognised => {
+const person = (text: string, written: string): RecognizedName => {
   const start = text.indexOf(written)
   return { entity: 'PERSON', start, end: start + written.length, score: 0.9 }
 }
@@ -24,14 +24,14 @@ function analyzer(answers: (text: string) => boolean = () => true) {
 
 test('merging keeps the words of a name next to an overlapping finding', () => {
   const text = 'Ask Ada Beispiel a@b.example Nobody today'
-  const found = merged(text, scan(text), [person(text, 'Ada Beispiel a@b.example Nobody')])
-  expect(found.map(({ kind, start, end }) => [kind, text.slice(start, end)])).toEqual([
+  const findings = mergeFindings(text, scan(text), [person(text, 'Ada Beispiel a@b.example Nobody')])
+  expect(findings.map(({ kind, start, end }) => [kind, text.slice(start, end)])).toEqual([
     ['name', 'Ada Beispiel'],
     ['email', 'a@b.example'],
     ['name', 'Nobody'],
   ])
-  expect(merged(text, scan(text), [{ ...person(text, 'Ada'), score: 0.4 }])).toEqual(scan(text))
-  expect(merged(text, [], [{ ...person(text, 'Ada'), entity: 'NRP' }])).toEqual([])
+  expect(mergeFindings(text, scan(text), [{ ...person(text, 'Ada'), score: 0.4 }])).toEqual(scan(text))
+  expect(mergeFindings(text, [], [{ ...person(text, 'Ada'), entity: 'NRP' }])).toEqual([])
 })
 
 test('many short texts share one request, and each finding is assigned to its own text', async () => {

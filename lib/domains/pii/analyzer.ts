@@ -1,19 +1,19 @@
-import { credentialForms } from './credentials.ts'
-import { type Finding, finding, type Kind, settled } from './findings.ts'
+import { credentialForms } from '#lib/domains/pii/secrets/credentials.ts'
+import { finding, type SensitiveFinding, type SensitiveKind, withoutOverlaps } from './findings.ts'
 import { strategyDetails } from './strategy.ts'
 
 /** A name found by the analyzer, in UTF-16 offsets; `entity` is the analyzer's own name for the kind. */
-export interface Recognised {
+export interface RecognizedName {
   entity: string
   start: number
   end: number
   score: number
 }
 /** Finds names; undefined if the analyzer did not answer. */
-export type Recognise = (text: string, language: string) => Promise<Recognised[] | undefined>
+export type Recognise = (text: string, language: string) => Promise<RecognizedName[] | undefined>
 
 /** Maps Presidio's entities to our kinds. */
-const kindsOf = new Map<string, Kind>([
+const kindsOf = new Map<string, SensitiveKind>([
   ['PERSON', 'name'],
   ['LOCATION', 'address'],
   ['EMAIL_ADDRESS', 'email'],
@@ -30,11 +30,15 @@ const leastScore = 0.5
 /**
  * Merges our findings with the analyzer's where ours have none; if an analyzer finding overlaps ours, only its remaining words are added.
  */
-export function merged(text: string, ours: readonly Finding[], theirs: readonly Recognised[]): Finding[] {
+export function mergeFindings(
+  text: string,
+  ours: readonly SensitiveFinding[],
+  theirs: readonly RecognizedName[],
+): SensitiveFinding[] {
   const more = theirs.flatMap(({ entity, start, end, score }) => {
     const kind = kindsOf.get(entity)
     if (kind === undefined || score < leastScore) return []
-    const pieces: Finding[] = []
+    const pieces: SensitiveFinding[] = []
     let from = start
     const keep = (until: number) => {
       const written = text.slice(from, until)
@@ -50,7 +54,7 @@ export function merged(text: string, ours: readonly Finding[], theirs: readonly 
     if (from < end) keep(end)
     return pieces
   })
-  return settled([...ours, ...more])
+  return withoutOverlaps([...ours, ...more])
 }
 
 /** UTF-16 units per analyzer request, and maximum concurrent requests, so that the total time is that of one request. */
@@ -104,7 +108,7 @@ function portionsOf(texts: readonly string[]): Portion[] {
  * The text sent to the analyzer: our own findings and credentials are masked, and digits of trades, without changing offsets. Names next to
  * them remain detectable.
  */
-function covered(text: string, ours: readonly Finding[]): string {
+function covered(text: string, ours: readonly SensitiveFinding[]): string {
   const credentials = credentialForms.flatMap(({ sign, pattern }) =>
     sign.test(text)
       ? [...text.matchAll(pattern)].map(({ 0: found, index }) => ({ start: index, end: index + found.length }))
@@ -116,7 +120,7 @@ function covered(text: string, ours: readonly Finding[]): string {
 /** Replaces the given ranges of the text, which may overlap. */
 function over(
   text: string,
-  places: readonly Pick<Finding, 'start' | 'end'>[],
+  places: readonly Pick<SensitiveFinding, 'start' | 'end'>[],
   cover: (found: string) => string,
 ): string {
   let written = ''
@@ -137,14 +141,14 @@ function over(
 export async function withNames(
   recognise: Recognise | undefined,
   texts: readonly string[],
-  ours: readonly (readonly Finding[])[],
+  ours: readonly (readonly SensitiveFinding[])[],
   language = 'en',
-): Promise<{ findings: (readonly Finding[])[]; missing: ReadonlySet<number> }> {
+): Promise<{ findings: (readonly SensitiveFinding[])[]; missing: ReadonlySet<number> }> {
   if (recognise === undefined) return { findings: [...ours], missing: new Set() }
   const portions = portionsOf(texts.map((text, index) => covered(text, ours[index] ?? [])))
   const asked = portions.slice(0, mostPortions)
   const answers = await Promise.all(asked.map(({ text }) => recognise(text, language)))
-  const theirs = texts.map((): Recognised[] => [])
+  const theirs = texts.map((): RecognizedName[] => [])
   for (const [at, { pieces }] of asked.entries())
     for (const one of answers[at] ?? [])
       for (const { index, at: begin, from, length } of pieces) {
@@ -152,7 +156,7 @@ export async function withNames(
         if (start < end) theirs[index]?.push({ ...one, start: start - begin + from, end: end - begin + from })
       }
   return {
-    findings: texts.map((text, index) => merged(text, ours[index] ?? [], theirs[index] ?? [])),
+    findings: texts.map((text, index) => mergeFindings(text, ours[index] ?? [], theirs[index] ?? [])),
     missing: new Set(
       portions.filter((_, at) => answers[at] === undefined).flatMap(({ pieces }) => pieces.map(({ index }) => index)),
     ),

@@ -1,4 +1,4 @@
-import type { Finding } from './findings.ts'
+import type { SensitiveFinding } from './findings.ts'
 
 const fence = /^[ \t>]{0,12}(`{3,}|~{3,})/gm
 
@@ -20,7 +20,11 @@ function fences(text: string): { start: number; end: number }[] {
  * Removes findings of low confidence in code, configuration and logs, where placeholders and private addresses are normal. `isCode`: the
  * whole text is code; otherwise only its fences are.
  */
-export function withoutPlaceholders(text: string, findings: readonly Finding[], isCode = false): Finding[] {
+export function withoutPlaceholders(
+  text: string,
+  findings: readonly SensitiveFinding[],
+  isCode = false,
+): SensitiveFinding[] {
   if (findings.every(({ confidence }) => confidence === undefined)) return [...findings]
   const code = isCode ? [{ start: 0, end: text.length }] : fences(text)
   const isInCode = (place: number) => code.some(({ start, end }) => place >= start && place < end)

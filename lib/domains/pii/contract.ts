@@ -1,17 +1,19 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { actions, kinds } from './findings.ts'
+import { findingActions, sensitiveKinds } from './findings.ts'
 
 /** Maximum UTF-16 units of one text, which limits the cost of a request for others. */
 const mostUnits = 100_000
 
 const Finding = z
   .strictObject({
-    kind: z.enum(kinds),
+    kind: z.enum(sensitiveKinds),
     start: z.int().meta({ description: 'In UTF-16 units, as JavaScript counts' }),
     end: z.int().meta({ description: 'Behind the last unit' }),
     score: z.number().meta({ description: '1: proven by a checksum or a marker; below, how sure it is' }),
-    action: z.enum(actions).meta({ description: '`block`: never store the text; `redact`: not with this in it' }),
+    action: z
+      .enum(findingActions)
+      .meta({ description: '`block`: never store the text; `redact`: not with this in it' }),
     confidence: z.literal('low').optional().meta({
       description:
         'Present for placeholders and what many have: reserved domains, private, documentation and public resolver addresses, tokens with a wrong checksum',

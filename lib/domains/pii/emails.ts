@@ -1,4 +1,4 @@
-import { type Finding, finding, lowConfidence } from './findings.ts'
+import { finding, lowConfidence, type SensitiveFinding } from './findings.ts'
 
 const local = /[\p{L}\p{N}._%+'-]/u
 const label = /[\p{L}\p{N}-]/u
@@ -31,7 +31,7 @@ const longestDomain = 253
 /**
  * The email address around an @ (lengths of RFC 5321, letters of RFC 6531): labels that can form a host, and a top-level domain of letters.
  */
-export function emailAround(text: string, at: number): Finding | undefined {
+export function emailAround(text: string, at: number): SensitiveFinding | undefined {
   let start = at
   while (start > 0 && at - start <= longestLocal && local.test(text.charAt(start - 1))) start -= 1
   if (at - start > longestLocal) return undefined

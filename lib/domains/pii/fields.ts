@@ -1,18 +1,22 @@
+import { shortest } from '#lib/domains/pii/secrets/seed-phrases.ts'
 import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
-import { refusal, type SanitizationError, type Step } from '#lib/domains/sanitizer/sanitization-error.ts'
-import type { Finding, Kind } from './findings.ts'
+import {
+  type JsonPathStep,
+  type SanitizationError,
+  sanitizationRefusal,
+} from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { SensitiveFinding, SensitiveKind } from './findings.ts'
 import { redact } from './redaction.ts'
 import { type ScanOptions, scan } from './scanner.ts'
-import { shortest } from './seed-phrases.ts'
 
 /** Findings in one text of a JSON value. */
 export interface FieldFindings {
   /** Path of the text; for a key, path of its object. Steps are redacted, because a key can be a secret itself. */
-  path: Step[]
+  path: JsonPathStep[]
   isKey: boolean
   text: string
   /** Offsets in `text`. */
-  findings: Finding[]
+  findings: SensitiveFinding[]
 }
 
 const isWord = (value: unknown): value is string =>
@@ -33,7 +37,7 @@ function wordLists(node: object): string[][] {
   })
 }
 
-const safe = (step: Step): Step => (typeof step === 'string' ? redact(step).text : step)
+const safe = (step: JsonPathStep): JsonPathStep => (typeof step === 'string' ? redact(step).text : step)
 
 /**
  * Applies {@link scan} to every string and key of a JSON value, in order. A key names its value: `{"private_key": "0x…"}` is a private key.
@@ -41,25 +45,25 @@ const safe = (step: Step): Step => (typeof step === 'string' ? redact(step).text
  */
 export function scanFields(value: unknown, options: ScanOptions = {}): FieldFindings[] {
   const found: FieldFindings[] = []
-  const tell = (path: readonly Step[], isKey: boolean, text: string, findings: Finding[]): void => {
+  const report = (path: readonly JsonPathStep[], isKey: boolean, text: string, findings: SensitiveFinding[]): void => {
     if (findings.length > 0) found.push({ path: path.map(safe), isKey, text, findings })
   }
-  const visit = (node: unknown, path: readonly Step[], name: string): void => {
-    if (typeof node === 'string') tell(path, false, node, called(name, node, options))
+  const visit = (node: unknown, path: readonly JsonPathStep[], name: string): void => {
+    if (typeof node === 'string') report(path, false, node, called(name, node, options))
     if (typeof node !== 'object' || node === null) return
     if (path.length >= DEPTH_LIMIT) throw new DepthError()
     const before = found.length
     if (Array.isArray(node)) for (const [index, item] of node.entries()) visit(item, [...path, index], name)
     else
       for (const [key, child] of Object.entries(node)) {
-        tell(path, true, key, scan(key, options))
+        report(path, true, key, scan(key, options))
         visit(child, [...path, key], key)
       }
     const hasPhrase = found.slice(before).some(({ findings }) => findings.some(({ kind }) => kind === 'seed_phrase'))
     if (hasPhrase) return
     for (const words of wordLists(node)) {
       const text = words.join('\n')
-      tell(
+      report(
         path,
         false,
         text,
@@ -72,9 +76,9 @@ export function scanFields(value: unknown, options: ScanOptions = {}): FieldFind
 }
 
 /** Every text of a JSON value with its path as in {@link scanFields}, without keys. */
-export function fieldTexts(value: unknown): { path: Step[]; text: string }[] {
-  const texts: { path: Step[]; text: string }[] = []
-  const visit = (node: unknown, path: Step[]): void => {
+export function fieldTexts(value: unknown): { path: JsonPathStep[]; text: string }[] {
+  const texts: { path: JsonPathStep[]; text: string }[] = []
+  const visit = (node: unknown, path: JsonPathStep[]): void => {
     if (typeof node === 'string') texts.push({ path, text: node })
     if (typeof node !== 'object' || node === null) return
     if (path.length >= DEPTH_LIMIT) throw new DepthError()
@@ -85,14 +89,14 @@ export function fieldTexts(value: unknown): { path: Step[]; text: string }[] {
   return texts
 }
 
-function called(name: string, text: string, options: ScanOptions): Finding[] {
+function called(name: string, text: string, options: ScanOptions): SensitiveFinding[] {
   const heading = name === '' ? '' : `${name}: `
   return scan(heading + text, options)
     .filter(({ start }) => start >= heading.length)
     .map((one) => ({ ...one, start: one.start - heading.length, end: one.end - heading.length }))
 }
 
-const named = (kinds: Iterable<Kind>): string => [...new Set(kinds)].join(', ')
+const named = (kinds: Iterable<SensitiveKind>): string => [...new Set(kinds)].join(', ')
 
 /**
  * The error for secrets that must not be stored, at the first position; undefined if there are none. Names the kinds, never the content.
@@ -102,12 +106,17 @@ export function secretIn(fields: readonly FieldFindings[]): SanitizationError | 
   const field = fields.find((one) => blocked(one).length > 0)
   if (!field) return undefined
   const secrets = blocked(field)
-  const error = refusal(field.text, 'secret', named(secrets.map(({ kind }) => kind)), secrets[0]?.start ?? 0)
+  const error = sanitizationRefusal(
+    field.text,
+    'secret',
+    named(secrets.map(({ kind }) => kind)),
+    secrets[0]?.start ?? 0,
+  )
   return error.within(field.path, field.isKey)
 }
 
 /** A field's path and findings, without its text. */
-type PersonalField = Pick<FieldFindings, 'path'> & { findings: readonly Finding[] }
+type PersonalField = Pick<FieldFindings, 'path'> & { findings: readonly SensitiveFinding[] }
 /** Maximum fields listed in a warning. */
 const mostNamed = 10
 /** Warning about personal data that may be stored: its kinds and fields, in one sentence at most. */

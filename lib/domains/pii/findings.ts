@@ -1,5 +1,5 @@
 /** Kinds of findings, most important first: of overlapping findings, the more important kind is reported. */
-export const kinds = [
+export const sensitiveKinds = [
   'private_key',
   'seed_phrase',
   'api_key',
@@ -15,13 +15,13 @@ export const kinds = [
   'name',
   'address',
 ] as const
-export type Kind = (typeof kinds)[number]
-export const actions = ['block', 'redact'] as const
-export type Action = (typeof actions)[number]
+export type SensitiveKind = (typeof sensitiveKinds)[number]
+export const findingActions = ['block', 'redact'] as const
+export type Action = (typeof findingActions)[number]
 
 /** Position of a finding without its content: UTF-16 offsets, `end` exclusive. */
-export interface Finding {
-  kind: Kind
+export interface SensitiveFinding {
+  kind: SensitiveKind
   start: number
   end: number
   /** 1: proven by a checksum or a vendor's marker; lower values: confidence from form and context. */
@@ -32,9 +32,9 @@ export interface Finding {
   confidence?: 'low'
 }
 
-const blocked: ReadonlySet<Kind> = new Set<Kind>(['private_key', 'seed_phrase'])
-const actionOf = (kind: Kind): Action => (blocked.has(kind) ? 'block' : 'redact')
-export const finding = (kind: Kind, start: number, end: number, score: number): Finding => ({
+const blocked: ReadonlySet<SensitiveKind> = new Set<SensitiveKind>(['private_key', 'seed_phrase'])
+const actionOf = (kind: SensitiveKind): Action => (blocked.has(kind) ? 'block' : 'redact')
+export const finding = (kind: SensitiveKind, start: number, end: number, score: number): SensitiveFinding => ({
   kind,
   start,
   end,
@@ -42,19 +42,19 @@ export const finding = (kind: Kind, start: number, end: number, score: number): 
   action: actionOf(kind),
 })
 
-export const lowConfidence = (one: Finding): Finding => ({ ...one, confidence: 'low' })
+export const lowConfidence = (one: SensitiveFinding): SensitiveFinding => ({ ...one, confidence: 'low' })
 
-const rank = new Map<Kind, number>(kinds.map((kind, at) => [kind, at]))
-const rankOf = ({ kind }: Finding): number => rank.get(kind) ?? kinds.length
+const rank = new Map<SensitiveKind, number>(sensitiveKinds.map((kind, at) => [kind, at]))
+const rankOf = ({ kind }: SensitiveFinding): number => rank.get(kind) ?? sensitiveKinds.length
 
 /** Sorts by position and removes overlaps: keeps the more important kind, or the longer finding of one kind. */
-export function settled(found: readonly Finding[]): Finding[] {
-  const kept: Finding[] = []
-  const isStronger = (one: Finding, other: Finding) => {
+export function withoutOverlaps(findings: readonly SensitiveFinding[]): SensitiveFinding[] {
+  const kept: SensitiveFinding[] = []
+  const isStronger = (one: SensitiveFinding, other: SensitiveFinding) => {
     const difference = rankOf(one) - rankOf(other)
     return difference === 0 ? one.end - one.start > other.end - other.start : difference < 0
   }
-  for (const one of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+  for (const one of findings.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     let last = kept.at(-1)
     while (last && last.end > one.start && isStronger(one, last)) {
       kept.pop()

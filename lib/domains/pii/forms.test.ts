@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { getExampleNumber, parsePhoneNumberFromString } from 'libphonenumber-js'
 import examples from 'libphonenumber-js/mobile/examples'
 import { describe, expect, it, test } from 'vitest'
+import { isInternationalNumber, isNumberIn } from '#lib/domains/pii/numbers/phone-plans.ts'
+import { collected, documented } from '#lib/domains/pii/secrets/vendor-forms.ts'
 import { drawn, wordlists } from '#lib/testing/planted-texts.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { withoutPlaceholders } from './code-places.ts'
 import { scanFields } from './fields.ts'
-import { isInternationalNumber, isNumberIn } from './phone-plans.ts'
 import { redact } from './redaction.ts'
 import { scan } from './scanner.ts'
-import { collected, documented } from './vendor-forms.ts'
 
 const kinds = (text: string) => scan(text).map(({ kind }) => kind)
 const told = (text: string) => scan(text).map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
+import { looksLikeAPersonsName } from './person-names.ts'
 import { findPersonalData } from './personal-data.ts'
-import { looksLikeAPersonsName } from './persons-name.ts'
 
 describe('personal data', () => {
   test.each([
@@ -24,8 +24,8 @@ describe('personal data', () => {
     ['national_id', '身份证11010519491231002X。', '11010519491231002X'],
     ['national_id', 'SSN 123-45-6789', '123-45-6789'],
   ])('%s is found in %j', (kind, text, expected) => {
-    const found = findPersonalData(text).filter((one) => one.kind === kind)
-    expect(found.map(({ start, end }) => text.slice(start, end))).toEqual([expected])
+    const findings = findPersonalData(text).filter((one) => one.kind === kind)
+    expect(findings.map(({ start, end }) => text.slice(start, end))).toEqual([expected])
   })
 })
 

@@ -1,5 +1,5 @@
-import { isChineseId } from './check-digits.ts'
-import type { Kind } from './findings.ts'
+import { isChineseId } from '#lib/domains/pii/numbers/check-digits.ts'
+import type { SensitiveKind } from './findings.ts'
 import { scan } from './scanner.ts'
 
 export const personalKinds = [
@@ -14,7 +14,7 @@ export const personalKinds = [
 ] as const
 export type PersonalKind = (typeof personalKinds)[number]
 /** Position: UTF-16 offsets, `end` exclusive. */
-export interface Finding {
+export interface PersonalFinding {
   kind: PersonalKind
   start: number
   end: number
@@ -71,7 +71,7 @@ const patterns: readonly { kind: PersonalKind; pattern: RegExp; isOne?: (text: s
   },
 ]
 /** Kinds that the scanner recognizes by check digits or form. */
-const scanned: Partial<Record<Kind, PersonalKind>> = {
+const scanned: Partial<Record<SensitiveKind, PersonalKind>> = {
   email: 'email',
   phone: 'phone',
   iban: 'iban',
@@ -80,7 +80,7 @@ const scanned: Partial<Record<Kind, PersonalKind>> = {
 }
 
 /** Findings of these kinds by form only, unordered; {@link findPersonalData} adds those proven by check digits. */
-export const personalForms = (text: string, kinds: readonly PersonalKind[]): Finding[] =>
+export const personalForms = (text: string, kinds: readonly PersonalKind[]): PersonalFinding[] =>
   patterns.flatMap(({ kind, pattern, isOne }) =>
     // `search` avoids copying the pattern for each text without a match.
     kinds.includes(kind) && text.search(pattern) >= 0
@@ -98,13 +98,13 @@ export const personalForms = (text: string, kinds: readonly PersonalKind[]): Fin
 export function findPersonalData(
   text: string,
   { kinds = personalKinds }: { kinds?: readonly PersonalKind[] } = {},
-): Finding[] {
-  const found = personalForms(text, kinds)
+): PersonalFinding[] {
+  const findings = personalForms(text, kinds)
   const known = scan(text).flatMap(({ kind, start, end }) => {
     const named = scanned[kind]
     return named === undefined ? [] : [{ kind: named, start, end }]
   })
-  const all = [...found, ...known].filter(({ kind }) => kinds.includes(kind))
+  const all = [...findings, ...known].filter(({ kind }) => kinds.includes(kind))
   const seen = new Set<string>()
   return all
     .sort((one, other) => one.start - other.start || other.end - one.end)

@@ -154,9 +154,9 @@ test('feedback of a voter is scanned like the unit', async () => {
   expect(refused.status).toBe(422)
   expect(refused.json).toMatchObject({ code: 'content_rejected', stage: 'secret', field: 'feedback' })
   expect(refused.text).not.toContain('winner')
-  const told = await vote('Ada Beispiel (a@b.example) says that it works.')
-  expect(told.status, told.text).toBe(201)
-  expect(told.json.warnings.join()).toMatch(/feedback \((email, name|name, email)\)/)
+  const response = await vote('Ada Beispiel (a@b.example) says that it works.')
+  expect(response.status, response.text).toBe(201)
+  expect(response.json.warnings.join()).toMatch(/feedback \((email, name|name, email)\)/)
   const report = await connected.fetch('POST', `/v1/knowledge/${json.data.id}/report`, {
     token,
     body: { reason: phrase },

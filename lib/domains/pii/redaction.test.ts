@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { corpus, drawn } from '#lib/testing/planted-texts.ts'
+import { drawn, plantedCorpus } from '#lib/testing/planted-texts.ts'
 import { processorTime } from '#lib/testing/processor-time.ts'
 import { worstScans } from '#lib/testing/worst-scans.ts'
 import { redact } from './redaction.ts'
@@ -18,7 +18,7 @@ describe('redaction', () => {
     expect(redact(text).text).toBe(expected)
   })
   it('leaves nothing to find and keeps the rest unchanged', () => {
-    const { text } = corpus(3, 60)
+    const { text } = plantedCorpus(3, 60)
     const { text: clean, findings } = redact(text)
     expect(findings.length).toBeGreaterThan(20)
     expect(scan(clean)).toEqual([])
@@ -28,7 +28,7 @@ describe('redaction', () => {
 })
 
 describe('a text that arrives in chunks', () => {
-  const whole = Array.from({ length: 30 }, (_, at) => corpus(100 + at, 60).text).join('\n')
+  const whole = Array.from({ length: 30 }, (_, at) => plantedCorpus(100 + at, 60).text).join('\n')
   test.each([1, 2, 3])(
     'has the findings of the entire text for any chunks (%i)',
     (seed) => {

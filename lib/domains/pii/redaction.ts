@@ -1,12 +1,12 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js'
-import type { Finding, Kind } from './findings.ts'
+import type { SensitiveFinding, SensitiveKind } from './findings.ts'
 import { scan } from './scanner.ts'
 
 /** Maximum values remembered; beyond it each occurrence gets a new number, which bounds memory. */
 const remembered = 65_536
 
 /** Normalizes different spellings of one value. */
-function sameAs(kind: Kind, written: string): string {
+function sameAs(kind: SensitiveKind, written: string): string {
   switch (kind) {
     case 'email':
     case 'ethereum_address':
@@ -37,9 +37,9 @@ function sameAs(kind: Kind, written: string): string {
 }
 
 /** Numbers the values of each kind from 1: equal values get equal numbers for the lifetime of this function. */
-export function numbering(): (kind: Kind, written: string) => string {
+export function numbering(): (kind: SensitiveKind, written: string) => string {
   const known = new Map<string, number>()
-  const last = new Map<Kind, number>()
+  const last = new Map<SensitiveKind, number>()
   return (kind, written) => {
     const value = `${kind} ${sameAs(kind, written)}`
     const before = known.get(value)
@@ -58,9 +58,9 @@ export function numbering(): (kind: Kind, written: string) => string {
  */
 export function redact(
   text: string,
-  findings: readonly Finding[] = scan(text),
+  findings: readonly SensitiveFinding[] = scan(text),
   number: ReturnType<typeof numbering> = numbering(),
-): { text: string; findings: readonly Finding[] } {
+): { text: string; findings: readonly SensitiveFinding[] } {
   let written = ''
   let from = 0
   for (const { kind, start, end } of findings) {

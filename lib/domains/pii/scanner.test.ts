@@ -2,14 +2,22 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { hex } from '@scure/base'
 import { entropyToMnemonic } from '@scure/bip39'
 import { describe, expect, it, test } from 'vitest'
-import { compared, corpus, drawn, heldOut, nearMiss, type Sample, wordlists } from '#lib/testing/planted-texts.ts'
-import type { Finding } from './findings.ts'
+import { firstHashByte, mostHashed } from '#lib/domains/pii/secrets/short-hash.ts'
+import {
+  compared,
+  drawn,
+  heldOut,
+  nearMiss,
+  type PlantedText,
+  plantedCorpus,
+  wordlists,
+} from '#lib/testing/planted-texts.ts'
+import type { SensitiveFinding } from './findings.ts'
 import { redact } from './redaction.ts'
 import { scan } from './scanner.ts'
-import { firstHashByte, mostHashed } from './short-hash.ts'
 
-const told = (text: string, found: readonly Finding[] = scan(text)) =>
-  found.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
+const told = (text: string, findings: readonly SensitiveFinding[] = scan(text)) =>
+  findings.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
 
 describe('published test vectors', () => {
   /** The entropies of BIP-39’s reference vectors (Trezor). */
@@ -277,7 +285,7 @@ describe('consecutive words of phrases', () => {
 })
 
 describe('a corpus with noise, line breaks, markup and near misses', () => {
-  const measured = (seeds: readonly number[], make: (seed: number, parts: number) => Sample) => {
+  const measured = (seeds: readonly number[], make: (seed: number, parts: number) => PlantedText) => {
     let [hits, missed, wrong] = [0, 0, 0]
     for (const seed of seeds) {
       const sample = make(seed, 60)
@@ -290,8 +298,8 @@ describe('a corpus with noise, line breaks, markup and near misses', () => {
   }
   const seeds = (from: number) => Array.from({ length: 12 }, (_, at) => from + at)
   test.each([
-    ['one third', 1, corpus],
-    ['another third', 1_001, corpus],
+    ['one third', 1, plantedCorpus],
+    ['another third', 1_001, plantedCorpus],
     ['a third with other prose, markup and near misses, which nothing was tuned on', 9_001, heldOut],
   ] as const)(
     'is found with sufficient recall and precision: %s',

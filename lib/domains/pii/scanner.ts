@@ -1,18 +1,25 @@
-import { chainsIn } from './chains.ts'
-import { credentialAt, credentialKeywords } from './credentials.ts'
+import { ibanAt } from '#lib/domains/pii/numbers/ibans.ts'
+import { ipv6Around } from '#lib/domains/pii/numbers/ip-addresses.ts'
+import { numbersAt } from '#lib/domains/pii/numbers/numbers.ts'
+import { isCue, phoneCues } from '#lib/domains/pii/numbers/phone-cues.ts'
+import { internationalAt } from '#lib/domains/pii/numbers/phones.ts'
+import { chainsIn } from '#lib/domains/pii/secrets/blockchain-addresses.ts'
+import { credentialAt, credentialKeywords } from '#lib/domains/pii/secrets/credentials.ts'
+import { pemAt } from '#lib/domains/pii/secrets/private-keys.ts'
+import {
+  hashStart,
+  hashStep,
+  maybeWord,
+  SeedRun,
+  shortest,
+  unspacedSeed,
+} from '#lib/domains/pii/secrets/seed-phrases.ts'
+import { vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
+import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
 import { emailAround } from './emails.ts'
-import { type Finding, finding, settled } from './findings.ts'
-import { ibanAt } from './ibans.ts'
-import { ipv6Around } from './ip-addresses.ts'
+import { finding, type SensitiveFinding, withoutOverlaps } from './findings.ts'
 import { KeywordFinder } from './keyword-finder.ts'
-import { numbersAt } from './numbers.ts'
-import { isCue, phoneCues } from './phone-cues.ts'
-import { internationalAt } from './phones.ts'
-import { pemAt } from './private-keys.ts'
-import { hashStart, hashStep, maybeWord, SeedRun, shortest, unspacedSeed } from './seed-phrases.ts'
-import { anchor, classes, digit, isDigit, isHex, letter, wide } from './signs.ts'
 import { strategyDetails } from './strategy.ts'
-import { vendorKeysAt, vendorKeywords } from './vendor-keys.ts'
 
 export interface ScanOptions {
   /** Also finds position sizes, entry prices and exit prices. */
@@ -47,14 +54,14 @@ const cues = new Set(phoneCues)
 let finder: KeywordFinder | undefined
 
 /** Adds keys and credentials to `found`; returns the end offsets of words that announce a phone number, in order. */
-function atKeywords(text: string, found: Finding[]): number[] {
+function atKeywords(text: string, findings: SensitiveFinding[]): number[] {
   const cueEnds: number[] = []
-  const credentials: Finding[] = []
+  const credentials: SensitiveFinding[] = []
   finder ??= new KeywordFinder(words)
   finder.find(text, (word, end) => {
     const keyword = words[word] ?? ''
     const start = end - keyword.length
-    if (ofVendors.has(keyword)) vendorKeysAt(text, keyword, start, found)
+    if (ofVendors.has(keyword)) vendorKeysAt(text, keyword, start, findings)
     if (ofCredentials.has(keyword)) {
       const span = credentialAt(text, keyword, start)
       if (span && credentials.at(-1)?.end !== span.end) credentials.push(finding('api_key', span.start, span.end, 0.8))
@@ -62,11 +69,11 @@ function atKeywords(text: string, found: Finding[]): number[] {
     if (cues.has(keyword) && isCue(text, start, end)) cueEnds.push(end)
   })
   // A vendor's format gives the exact end of the key, so it takes precedence.
-  const keys = found.toSorted((one, other) => one.start - other.start)
+  const keys = findings.toSorted((one, other) => one.start - other.start)
   let at = 0
   for (const one of credentials) {
     while (at < keys.length && (keys[at]?.end ?? 0) <= one.start) at += 1
-    if ((keys[at]?.start ?? Number.POSITIVE_INFINITY) >= one.end) found.push(one)
+    if ((keys[at]?.start ?? Number.POSITIVE_INFINITY) >= one.end) findings.push(one)
   }
   return cueEnds
 }
@@ -78,19 +85,19 @@ const isCounter = (text: string, start: number, end: number): boolean =>
  * Finds secrets and personal data in a text, ordered and without overlaps. Pure and linear: one pass over the text, with a bounded closer
  * check where a symbol, prefix or word length suggests it.
  */
-export function scan(text: string, { strategy = false }: ScanOptions = {}): Finding[] {
-  const found: Finding[] = []
-  const take = (one: Finding | undefined): void => {
-    if (one) found.push(one)
+export function scan(text: string, { strategy = false }: ScanOptions = {}): SensitiveFinding[] {
+  const findings: SensitiveFinding[] = []
+  const take = (one: SensitiveFinding | undefined): void => {
+    if (one) findings.push(one)
   }
-  const cueEnds = atKeywords(text, found)
+  const cueEnds = atKeywords(text, findings)
   let cue = 0
   /** End of the last cue before a position. */
   const cueBefore = (place: number): number => {
     while ((cueEnds[cue] ?? Number.POSITIVE_INFINITY) <= place) cue += 1
     return cueEnds[cue - 1] ?? -1
   }
-  const run = new SeedRun(text, found)
+  const run = new SeedRun(text, findings)
   const isMaybeWord = maybeWord()
   /** Words before this offset belong to a tag or entity, not to a phrase. */
   let aside = -1
@@ -156,7 +163,7 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
     let hasLetters = false
     let isAscii = true
     for (let next = code, nextKind = kind; nextKind > 0 && nextKind !== wide && nextKind !== anchor; ) {
-      if (nextKind === letter) {
+      if (nextKind === letterSign) {
         hash = hashStep(hash, next | 32)
         hasLetters = true
       } else if (nextKind === digit) hash = hashStep(hash, next)
@@ -186,11 +193,11 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
     }
   }
   run.close()
-  return settled(strategy ? [...found, ...strategyDetails(text)] : found)
+  return withoutOverlaps(strategy ? [...findings, ...strategyDetails(text)] : findings)
 }
 
 /** Checks a word of ASCII letters and digits for IBANs, keys and addresses. */
-function wordIn(text: string, start: number, end: number, size: number): Finding | undefined {
+function wordIn(text: string, start: number, end: number, size: number): SensitiveFinding | undefined {
   if (size >= 4 && isIbanHead(text, start)) {
     const iban = ibanAt(text, start)
     if (iban) return iban

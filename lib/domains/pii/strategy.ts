@@ -1,4 +1,4 @@
-import { type Finding, finding } from './findings.ts'
+import { finding, type SensitiveFinding } from './findings.ts'
 
 const currency = String.raw`(?:(?:us|hk|a|c)?[$€£¥₿]\s?|(?:usd[tc]?|eur|gbp)\s)?`
 const unit = String.raw`\s?(?:[%×个枚手股万倍]|(?:percent|bps|x|usdt|usdc|usd|dollars?|euros?|eur|gbp|btc|bitcoins?|eth|ether(?:eum)?|sol|solana|bnb|xrp|ada|doge|avax|contracts?|shares?|lots?|units?|coins?|tokens?|options?|calls?|puts?|futures|perps?|bonds?|oz|ounces?|barrels?)(?![a-z\d]))`
@@ -64,7 +64,7 @@ const isAsset = (word: string) => ticker.test(word) || assets.test(word)
 const isBareCount = /^(?:entry|exit|stop|target|tp|sl)s?\s?\d{1,2}[.,]?$/i
 
 /** Finds details of a trading strategy: position sizes, entry and exit prices. English and Chinese; used by the LLM log and clades. */
-export function strategyDetails(text: string): Finding[] {
+export function strategyDetails(text: string): SensitiveFinding[] {
   const spans: { start: number; end: number }[] = []
   const take = (written: string, index: number) =>
     spans.push({ start: index, end: index + written.trimEnd().replace(/[.,]$/, '').length })

@@ -1,5 +1,5 @@
 import { withoutPlaceholders } from './code-places.ts'
-import type { Finding } from './findings.ts'
+import type { SensitiveFinding } from './findings.ts'
 import { numbering, redact } from './redaction.ts'
 import { type ScanOptions, scan } from './scanner.ts'
 
@@ -16,7 +16,7 @@ export interface Scanned {
   text: string
   redacted: string
   /** Offsets in the entire text. */
-  findings: Finding[]
+  findings: SensitiveFinding[]
 }
 
 /**

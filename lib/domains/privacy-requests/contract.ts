@@ -1,32 +1,36 @@
 import { z } from 'zod'
+import { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { RunDetail } from './erasures-contract.ts'
-import { channels, dueTags, graces, kinds, parties, partStates, requestSubjects, states } from './rules.ts'
+import { channels, dueTags, graces, parties, partStates, requestKinds, requestSubjects, states } from './rules.ts'
 
 const when = z.iso.datetime()
 const whenever = when.nullable()
 export const RequestId = z.string().regex(/^preq_[0-9A-Za-z]{22}$/, 'is not the id of a privacy request')
-export const AgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
+export const RequestedAgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
 export const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
 const Password = z.string().min(1).max(200)
-export const Words = z.string().trim().min(1, 'has one character at least').max(4_000, 'has 4,000 characters at most')
+export const StatementText = z
+  .string()
+  .trim()
+  .min(1, 'has one character at least')
+  .max(4_000, 'has 4,000 characters at most')
 /** Ids, codes, counts and times, by name. */
-export const Facts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+export const EventFacts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
 
 const PartView = z
   .strictObject({
-    kind: z.enum(kinds),
+    kind: z.enum(requestKinds),
     state: z.enum(partStates),
     started_at: whenever,
     finished_at: whenever,
-    outcome: Facts,
+    outcome: EventFacts,
   })
   .meta({ id: 'PrivacyRequestPart' })
 
 const requestFields = {
   id: RequestId,
-  kinds: z.array(z.enum(kinds)),
+  kinds: z.array(z.enum(requestKinds)),
   parts: z.array(PartView),
   channel: z.enum(channels),
   state: z.enum(states),
@@ -74,12 +78,12 @@ export const EventView = z
     event: z.string(),
     from: z.enum(states).nullable(),
     to: z.enum(states).nullable(),
-    details: Facts,
+    details: EventFacts,
     note: z.string().nullable(),
   })
   .meta({ id: 'PrivacyRequestEvent' })
 
-export const RequestDetail = z
+export const RequestDetailView = z
   .strictObject({
     ...requestFields,
     statement: z.string().nullable().meta({ description: 'What the subject wrote; gone when the request is closed' }),
@@ -93,9 +97,9 @@ const request = { resourceType: 'request' }
 const params = z.strictObject({ id: RequestId })
 const answered = z.strictObject({ data: RequestView, message: z.string() })
 const asked = z
-  .array(z.enum(kinds))
+  .array(z.enum(requestKinds))
   .min(1, 'names one kind at least')
-  .max(kinds.length)
+  .max(requestKinds.length)
   .refine((list) => new Set(list).size === list.length, 'names a kind twice')
 
 export const Redact = z.boolean().optional().meta({
@@ -104,7 +108,7 @@ export const Redact = z.boolean().optional().meta({
 })
 
 export const JoinedRequest = z
-  .strictObject({ kind: z.enum(kinds), request_id: RequestId })
+  .strictObject({ kind: z.enum(requestKinds), request_id: RequestId })
   .meta({ id: 'JoinedPrivacyRequest' })
 
 export const fileRequest = operation({
@@ -127,9 +131,9 @@ export const fileRequest = operation({
     }),
     redact: Redact,
     password: Password.optional(),
-    agent_id: AgentId.optional().meta({ description: 'One of your agents alone' }),
+    agent_id: RequestedAgentId.optional().meta({ description: 'One of your agents alone' }),
     member: AccountId.optional().meta({ description: 'For managers: a member of the organisation' }),
-    statement: Words.optional().meta({ description: 'Plain text: what is wrong, or why you object' }),
+    statement: StatementText.optional().meta({ description: 'Plain text: what is wrong, or why you object' }),
     changes: z
       .strictObject({
         name: z.string().trim().min(1).max(200).optional(),
@@ -189,7 +193,7 @@ export const readRequest = operation({
   limit: 'read',
   status: 200,
   params,
-  output: z.strictObject({ data: RequestDetail }),
+  output: z.strictObject({ data: RequestDetailView }),
   refusals: ['not_found'],
 })
 
@@ -278,7 +282,7 @@ export const useLink = operation({
   refusals: ['link_spent', 'wrong_state', 'conflict', 'rate_limited'],
 })
 
-export const ErasurePlan = z
+export const ErasurePlanView = z
   .strictObject({
     holdings: z.array(
       z.strictObject({
@@ -304,7 +308,7 @@ export const planErasure = operation({
   // Computing a plan costs as much as preparing an erasure.
   limit: 'write',
   status: 200,
-  query: z.strictObject({ agent_id: AgentId.optional() }),
-  output: z.strictObject({ data: ErasurePlan }),
+  query: z.strictObject({ agent_id: RequestedAgentId.optional() }),
+  output: z.strictObject({ data: ErasurePlanView }),
   refusals: ['not_found'],
 })

@@ -1,6 +1,6 @@
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
-import { nextDueSql, owedSql } from './due-sql.ts'
-import type { Kind } from './rules.ts'
+import { nextDueSql, owedSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import type { RequestKind } from './rules.ts'
 
 const day = 86_400_000
 /** Our own deadline: erased and verified within 72 hours after verification or the end of the grace period. */
@@ -12,7 +12,7 @@ const isOverdue = (now: string): string =>
   `${owedSql.replaceAll(/\b(closed_at|paused_at|state)\b/g, 'q.$1')} AND ${nextDueSql} < ${now}`
 
 /** Counts answered, open and overdue requests of one kind. */
-const answered = (line: Check['line'], kind: Kind): Check => ({
+const answered = (line: EvidenceCheck['line'], kind: RequestKind): EvidenceCheck => ({
   line,
   name: `requests.${kind}`,
   page: '/admin/requests',
@@ -43,7 +43,7 @@ const answered = (line: Check['line'], kind: Kind): Check => ({
 })
 
 /** Checks that requests were answered in time, and that no erasure began before the end of its grace period. */
-export const requestsEvidence = (): Check[] => [
+export const requestsEvidence = (): EvidenceCheck[] => [
   answered('access', 'access'),
   answered('portability', 'portability'),
   {

@@ -1,6 +1,6 @@
+import { nearSql, nextDueSql, owedSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
 import { states } from './rules.ts'
 
 interface Row {

@@ -1,19 +1,19 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { requestDataSource } from './data-source.ts'
 import { requestsEvidence } from './evidence.ts'
 import { requestExporters, requestPersonExporters } from './exporters.ts'
-import { requestHolder } from './holders.ts'
-import type { PrivacyParts } from './ports.ts'
+import type { PrivacyDeps } from './ports.ts'
 import { privacyRequestsJobs, privacyRequestsService } from './service.ts'
 
-export const privacyRequestsData = (deps: Parameters<typeof requestHolder>[0]): PersonalData => ({
-  dataSources: [requestHolder(deps)],
+export const privacyRequestsData = (deps: Parameters<typeof requestDataSource>[0]): PersonalData => ({
+  dataSources: [requestDataSource(deps)],
   exporters: requestExporters(deps.db),
   personExporters: requestPersonExporters(deps.db),
 })
 
 /** Privacy requests under the GDPR. */
-export const privacyRequestsModule = ({ mail, ...deps }: PrivacyParts & { mail: MailPort }) => ({
+export const privacyRequestsModule = ({ mail, ...deps }: PrivacyDeps & { mail: MailPort }) => ({
   useCases: { requests: privacyRequestsService(deps) },
   jobs: privacyRequestsJobs(deps, mail),
   checks: requestsEvidence(),

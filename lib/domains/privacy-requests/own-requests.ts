@@ -1,11 +1,17 @@
-import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { timelineTextFor } from '#lib/domains/privacy-requests/emails/status-texts.ts'
+import { cancelRequestIn } from '#lib/domains/privacy-requests/execution/cancellation.ts'
+import { rectify } from '#lib/domains/privacy-requests/execution/execution.ts'
+import { checkFiling, fileRequestIn, lockSubject, requestLink } from '#lib/domains/privacy-requests/filing/filing.ts'
+import type { About } from '#lib/domains/privacy-requests/filing/joining.ts'
+import { makeRequestLink } from '#lib/domains/privacy-requests/filing/links.ts'
+import { type Proof, verifyRequestIn } from '#lib/domains/privacy-requests/filing/verification.ts'
+import { expediteRequestIn, requestForRetry, retry } from '#lib/domains/privacy-requests/queue/decisions.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import { cancel } from './cancelling.ts'
-import { rectify } from './carrying-out.ts'
 import {
   cancelRequest,
   expediteRequest,
@@ -16,12 +22,8 @@ import {
   sendRequestLink,
   verifyRequest,
 } from './contract.ts'
-import { expedite, requestForRetry, retry } from './deciding.ts'
-import { askForLink, checkFiling, file, lockSubject } from './filing.ts'
-import type { About } from './joining.ts'
-import { makeLink } from './links.ts'
-import type { PrivacyParts } from './ports.ts'
-import { countedTo, pauseReasons, storyOf } from './reading.ts'
+import type { PrivacyDeps } from './ports.ts'
+import { pauseReasons, requestsCountedTo, storyOf } from './reading.ts'
 import {
   filedFor,
   isOwnOf,
@@ -29,23 +31,21 @@ import {
   lockedRequest,
   noRequest,
   ownedBy,
-  partOf,
   type RequestRow,
+  requestPartOf,
   waitsForAddress,
   withParts,
 } from './requests.ts'
-import { type Kind, scopeFor } from './rules.ts'
-import { tell, type Work, workOf } from './timeline.ts'
-import { type Proof, verify } from './verifying.ts'
+import { type RequestKind, scopeFor } from './rules.ts'
+import { notifyParties, type RequestWork, workOf } from './timeline.ts'
 import { eventView, filerView, requestView, runView, statementOf } from './views.ts'
-import { wordsFor } from './words.ts'
 
 /** Rejects a token whose scopes do not allow the kinds. */
-function refuseScopes(actor: Actor, kinds: readonly Kind[]): void {
+function refuseScopes(actor: Actor, kinds: readonly RequestKind[]): void {
   const missing = missingScope(actor, kinds)
   if (missing) throw new Problem('scope_too_small', `It needs the scope "${missing}".`)
 }
-const missingScope = ({ kind, scopes }: Actor, kinds: readonly Kind[]): string | undefined =>
+const missingScope = ({ kind, scopes }: Actor, kinds: readonly RequestKind[]): string | undefined =>
   kind !== 'agent' || scopes.includes('admin')
     ? undefined
     : kinds.map(scopeFor).find((scope) => !scopes.includes(scope))
@@ -57,8 +57,8 @@ function refuseReaders({ kind, scopes }: Actor): void {
 }
 
 /** Use cases for the subject's own requests. Each change commits together with its timeline entry, audit entry and email job. */
-export function ownRequests(parts: PrivacyParts) {
-  const { db, people } = parts
+export function ownRequests(deps: PrivacyDeps) {
+  const { db, people } = deps
 
   /**
    * Returns the subject of a new request: the actor, one of their agents, or a member. For an agent or member of
@@ -110,21 +110,21 @@ export function ownRequests(parts: PrivacyParts) {
    * Verifies the requests, erasures last, because an erasure may begin immediately and make the others moot. Returns
    * the current row of the request `of`.
    */
-  async function confirmed(work: Work, actor: Actor, rows: readonly RequestRow[], proof: Proof, of: RequestRow) {
+  async function confirmed(work: RequestWork, actor: Actor, rows: readonly RequestRow[], proof: Proof, of: RequestRow) {
     let shownRow = of
     for (const { id } of rows.toSorted((one, other) => Number(!!one.grace) - Number(!!other.grace))) {
       const row = await lockedRequest(work.tx, id)
       if (row?.state !== 'received') continue
       refuseScopes(actor, kindsOf(row))
-      const next = await verify(parts, work, row, proof)
+      const next = await verifyRequestIn(deps, work, row, proof)
       if (next.id === of.id) shownRow = next
     }
     return shownRow
   }
-  const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
-    await tell(work)
+  const replied = async (ctx: MutationContext, work: RequestWork, row: RequestRow) => {
+    await notifyParties(work)
     return {
-      body: { data: await viewed(ctx, row), message: wordsFor(parts, row) },
+      body: { data: await viewed(ctx, row), message: timelineTextFor(deps, row) },
       resourceId: row.id,
       // Without changes, the pipeline's default audit entry records the call.
       ...(work.entries.length > 0 && { entries: work.entries }),
@@ -145,7 +145,7 @@ export function ownRequests(parts: PrivacyParts) {
       const about = await aboutOf(ctx, body)
       if (body.password !== undefined) await checkPassword(ctx, body.password)
       const work = workOf(ctx, isForMember ? 'manager' : 'subject')
-      const filed = await file(parts, work, {
+      const filed = await fileRequestIn(deps, work, {
         about,
         kinds: body.kinds,
         channel: isForMember ? 'manager' : actor.kind === 'agent' ? 'api' : 'console',
@@ -155,11 +155,13 @@ export function ownRequests(parts: PrivacyParts) {
         reaches: (kinds) => missingScope(actor, kinds) === undefined,
         grace: body.grace,
         redacts: body.redact,
-        ...(body.statement !== undefined && { statement: plainWords(body.statement, 'statement', parts.strict) }),
+        ...(body.statement !== undefined && { statement: plainTextPhrases(body.statement, 'statement', deps.strict) }),
         ...(body.changes && {
           changes: {
             ...body.changes,
-            ...(body.changes.name !== undefined && { name: plainWords(body.changes.name, 'changes', parts.strict) }),
+            ...(body.changes.name !== undefined && {
+              name: plainTextPhrases(body.changes.name, 'changes', deps.strict),
+            }),
           },
         }),
       })
@@ -167,15 +169,15 @@ export function ownRequests(parts: PrivacyParts) {
       const proof = body.password !== undefined ? 'password' : actor.kind === 'agent' ? 'token' : undefined
       const toConfirm = [...filed.unconfirmed, ...(filed.isNew ? [row] : [])]
       if (proof && toConfirm.length > 0) row = await confirmed(work, actor, toConfirm, proof, row)
-      else if (filed.isNew) await askForLink(work, row, 'verify')
-      else if (proof && partOf(row, 'rectification')?.state === 'running' && (body.statement ?? body.changes))
-        row = await rectify(parts, work, row)
+      else if (filed.isNew) await requestLink(work, row, 'verify')
+      else if (proof && requestPartOf(row, 'rectification')?.state === 'running' && (body.statement ?? body.changes))
+        row = await rectify(deps, work, row)
       const takesBack = filed.isNew && actor.kind === 'agent' && row.state === 'waiting'
       const { body: answer, ...reply } = await replied(ctx, work, row)
       return {
         ...reply,
         body: {
-          data: { ...answer.data, cancel_token: takesBack ? await makeLink(tx, row, 'cancel', now) : null },
+          data: { ...answer.data, cancel_token: takesBack ? await makeRequestLink(tx, row, 'cancel', now) : null },
           message: `${answer.message}${filed.joined.length > 0 ? ' What was open already was joined.' : ''}${
             row.state === 'received' && isOwnOf(ctx, row) && kindsOf(row).some((kind) => !body.kinds.includes(kind))
               ? ` Confirming it confirms all that it asks for: ${kindsOf(row).join(', ')}.`
@@ -189,7 +191,7 @@ export function ownRequests(parts: PrivacyParts) {
     }),
 
     list: read(listRequests, async (ctx, { query: { open, cursor, limit } }) => {
-      const after = placeOf(cursor)
+      const after = parseCursor(cursor)
       const where: Prisma.PrivacyRequestWhereInput = {
         AND: [
           ownedBy(ctx, await filedFor(people, db.prisma, ctx)),
@@ -208,7 +210,7 @@ export function ownRequests(parts: PrivacyParts) {
           take: limit + 1,
           include: withParts,
         }),
-        db.prisma.privacyRequest.count({ where, take: countedTo }),
+        db.prisma.privacyRequest.count({ where, take: requestsCountedTo }),
       ])
       const { shown: rows, page } = pageOf(found, limit, total, ({ receivedAt, id }) => ({ at: receivedAt, id }))
       const reasons = await pauseReasons(db.prisma, rows)
@@ -225,7 +227,7 @@ export function ownRequests(parts: PrivacyParts) {
         include: withParts,
       })
       if (!row) throw noRequest()
-      const { events, run } = await storyOf(parts, row)
+      const { events, run } = await storyOf(deps, row)
       // A manager who filed the request for a member sees its state, but no texts and no result.
       const isOwn = isOwnOf(ctx, row)
       // A token with only the scope `write` follows the request without reading texts.
@@ -253,16 +255,16 @@ export function ownRequests(parts: PrivacyParts) {
       await checkPassword(ctx, password)
       const row = await own(ctx, id)
       const work = workOf(ctx, 'subject')
-      return replied(ctx, work, await verify(parts, work, row, 'password'))
+      return replied(ctx, work, await verifyRequestIn(deps, work, row, 'password'))
     }),
 
     retryOwn: mutation(retryOwnRequest, async (ctx, { params: { id } }) => {
       if ((await ctx.tx.privacyRequest.count({ where: { AND: [{ id }, ownedBy(ctx)] } })) === 0) throw noRequest()
       refuseReaders(ctx.actor)
-      const row = await requestForRetry(parts, ctx.tx, id)
+      const row = await requestForRetry(deps, ctx.tx, id)
       if (!row) throw noRequest()
       const work = workOf(ctx, 'subject')
-      return replied(ctx, work, await retry(parts, work, row))
+      return replied(ctx, work, await retry(deps, work, row))
     }),
 
     sendLink: mutation(sendRequestLink, async (ctx, { params: { id } }) => {
@@ -279,7 +281,7 @@ export function ownRequests(parts: PrivacyParts) {
       const work = workOf(ctx, found.filedBy === ctx.actor.id && found.channel === 'manager' ? 'manager' : 'subject')
       if (row.state !== 'received' && !waitsForAddress(row))
         throw new Problem('wrong_state', 'This request waits for no link. Nothing was sent.')
-      await askForLink(work, row, row.state === 'received' ? 'verify' : 'address')
+      await requestLink(work, row, row.state === 'received' ? 'verify' : 'address')
       return replied(ctx, work, row)
     }),
 
@@ -287,14 +289,14 @@ export function ownRequests(parts: PrivacyParts) {
       const row = await own(ctx, id)
       refuseReaders(ctx.actor)
       const work = workOf(ctx, 'subject')
-      return replied(ctx, work, await cancel(parts, work, row))
+      return replied(ctx, work, await cancelRequestIn(deps, work, row))
     }),
 
     expedite: mutation(expediteRequest, async (ctx, { params: { id }, body: { password } }) => {
       await checkPassword(ctx, password)
       const row = await own(ctx, id)
       const work = workOf(ctx, 'subject')
-      return replied(ctx, work, await expedite(parts, work, row, { dropCopies: true }))
+      return replied(ctx, work, await expediteRequestIn(deps, work, row, { dropCopies: true }))
     }),
   }
 }

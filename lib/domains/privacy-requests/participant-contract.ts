@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { ErasurePlan, JoinedRequest, RequestId, RequestView, Words } from './contract.ts'
-import { graces, kinds } from './rules.ts'
+import { ErasurePlanView, JoinedRequest, RequestId, RequestView, StatementText } from './contract.ts'
+import { graces, requestKinds } from './rules.ts'
 
 const ProjectRef = z
   .string()
@@ -34,12 +34,12 @@ export const fileForParticipant = operation({
   params: ofParticipant,
   body: z.strictObject({
     kinds: z
-      .array(z.enum(kinds))
+      .array(z.enum(requestKinds))
       .min(1, 'names one kind at least')
-      .max(kinds.length)
+      .max(requestKinds.length)
       .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
     grace: z.enum(graces).optional().meta({ description: 'Of an erasure; 24h unless told' }),
-    statement: Words.optional().meta({
+    statement: StatementText.optional().meta({
       description: 'What is to be corrected, or on which grounds the participant objects',
     }),
     changes: z
@@ -103,6 +103,6 @@ export const planForParticipant = operation({
   limit: 'write',
   status: 200,
   params: ofParticipant,
-  output: z.strictObject({ data: ErasurePlan }),
+  output: z.strictObject({ data: ErasurePlanView }),
   refusals: ['not_found', 'forbidden', 'conflict'],
 })

@@ -1,24 +1,24 @@
-import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { timelineTextFor } from '#lib/domains/privacy-requests/emails/status-texts.ts'
+import { cancelRequestIn } from '#lib/domains/privacy-requests/execution/cancellation.ts'
+import { fileRequestIn, requestLink } from '#lib/domains/privacy-requests/filing/filing.ts'
+import type { About } from '#lib/domains/privacy-requests/filing/joining.ts'
+import { verifyRequestIn } from '#lib/domains/privacy-requests/filing/verification.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { cancel } from './cancelling.ts'
-import { askForLink, file } from './filing.ts'
-import type { About } from './joining.ts'
 import { cancelForParticipant, fileForParticipant, listForParticipant } from './participant-contract.ts'
-import type { KnownParticipant, PrivacyParts } from './ports.ts'
+import type { ParticipantContact, PrivacyDeps } from './ports.ts'
 import { pauseReasons } from './reading.ts'
 import { lockedRequest, noRequest, type RequestRow, withParts } from './requests.ts'
-import { tell, type Work, workOf } from './timeline.ts'
-import { verify } from './verifying.ts'
+import { notifyParties, type RequestWork, workOf } from './timeline.ts'
 import { filerView, requestView } from './views.ts'
-import { wordsFor } from './words.ts'
 
 /** Use cases for requests that the controller of a project files for its participants, who may have no account. */
-export function participantRequests(parts: PrivacyParts) {
-  const { db } = parts
-  const aboutOf = ({ id, accountId }: KnownParticipant): About =>
+export function participantRequests(deps: PrivacyDeps) {
+  const { db } = deps
+  const aboutOf = ({ id, accountId }: ParticipantContact): About =>
     accountId === null ? { participant: id } : { account: accountId }
 
   const viewed = async (ctx: Context & { tx?: MutationContext['tx'] }, row: RequestRow) => {
@@ -26,10 +26,10 @@ export function participantRequests(parts: PrivacyParts) {
     // Only the person sees the result of a request about their account.
     return row.participantId === null ? filerView(view) : view
   }
-  const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
-    await tell(work)
+  const replied = async (ctx: MutationContext, work: RequestWork, row: RequestRow) => {
+    await notifyParties(work)
     return {
-      body: { data: await viewed(ctx, row), message: wordsFor(parts, row) },
+      body: { data: await viewed(ctx, row), message: timelineTextFor(deps, row) },
       resourceId: row.id,
       ...(work.entries.length > 0 && { entries: work.entries }),
     }
@@ -42,7 +42,7 @@ export function participantRequests(parts: PrivacyParts) {
       if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is for a rectification')
       if (kinds.includes('rectification') && statement === undefined && !changes)
         throw invalid(['statement'], 'says what is to be corrected, unless `changes` does')
-      const found = await parts.participants.find(ctx, params)
+      const found = await deps.participants.find(ctx, params)
       // Filing confirms the identity, so it needs what an admin's confirmation needs.
       if (found.actsAs === 'admin') requireRecentPassword(ctx)
       const about = aboutOf(found)
@@ -53,7 +53,7 @@ export function participantRequests(parts: PrivacyParts) {
         throw invalid(['kinds'], 'asks for a copy beside the erasure: file the copy first, and fetch the export')
       const party = found.actsAs === 'admin' ? 'admin' : 'manager'
       const work = workOf(ctx, party)
-      const filed = await file(parts, work, {
+      const filed = await fileRequestIn(deps, work, {
         about,
         kinds,
         channel: found.actsAs === 'admin' ? 'mail' : 'manager',
@@ -62,11 +62,11 @@ export function participantRequests(parts: PrivacyParts) {
         isProven: isParticipant,
         grace,
         ...(changes && { changes }),
-        ...(statement !== undefined && { statement: plainWords(statement, 'statement', parts.strict) }),
+        ...(statement !== undefined && { statement: plainTextPhrases(statement, 'statement', deps.strict) }),
       })
       let { row } = filed
-      if (isParticipant && row.state === 'received') row = await verify(parts, work, row, party)
-      else if (!isParticipant && filed.isNew && row.contact !== null) await askForLink(work, row, 'verify')
+      if (isParticipant && row.state === 'received') row = await verifyRequestIn(deps, work, row, party)
+      else if (!isParticipant && filed.isNew && row.contact !== null) await requestLink(work, row, 'verify')
       const reply = await replied(ctx, work, row)
       return {
         ...reply,
@@ -76,7 +76,7 @@ export function participantRequests(parts: PrivacyParts) {
     }),
 
     listForParticipant: read(listForParticipant, async (ctx, { params }) => {
-      const { id, accountId } = await parts.participants.find(ctx, params)
+      const { id, accountId } = await deps.participants.find(ctx, params)
       const rows = await db.prisma.privacyRequest.findMany({
         where: {
           OR: [{ participantId: id }, ...(accountId === null ? [] : [{ accountId, filedBy: ctx.actor.id }])],
@@ -93,11 +93,11 @@ export function participantRequests(parts: PrivacyParts) {
     }),
 
     cancelForParticipant: mutation(cancelForParticipant, async (ctx, { params }) => {
-      const { id: participantId, actsAs } = await parts.participants.find(ctx, params)
+      const { id: participantId, actsAs } = await deps.participants.find(ctx, params)
       const row = await lockedRequest(ctx.tx, params.id, { participantId })
       if (!row) throw noRequest()
       const work = workOf(ctx, actsAs === 'admin' ? 'admin' : 'manager')
-      return replied(ctx, work, await cancel(parts, work, row))
+      return replied(ctx, work, await cancelRequestIn(deps, work, row))
     }),
   }
 }

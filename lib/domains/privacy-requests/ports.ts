@@ -1,12 +1,12 @@
-import type { Context, GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Context, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Basis, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
-import type { Basis, Part, Subject } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-export type Locale = 'en' | 'zh'
-export interface Contact {
+export type RequestLocale = 'en' | 'zh'
+export interface RequestContact {
   email: string
-  locale: Locale
+  locale: RequestLocale
 }
 interface KnownAccount {
   accountId: string
@@ -14,11 +14,11 @@ interface KnownAccount {
 export interface Changes {
   name?: string | undefined
   email?: string | undefined
-  locale?: Locale | undefined
+  locale?: RequestLocale | undefined
 }
 /** What privacy requests need from accounts. */
 export interface People {
-  contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined>
+  contactOf(tx: Transaction, accountId: string): Promise<RequestContact | undefined>
   byId(tx: Transaction, accountId: string): Promise<(KnownAccount & { role: string }) | undefined>
   /** Returns true when an admin closed the account: nobody can sign in to it. */
   isClosed(tx: Transaction, accountId: string): Promise<boolean>
@@ -36,7 +36,7 @@ export interface People {
    */
   mayFileFor(tx: Transaction, filerId: string, memberId: string): Promise<boolean>
   /** Returns the admins who can sign in. */
-  adminContacts(tx: Transaction): Promise<(KnownAccount & Contact & { name: string })[]>
+  adminContacts(tx: Transaction): Promise<(KnownAccount & RequestContact & { name: string })[]>
   /**
    * Attempts are counted, and a wrong password takes as long as a right one.
    * @throws Problem `rate_limited`
@@ -65,14 +65,14 @@ export interface Agents {
   unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
 }
 /** A participant of a project, and the role in which the caller acts for it. */
-export interface KnownParticipant {
+export interface ParticipantContact {
   id: string
   /** The account that claimed the participation, if any. */
   accountId: string | null
   actsAs: 'owner' | 'manager' | 'admin'
 }
 /** What privacy requests need from projects. */
-export interface Participants {
+export interface ParticipantPorts {
   /**
    * @throws Problem `not_found`
    * @throws Problem `forbidden` for callers who must not act for participants of the project
@@ -80,7 +80,7 @@ export interface Participants {
   find(
     ctx: Pick<Context, 'actor'> & { tx?: Transaction },
     which: { projectId: string; participantId: string },
-  ): Promise<KnownParticipant>
+  ): Promise<ParticipantContact>
   /** GDPR art. 18; after an objection, art. 18(1)(d). */
   restrict(
     tx: Transaction,
@@ -100,12 +100,12 @@ export interface Participants {
   projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
 }
 /** What privacy requests need from the erasure engine. */
-export type Erasures = Pick<
+export type ErasureEngine = Pick<
   SubjectErasures,
   'dryRun' | 'begin' | 'run' | 'byAudit' | 'runs' | 'open' | 'lock' | 'retry'
 >
 /** What privacy requests need from exports. */
-export interface Copies {
+export interface ExportCopies {
   /** Returns the id of the prepared export. */
   prepare(tx: Transaction, copy: { accountId: string; requestId: string; basis: Basis; now: Date }): Promise<string>
 }
@@ -120,16 +120,16 @@ export interface CopyChange {
   now: Date
 }
 
-export interface PrivacyParts {
+export interface PrivacyDeps {
   db: Database
-  gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
+  pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>
   people: People
   agents: Agents
-  participants: Participants
-  erasures: Erasures
+  participants: ParticipantPorts
+  erasures: ErasureEngine
   /** Returns true when the caller owns the part's project, manages the organization, or wrote the part. */
-  answersForPart(ctx: Context, part: Part): Promise<boolean>
-  copies: Copies
+  answersForPart(ctx: Context, part: ProjectPart): Promise<boolean>
+  copies: ExportCopies
   /** Ids of the current legal holds on a subject. */
   holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<string[]>
   /**

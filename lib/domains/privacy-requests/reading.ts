@@ -1,12 +1,12 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
 import type { PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
-import type { PrivacyParts } from './ports.ts'
+import type { PrivacyDeps } from './ports.ts'
 import type { RequestRow } from './requests.ts'
 import type { Beside } from './views.ts'
 
 /** Lists count up to this number. */
-export const countedTo = 1_001
+export const requestsCountedTo = 1_001
 
 /** Returns the reasons of paused requests by request id. */
 export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[]): Promise<Map<string, string>> {
@@ -21,7 +21,7 @@ export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[])
 
 /** Loads the data that admins see with the rows: pause reasons and names. */
 export async function besideOf(
-  { people, agents }: Pick<PrivacyParts, 'people' | 'agents'>,
+  { people, agents }: Pick<PrivacyDeps, 'people' | 'agents'>,
   tx: Transaction,
   rows: readonly RequestRow[],
 ): Promise<Beside> {
@@ -38,7 +38,7 @@ export interface Story {
   run: RunView | undefined
 }
 /** Returns the timeline, oldest first, and the current state of the erasure. */
-export async function storyOf({ db, erasures }: PrivacyParts, row: RequestRow): Promise<Story> {
+export async function storyOf({ db, erasures }: PrivacyDeps, row: RequestRow): Promise<Story> {
   const [events, run] = await Promise.all([
     db.prisma.privacyRequestEvent.findMany({ where: { requestId: row.id }, orderBy: [{ at: 'asc' }, { id: 'asc' }] }),
     row.runId === null ? undefined : erasures.run(row.runId),

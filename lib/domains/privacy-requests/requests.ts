@@ -1,11 +1,20 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Agents, People } from './ports.ts'
-import { type Clocks, channels, graces, type Kind, kinds, partStates, requestSubjects, states } from './rules.ts'
+import {
+  type Clocks,
+  channels,
+  graces,
+  partStates,
+  type RequestKind,
+  requestKinds,
+  requestSubjects,
+  states,
+} from './rules.ts'
 
 export const withParts = { parts: true } as const
 export type RequestRow = Prisma.PrivacyRequestGetPayload<{ include: typeof withParts }>
@@ -28,23 +37,24 @@ export const Payload = z.strictObject({
 export type Payload = z.output<typeof Payload>
 export const payloadOf = ({ payload }: Pick<RequestRow, 'payload'>): Payload => Payload.parse(payload ?? {})
 
-export const KindName = z.enum(kinds)
+export const KindName = z.enum(requestKinds)
 export const SubjectName = z.enum(requestSubjects)
 export const StateName = z.enum(states)
 export const ChannelName = z.enum(channels)
 export const GraceName = z.enum(graces)
 export const PartStateName = z.enum(partStates)
 
-export const kindsOf = (row: Pick<RequestRow, 'kinds'>): Kind[] => row.kinds.map((kind) => KindName.parse(kind))
+export const kindsOf = (row: Pick<RequestRow, 'kinds'>): RequestKind[] => row.kinds.map((kind) => KindName.parse(kind))
 export const clocksOf = (row: RequestRow): Clocks => row
-export const partOf = (row: RequestRow, kind: Kind): PartRow | undefined => row.parts.find((part) => part.kind === kind)
+export const requestPartOf = (row: RequestRow, kind: RequestKind): PartRow | undefined =>
+  row.parts.find((part) => part.kind === kind)
 
 /** HMAC-SHA256 of the subject, base64url. It remains when the request is pseudonymous. */
-export const subjectHash = (key: Uint8Array, kind: 'account' | 'agent' | 'participant', id: string): string =>
+export const requestSubjectHash = (key: Uint8Array, kind: 'account' | 'agent' | 'participant', id: string): string =>
   createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
 
 /** Returns the current subject. The agents of a person are fixed only when the fence is raised. */
-export async function subjectOf(tx: Transaction, row: RequestRow, agents: Agents): Promise<Subject> {
+export async function requestSubjectOf(tx: Transaction, row: RequestRow, agents: Agents): Promise<Subject> {
   if (row.accountId !== null) return { account: row.accountId, agents: await agents.agentsOfAccount(tx, row.accountId) }
   if (row.participantId !== null) return { account: null, agents: [], participants: [row.participantId] }
   return { account: null, agents: row.agentId === null ? [] : [row.agentId] }
@@ -60,14 +70,14 @@ export const isPseudonymous = ({
 
 /** Returns true while a rectification waits until its new address is confirmed. */
 export const waitsForAddress = (row: RequestRow): boolean => {
-  const part = partOf(row, 'rectification')
+  const part = requestPartOf(row, 'rectification')
   return part?.state === 'running' && (part.outcome as Prisma.JsonObject).waits_for === 'address'
 }
 
 /** Returns true when the erasure waits because holds cover everything: nothing was erased, and sign-in and tokens work. */
-export const isKeptWhole = (row: RequestRow): boolean =>
+export const wasFullyRetained = (row: RequestRow): boolean =>
   row.state === 'partly_completed' &&
-  (partOf(row, 'erasure')?.outcome as Prisma.JsonObject | undefined)?.nothing_erased === true
+  (requestPartOf(row, 'erasure')?.outcome as Prisma.JsonObject | undefined)?.nothing_erased === true
 
 /** The error for an unknown request and for a request of somebody else. */
 export const noRequest = () => new Problem('not_found', 'There is no such request, or it is not yours.')

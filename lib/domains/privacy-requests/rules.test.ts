@@ -6,24 +6,24 @@ import {
   type Clocks,
   cancellableStates,
   closedStates,
+  deadlineStatus,
   dueAfter,
   dueNow,
-  extended,
+  extendedDeadline,
   type Grace,
   graceEnd,
   graceMargin,
   graces,
   isClosed,
-  kinds,
   legalDueAt,
   mayBecome,
-  nearAt,
+  nearlyDueAt,
   ourTerm,
   type PartState,
   parties,
   partStates,
-  type State,
-  standing,
+  type RequestState,
+  requestKinds,
   stateOfParts,
   states,
   transitions,
@@ -80,19 +80,19 @@ describe('extended', () => {
     [60, 'beyond_law'],
     [1, at('2027-02-01')],
   ])('an extension by %i days from 31 January returns %s', (days, limit) => {
-    expect(extended(clocks({ receivedAt: received }), days, at('2027-01-10'))).toEqual(limit)
+    expect(extendedDeadline(clocks({ receivedAt: received }), days, at('2027-01-10'))).toEqual(limit)
   })
   test.each([
     ['within the first month alone', { receivedAt: received }, at('2027-01-31T09:30:00.001Z'), 'first_month_over'],
     ['once', { receivedAt: received, extendedAt: at('2027-01-05') }, at('2027-01-10'), 'extended_already'],
     ['while something is owed', { receivedAt: received, state: 'completed' as const }, at('2027-01-10'), 'settled'],
   ])('rejects an extension unless: %s', (_, given, now, fault) => {
-    expect(extended(clocks(given), 10, now)).toBe(fault)
+    expect(extendedDeadline(clocks(given), 10, now)).toBe(fault)
   })
   it('accepts an extension at the last moment of the first month, which a pause moves', () => {
-    expect(extended(clocks({ receivedAt: received }), 10, at('2027-01-31'))).toBeInstanceOf(Date)
+    expect(extendedDeadline(clocks({ receivedAt: received }), 10, at('2027-01-31'))).toBeInstanceOf(Date)
     const paused = clocks({ receivedAt: received, pausedAt: at('2027-01-20') })
-    expect(extended(paused, 10, at('2027-02-20'))).toBeInstanceOf(Date)
+    expect(extendedDeadline(paused, 10, at('2027-02-20'))).toBeInstanceOf(Date)
   })
   it('never exceeds three calendar months from receipt plus the pauses', () => {
     fc.assert(
@@ -101,7 +101,7 @@ describe('extended', () => {
         fc.integer({ min: 1, max: 100 }),
         fc.integer({ min: 0, max: 90 * day }),
         (receivedAt, days, still) => {
-          const limit = extended(
+          const limit = extendedDeadline(
             clocks({ receivedAt, legalDueAt: new Date(legalDueAt(receivedAt).getTime() + still) }),
             days,
             receivedAt,
@@ -122,7 +122,7 @@ describe('a running pause', () => {
         const pausedAt = new Date(receivedAt.getTime() + until)
         const now = new Date(pausedAt.getTime() + length)
         const given = clocks({ receivedAt, pausedAt, dueAt: new Date(receivedAt.getTime() + ourTerm) })
-        const { legalDueAt: legal, dueAt } = standing(given, now)
+        const { legalDueAt: legal, dueAt } = deadlineStatus(given, now)
         expect(legal.getTime() - given.legalDueAt.getTime()).toBe(length)
         expect((dueAt?.getTime() ?? 0) - (given.dueAt?.getTime() ?? 0)).toBe(length)
         // The remaining time is that of the start of the pause.
@@ -191,8 +191,8 @@ describe('dueNow', () => {
     fc.assert(
       fc.property(times, (received) => {
         const given = clocks({ receivedAt: received })
-        expect(nearAt(given).getTime()).toBeGreaterThan(received.getTime())
-        expect(nearAt(given).getTime()).toBeLessThan(given.legalDueAt.getTime())
+        expect(nearlyDueAt(given).getTime()).toBeGreaterThan(received.getTime())
+        expect(nearlyDueAt(given).getTime()).toBeLessThan(given.legalDueAt.getTime())
       }),
     )
   })
@@ -200,7 +200,7 @@ describe('dueNow', () => {
 
 describe('the transition table', () => {
   it('reaches every state, and closed states have no transitions', () => {
-    const reached = new Set<State>(['received'])
+    const reached = new Set<RequestState>(['received'])
     for (let size = 0; size < reached.size; ) {
       size = reached.size
       for (const { from, to } of transitions) if (reached.has(from)) reached.add(to)
@@ -229,7 +229,7 @@ describe('the transition table', () => {
       fc.property(
         fc.array(fc.tuple(fc.constantFrom(...states), fc.constantFrom(...parties)), { maxLength: 40 }),
         (tries) => {
-          let state: State = 'received'
+          let state: RequestState = 'received'
           let wasCancelled = false
           for (const [to, by] of tries)
             if (mayBecome(state, to, by)) {
@@ -242,7 +242,7 @@ describe('the transition table', () => {
       ),
     )
   })
-  test.each<[PartState[], State]>([
+  test.each<[PartState[], RequestState]>([
     [['done'], 'completed'],
     [['done', 'running'], 'running'],
     [['done', 'pending'], 'running'],
@@ -256,10 +256,13 @@ describe('the transition table', () => {
   })
   it('stateOfParts returns completed only when no part is open', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...partStates), { minLength: 1, maxLength: kinds.length }), (parts) => {
-        if (stateOfParts(parts) === 'completed')
-          for (const part of parts) expect(['done', 'refused', 'cancelled']).toContain(part)
-      }),
+      fc.property(
+        fc.array(fc.constantFrom(...partStates), { minLength: 1, maxLength: requestKinds.length }),
+        (parts) => {
+          if (stateOfParts(parts) === 'completed')
+            for (const part of parts) expect(['done', 'refused', 'cancelled']).toContain(part)
+        },
+      ),
     )
   })
 })

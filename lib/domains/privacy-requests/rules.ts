@@ -1,6 +1,6 @@
 /** The rights that a subject can exercise, in the order of execution: erasure after everything that needs the data. */
-export const kinds = ['access', 'portability', 'rectification', 'restriction', 'objection', 'erasure'] as const
-export type Kind = (typeof kinds)[number]
+export const requestKinds = ['access', 'portability', 'rectification', 'restriction', 'objection', 'erasure'] as const
+export type RequestKind = (typeof requestKinds)[number]
 /** The kinds of subjects of a request. */
 export const requestSubjects = ['person', 'agent', 'participant'] as const
 export const channels = ['console', 'api', 'mail', 'manager'] as const
@@ -19,7 +19,7 @@ export const states = [
   'rejected',
   'failed',
 ] as const
-export type State = (typeof states)[number]
+export type RequestState = (typeof states)[number]
 export const partStates = ['pending', 'running', 'done', 'partly_done', 'refused', 'cancelled', 'failed'] as const
 export type PartState = (typeof partStates)[number]
 export const refusalGrounds = ['unfounded', 'excessive', 'identity', 'legal_obligation', 'other'] as const
@@ -28,8 +28,8 @@ export const parties = ['subject', 'manager', 'admin', 'system'] as const
 export type Party = (typeof parties)[number]
 
 export interface Transition {
-  from: State
-  to: State
+  from: RequestState
+  to: RequestState
   by: readonly Party[]
   when: string
 }
@@ -83,16 +83,16 @@ export const transitions: readonly Transition[] = [
   { from: 'failed', to: 'running', by: ['admin', 'system'], when: 'it is tried again' },
 ]
 /** Returns true when the table has this transition for this party. */
-export const mayBecome = (from: State, to: State, by: Party): boolean =>
+export const mayBecome = (from: RequestState, to: RequestState, by: Party): boolean =>
   transitions.some((step) => step.from === from && step.to === to && step.by.includes(by))
 
-export const closedStates = ['completed', 'cancelled', 'rejected'] as const satisfies readonly State[]
-export const isClosed = (state: State): boolean => closedStates.some((closed) => closed === state)
+export const closedStates = ['completed', 'cancelled', 'rejected'] as const satisfies readonly RequestState[]
+export const isClosed = (state: RequestState): boolean => closedStates.some((closed) => closed === state)
 /** States in which the subject can cancel, before the work begins. */
-export const cancellableStates = ['received', 'verified', 'waiting'] as const satisfies readonly State[]
-export const isCancellable = (state: State): boolean => cancellableStates.some((open) => open === state)
+export const cancellableStates = ['received', 'verified', 'waiting'] as const satisfies readonly RequestState[]
+export const isCancellable = (state: RequestState): boolean => cancellableStates.some((open) => open === state)
 /** Returns true when no answer is due: the request is closed, or only records under a legal hold remain. */
-const isSettled = (state: State): boolean => isClosed(state) || state === 'partly_completed'
+const isSettled = (state: RequestState): boolean => isClosed(state) || state === 'partly_completed'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -105,9 +105,9 @@ export const graceMargin = 3 * day
  * Lifetimes of links in milliseconds: 10 minutes to verify identity, a day to confirm an address; a link to cancel
  * expires a day after the grace period.
  */
-export const linkLives = { verify: 600_000, address: day, cancelledLate: day } as const
+export const requestLinkLifetimes = { verify: 600_000, address: day, cancelledLate: day } as const
 /** Maximum number of emails with a link to one subject within an hour. */
-export const linkLettersPerHour = 3
+export const requestLinkEmailsPerHour = 3
 /**
  * Maximum number of requests of one kind for one subject on one channel within 24 hours. Joining an open request does
  * not count.
@@ -116,9 +116,9 @@ export const filingsPerDay = 5
 /** Maximum number of automatic retries of a failed copy, and the milliseconds before each. */
 export const copyTries = { most: 5, after: hour } as const
 /** Maximum number of attempts to use links from one network within a minute. */
-export const linkTriesPerMinute = 20
+export const requestLinkTriesPerMinute = 20
 /** Milliseconds for which the address is retained when the last email cannot be sent. */
-export const contactKept = 7 * day
+export const contactRetention = 7 * day
 
 /** Adds calendar months in UTC at the same time of day, clamped to the last day of the month. */
 export function addMonths(from: Date, months: number): Date {
@@ -135,10 +135,10 @@ const earlier = (one: Date, other: Date): Date => (one < other ? one : other)
 /** GDPR art. 12(3): one month from receipt, clamped to the last day of the month. */
 export const legalDueAt = (receivedAt: Date): Date => addMonths(receivedAt, 1)
 /** Requests and their evidence are retained for this many years after closing. */
-export const keptUntil = (closedAt: Date, years: number): Date => addMonths(closedAt, 12 * years)
+export const retainedUntil = (closedAt: Date, years: number): Date => addMonths(closedAt, 12 * years)
 
 export interface Clocks {
-  state: State
+  state: RequestState
   receivedAt: Date
   legalDueAt: Date
   dueAt: Date | null
@@ -151,17 +151,17 @@ export type ExtensionFault = 'extended_already' | 'first_month_over' | 'beyond_l
  * Returns the extended legal deadline, or the reason why it cannot be extended. GDPR art. 12(3): at most two further
  * months, announced within the first month. Pauses do not count.
  */
-export function extended(clocks: Clocks, days: number, now: Date): Date | ExtensionFault {
+export function extendedDeadline(clocks: Clocks, days: number, now: Date): Date | ExtensionFault {
   if (isSettled(clocks.state)) return 'settled'
   if (clocks.extendedAt) return 'extended_already'
-  if (now > standing(clocks, now).legalDueAt) return 'first_month_over'
+  if (now > deadlineStatus(clocks, now).legalDueAt) return 'first_month_over'
   const stoodStill = clocks.legalDueAt.getTime() - legalDueAt(clocks.receivedAt).getTime()
   const next = plus(clocks.legalDueAt, days * day)
   return next > plus(addMonths(clocks.receivedAt, 3), stoodStill) ? 'beyond_law' : next
 }
 
 /** Returns the current deadlines: a running pause moves both. */
-export function standing(clocks: Clocks, now: Date): Pick<Clocks, 'legalDueAt' | 'dueAt'> {
+export function deadlineStatus(clocks: Clocks, now: Date): Pick<Clocks, 'legalDueAt' | 'dueAt'> {
   const still = clocks.pausedAt ? Math.max(0, now.getTime() - clocks.pausedAt.getTime()) : 0
   return { legalDueAt: plus(clocks.legalDueAt, still), dueAt: clocks.dueAt && plus(clocks.dueAt, still) }
 }
@@ -196,9 +196,9 @@ export function graceEnd(grace: Grace, legalLimit: Date, now: Date): GraceEnd {
 export const dueAfter = (start: Date, legalLimit: Date): Date => earlier(plus(start, ourTerm), legalLimit)
 
 export const dueTags = ['ok', 'near', 'overdue', 'paused', 'stopped'] as const
-export type DueTag = (typeof dueTags)[number]
+export type DueStatus = (typeof dueTags)[number]
 /** Returns when the first of the two clocks is nearly due: less than a quarter of its time remains. */
-export const nearAt = (clocks: Clocks): Date => {
+export const nearlyDueAt = (clocks: Clocks): Date => {
   const legal = plus(clocks.legalDueAt, -(clocks.legalDueAt.getTime() - clocks.receivedAt.getTime()) / 4)
   return clocks.dueAt ? earlier(legal, plus(clocks.dueAt, -ourTerm / 4)) : legal
 }
@@ -210,17 +210,17 @@ export const nextDue = ({ dueAt, legalDueAt: legal }: Pick<Clocks, 'dueAt' | 'le
  * Returns the status of the clocks: `stopped` when no answer is due. `secondsLeft` counts until the earlier deadline,
  * and is negative after it.
  */
-export function dueNow(clocks: Clocks, now: Date): { tag: DueTag; secondsLeft: number | null } {
+export function dueNow(clocks: Clocks, now: Date): { tag: DueStatus; secondsLeft: number | null } {
   if (isSettled(clocks.state)) return { tag: 'stopped', secondsLeft: null }
   const at = clocks.pausedAt ?? now
   const secondsLeft = Math.floor((nextDue(clocks).getTime() - at.getTime()) / 1000)
   if (clocks.pausedAt) return { tag: 'paused', secondsLeft }
   if (secondsLeft < 0) return { tag: 'overdue', secondsLeft }
-  return { tag: now > nearAt(clocks) ? 'near' : 'ok', secondsLeft }
+  return { tag: now > nearlyDueAt(clocks) ? 'near' : 'ok', secondsLeft }
 }
 
 /** Returns the state of a request from the states of its parts, once its work has begun. */
-export function stateOfParts(parts: readonly PartState[]): State {
+export function stateOfParts(parts: readonly PartState[]): RequestState {
   if (parts.includes('failed')) return 'failed'
   if (parts.some((part) => part === 'pending' || part === 'running')) return 'running'
   if (parts.includes('partly_done')) return 'partly_completed'
@@ -228,11 +228,12 @@ export function stateOfParts(parts: readonly PartState[]): State {
 }
 
 /** Returns the token scope for a kind: `read` for kinds that only return data, `write` for kinds that change data. */
-export const scopeFor = (kind: Kind): 'read' | 'write' =>
+export const scopeFor = (kind: RequestKind): 'read' | 'write' =>
   kind === 'access' || kind === 'portability' ? 'read' : 'write'
 export const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
-/** Removes duplicates and sorts the kinds in the order of `kinds`. */
-export const inOrder = (asked: readonly Kind[]): Kind[] => kinds.filter((kind) => asked.includes(kind))
+/** Removes duplicates and sorts the kinds in the order of `requestKinds`. */
+export const requestKindsInOrder = (asked: readonly RequestKind[]): RequestKind[] =>
+  requestKinds.filter((kind) => asked.includes(kind))
 /** Maximum age in milliseconds of a mailed request when it is filed. */
 export const receivedAtMost = 60 * day
 

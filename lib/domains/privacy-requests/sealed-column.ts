@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import { sealedPurposes } from '#lib/config/secret.ts'
 import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
-import { subjectHash } from './requests.ts'
+import { requestSubjectHash } from './requests.ts'
 
 export const sealedContacts: SealedColumn = {
   table: 'privacy_requests',
@@ -24,6 +24,6 @@ export async function rehashSubjects(client: ClientBase, key: Uint8Array): Promi
     `UPDATE privacy_requests SET subject_key = hashed.subject_key
      FROM unnest($1::text[], $2::text[]) AS hashed (id, subject_key)
      WHERE privacy_requests.id = hashed.id AND privacy_requests.subject_key <> hashed.subject_key`,
-    [rows.map(({ id }) => id), rows.map(({ kind, subject }) => subjectHash(key, kind, subject))],
+    [rows.map(({ id }) => id), rows.map(({ kind, subject }) => requestSubjectHash(key, kind, subject))],
   )
 }

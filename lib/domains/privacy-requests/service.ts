@@ -1,31 +1,28 @@
+import { notifying } from '#lib/domains/privacy-requests/emails/notifications.ts'
+import { erasuresAhead } from '#lib/domains/privacy-requests/erasures/erasures-ahead.ts'
+import { erasuresList } from '#lib/domains/privacy-requests/erasures/erasures-list.ts'
+import { clockJobs } from '#lib/domains/privacy-requests/execution/clock.ts'
+import { following } from '#lib/domains/privacy-requests/execution/erasure-outcome.ts'
+import { requestLinkUse } from '#lib/domains/privacy-requests/filing/link-use.ts'
+import { bulk } from '#lib/domains/privacy-requests/queue/bulk.ts'
+import { requestQueue } from '#lib/domains/privacy-requests/queue/queue.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { requestsAtAGlance } from './at-a-glance.ts'
-import { bulk } from './bulk.ts'
-import { clockJobs } from './clock.ts'
-import { erasuresAhead } from './erasures-ahead.ts'
-import { erasuresList } from './erasures-list.ts'
-import { following } from './following.ts'
-import { linkUse } from './link-use.ts'
-import { notifying } from './notifying.ts'
 import { ownRequests } from './own-requests.ts'
 import { participantRequests } from './participant-requests.ts'
-import type { PrivacyParts } from './ports.ts'
-import { requestQueue } from './queue.ts'
+import type { PrivacyDeps } from './ports.ts'
+import { requestSummary } from './summary.ts'
 
 /** The use cases of privacy requests under the GDPR. */
-export const privacyRequestsService = (parts: PrivacyParts) => ({
-  ...ownRequests(parts),
-  ...participantRequests(parts),
-  ...linkUse(parts),
-  ...requestQueue(parts),
-  ...bulk(parts),
-  ...erasuresList(parts),
-  ...erasuresAhead(parts),
-  ...following(parts),
-  ...requestsAtAGlance(parts),
+export const privacyRequestsService = (deps: PrivacyDeps) => ({
+  ...ownRequests(deps),
+  ...participantRequests(deps),
+  ...requestLinkUse(deps),
+  ...requestQueue(deps),
+  ...bulk(deps),
+  ...erasuresList(deps),
+  ...erasuresAhead(deps),
+  ...following(deps),
+  ...requestSummary(deps),
 })
 
-export const privacyRequestsJobs = (parts: PrivacyParts, mail: MailPort) => [
-  ...clockJobs(parts),
-  ...notifying(parts, mail),
-]
+export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [...clockJobs(deps), ...notifying(deps, mail)]

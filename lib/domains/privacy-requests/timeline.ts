@@ -2,31 +2,31 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Entry } from '#lib/kernel/use-case.ts'
+import type { ChangedResource } from '#lib/kernel/use-case.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { PrivacyParts } from './ports.ts'
+import type { PrivacyDeps } from './ports.ts'
 import { type RequestRow, StateName, withParts } from './requests.ts'
-import { isClosed, mayBecome, type Party, type State } from './rules.ts'
+import { isClosed, mayBecome, type Party, type RequestState } from './rules.ts'
 
 export const notifyJob = 'privacy.notify'
 /** Sends the email to the new address of a rectification. */
 export const addressJob = 'privacy.confirm-address'
 /** Sends an admin the number of requests. */
-export const tellAdminJob = 'privacy.tell-admin'
+export const notifyAdminJob = 'privacy.tell-admin'
 
 /** The changes to requests in one transaction. Timeline, audit log and emails are written together with them or not at all. */
-export interface Work {
+export interface RequestWork {
   tx: Transaction
   now: Date
   by: Party
   /** The acting party as named in the audit log. */
   actorId: string
   /** The audit entries, which the pipeline writes. */
-  entries: Entry[]
+  entries: ChangedResource[]
   /** Ids of the timeline entries to email to the subject, by request id. */
   told: Map<string, string[]>
 }
-export const workOf = ({ tx, now, actor }: Pick<MutationContext, 'tx' | 'now' | 'actor'>, by: Party): Work => ({
+export const workOf = ({ tx, now, actor }: Pick<MutationContext, 'tx' | 'now' | 'actor'>, by: Party): RequestWork => ({
   tx,
   now,
   by,
@@ -34,7 +34,7 @@ export const workOf = ({ tx, now, actor }: Pick<MutationContext, 'tx' | 'now' | 
   entries: [],
   told: new Map(),
 })
-export const systemWork = (tx: Transaction, now: Date, job: string): Work => ({
+export const systemWork = (tx: Transaction, now: Date, job: string): RequestWork => ({
   tx,
   now,
   by: 'system',
@@ -43,9 +43,9 @@ export const systemWork = (tx: Transaction, now: Date, job: string): Work => ({
   told: new Map(),
 })
 
-export interface Change {
+export interface RequestChange {
   event: string
-  to?: State
+  to?: RequestState
   /** Further changes of the request's row. */
   data?: Prisma.PrivacyRequestUpdateInput
   /** Ids, codes, counts and times. */
@@ -62,7 +62,7 @@ export interface Change {
  * Changes a locked request: its row, a timeline entry, an audit entry, and an email after the transaction.
  * @throws Problem `wrong_state` for a transition that the table does not allow
  */
-export async function change(work: Work, row: RequestRow, made: Change): Promise<RequestRow> {
+export async function change(work: RequestWork, row: RequestRow, made: RequestChange): Promise<RequestRow> {
   const { tx, now } = work
   const from = StateName.parse(row.state)
   if (made.to !== undefined && !mayBecome(from, made.to, made.by ?? work.by))
@@ -87,7 +87,12 @@ export async function change(work: Work, row: RequestRow, made: Change): Promise
 }
 
 /** Adds a timeline entry and an audit entry, for changes outside the request's row. */
-export async function note(work: Work, row: RequestRow, made: Change, from?: State): Promise<void> {
+export async function note(
+  work: RequestWork,
+  row: RequestRow,
+  made: RequestChange,
+  from?: RequestState,
+): Promise<void> {
   const { tx, now } = work
   const id = newUuid()
   await tx.privacyRequestEvent.create({
@@ -113,16 +118,16 @@ export async function note(work: Work, row: RequestRow, made: Change, from?: Sta
 }
 
 /** Enqueues the emails of this work: one per request, about all its events. */
-export async function tell(work: Work): Promise<void> {
+export async function notifyParties(work: RequestWork): Promise<void> {
   for (const [requestId, events] of work.told)
     await enqueue(work.tx, notifyJob, { requestId, events: events.join(',') }, { maxAttempts: 25 })
   work.told.clear()
 }
 
 /** Writes emails and audit entries for a job or for another domain's transaction. For use cases, the pipeline does this. */
-export async function settle(parts: Pick<PrivacyParts, 'gate'>, work: Work, ip = ''): Promise<void> {
-  await tell(work)
-  await parts.gate.auditWithin(
+export async function settle(deps: Pick<PrivacyDeps, 'pipeline'>, work: RequestWork, ip = ''): Promise<void> {
+  await notifyParties(work)
+  await deps.pipeline.auditWithin(
     work.tx,
     ...work.entries.map((entry) => ({
       action: 'update' as const,

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
+import type { ErasureDetail, RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Prisma, PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
-import { type EventView, Facts, type RequestView } from './contract.ts'
-import type { ErasureDetail, RunDetail } from './erasures-contract.ts'
+import { EventFacts, type EventView, type RequestView } from './contract.ts'
 import {
   ChannelName,
   clocksOf,
@@ -17,10 +17,10 @@ import {
   StateName,
   SubjectName,
 } from './requests.ts'
-import { dueNow, isCancellable, kinds, parties, standing } from './rules.ts'
+import { deadlineStatus, dueNow, isCancellable, parties, requestKinds } from './rules.ts'
 
 const text = (at: Date | null): string | null => at?.toISOString() ?? null
-const factsOf = (json: Prisma.JsonValue) => Facts.parse(json ?? {})
+const factsOf = (json: Prisma.JsonValue) => EventFacts.parse(json ?? {})
 
 /** Returns the start of the current pause and its reason from the timeline. */
 const pausedFor = (row: RequestRow, reasons: ReadonlyMap<string, string>) =>
@@ -28,7 +28,7 @@ const pausedFor = (row: RequestRow, reasons: ReadonlyMap<string, string>) =>
 
 export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<string, string>): RequestView {
   const state = StateName.parse(row.state)
-  const clocks = standing(clocksOf(row), now)
+  const clocks = deadlineStatus(clocksOf(row), now)
   const { tag, secondsLeft } = dueNow(clocksOf(row), now)
   return {
     id: row.id,
@@ -41,7 +41,7 @@ export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<str
         finished_at: text(part.finishedAt),
         outcome: factsOf(part.outcome),
       }))
-      .sort((one, other) => kinds.indexOf(one.kind) - kinds.indexOf(other.kind)),
+      .sort((one, other) => requestKinds.indexOf(one.kind) - requestKinds.indexOf(other.kind)),
     channel: ChannelName.parse(row.channel),
     state,
     subject: SubjectName.parse(row.subjectKind),
@@ -107,7 +107,7 @@ export const eventView = (row: PrivacyRequestEvent): z.input<typeof EventView> =
 
 export const statementOf = (row: RequestRow): string | null => payloadOf(row).statements?.join('\n\n') ?? null
 
-export const heldView = (held: readonly { hold: string; count: number }[]) =>
+export const heldCountView = (held: readonly { hold: string; count: number }[]) =>
   held.map(({ hold, count }) => ({ hold_id: hold, count }))
 
 /** A held run without a fence erased nothing, so it has no receipt. */
@@ -129,7 +129,7 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
     state: step.state,
     planned: step.planned,
     erased: step.erased,
-    held: heldView(step.held),
+    held: heldCountView(step.held),
     residue: step.residue,
     results: step.results,
     attempts: step.attempts,

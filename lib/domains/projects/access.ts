@@ -6,10 +6,10 @@ import type { ProjectPorts } from './ports.ts'
 import type { MemberKind, MemberRole, ProjectStatus } from './rules.ts'
 
 /** Runs one statement, inside a transaction or without one. */
-export type Ask = <R extends object>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
-export const asking = (db: Database): Ask => db.query
-export const askingWithin =
-  (tx: Transaction): Ask =>
+export type ProjectQuery = <R extends object>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
+export const queryDirectly = (db: Database): ProjectQuery => db.query
+export const queryInTransaction =
+  (tx: Transaction): ProjectQuery =>
   (name, text, values) =>
     queryWithin(tx, name, text, values)
 
@@ -17,20 +17,20 @@ export const askingWithin =
  * The identity that determines a reader's rights to projects. A person participates directly and through agents that they own; an agent
  * only by itself. All members of a project belong to its organization.
  */
-export interface Reader {
+export interface ProjectReader {
   account: string | null
   agents: readonly string[]
   organisation: string | null
   isAdmin: boolean
 }
-export const readerOf = ({ actor }: Pick<Context, 'actor'>): Reader => ({
+export const projectReaderOf = ({ actor }: Pick<Context, 'actor'>): ProjectReader => ({
   account: actor.accountId ?? null,
   agents: actor.agents,
   organisation: actor.organisationId ?? null,
   isAdmin: actor.isAdmin,
 })
-/** The values `$1` to `$4` of {@link roleOf} and {@link officeOf}. */
-export const readerValues = ({ account, agents, organisation, isAdmin }: Reader): unknown[] => [
+/** The values `$1` to `$4` of {@link projectRoleSql} and {@link officeOf}. */
+export const readerValues = ({ account, agents, organisation, isAdmin }: ProjectReader): unknown[] => [
   account,
   agents,
   organisation,
@@ -40,7 +40,7 @@ export const readerValues = ({ account, agents, organisation, isAdmin }: Reader)
 /**
  * SQL: the reader's role in the project `p`; null for non-members. Only members may read content, including admins. Uses all four values.
  */
-export const roleOf = `(SELECT min(m.role) FROM project_members m WHERE m.project_id = p.id AND p.organisation_id = $3
+export const projectRoleSql = `(SELECT min(m.role) FROM project_members m WHERE m.project_id = p.id AND p.organisation_id = $3
     AND $4::boolean IS NOT NULL AND ((m.kind = 'account' AND m.member_id = $1) OR (m.kind = 'agent' AND m.member_id = ANY($2::text[]))))`
 /** SQL: the office with which the reader may see that the project `p` exists and close it: `admin`, `manager`, or null. */
 export const officeOf = `(CASE WHEN $4::boolean THEN 'admin' WHEN EXISTS (SELECT FROM account_names n WHERE n.id = $1 AND n.role = 'manager'
@@ -64,7 +64,7 @@ export interface SeenProject {
 }
 const seenColumns = `p.id, p.organisation_id AS "organisationId", p.status, p.group_id AS "groupId", p.region, p.created_at AS "createdAt",
   p.closing_at AS "closingAt", p.closes_at AS "closesAt", p.erasing_since AS "erasingSince"`
-const selectSeen = `SELECT ${seenColumns}, ${roleOf} AS role, ${officeOf} AS office FROM projects p WHERE p.id = $5`
+const selectSeen = `SELECT ${seenColumns}, ${projectRoleSql} AS role, ${officeOf} AS office FROM projects p WHERE p.id = $5`
 /** `change` waits for concurrent changes of the project; `erase` also waits for writes into it. */
 const locks = { none: '', change: ' FOR NO KEY UPDATE OF p', erase: ' FOR UPDATE OF p' } as const
 
@@ -86,8 +86,8 @@ function stillOpen(found: SeenProject): SeenProject {
 }
 
 async function projectFor(
-  ask: Ask,
-  reader: Reader,
+  ask: ProjectQuery,
+  reader: ProjectReader,
   projectId: string,
   lock: keyof typeof locks = 'none',
 ): Promise<SeenProject | undefined> {
@@ -106,7 +106,11 @@ export async function seenProject(...which: Parameters<typeof projectFor>): Prom
 }
 
 /** A project whose content the reader may read. @throws {Problem} `not_found`, also while it is being erased */
-export async function readableProject(ask: Ask, reader: Reader, projectId: string): Promise<SeenProject> {
+export async function readableProject(
+  ask: ProjectQuery,
+  reader: ProjectReader,
+  projectId: string,
+): Promise<SeenProject> {
   const found = await seenProject(ask, reader, projectId)
   if (found.role === null || found.erasingSince !== null || found.status === 'closed') throw noProject()
   return found
@@ -117,8 +121,8 @@ export async function readableProject(ask: Ask, reader: Reader, projectId: strin
  * @throws {Problem} `not_found`, `fenced` while the project is being erased
  */
 export async function writableProject(
-  ask: Ask,
-  reader: Reader,
+  ask: ProjectQuery,
+  reader: ProjectReader,
   projectId: string,
   lock: keyof typeof locks = 'none',
 ): Promise<SeenProject> {
@@ -141,7 +145,11 @@ export async function storableProject(
 }
 
 /** A project in which an author erases their own data, even if they are no longer a member. Throws as {@link writableProject}. */
-export async function projectOfAuthor(ask: Ask, reader: Reader, projectId: string): Promise<SeenProject> {
+export async function projectOfAuthor(
+  ask: ProjectQuery,
+  reader: ProjectReader,
+  projectId: string,
+): Promise<SeenProject> {
   const found = await projectFor(ask, reader, projectId)
   if (!found) throw noProject()
   return stillOpen(found)
@@ -152,9 +160,9 @@ export function requireOwner({ role }: SeenProject): void {
   if (role !== 'owner') throw new Problem('forbidden', 'The owners of the project do this.')
 }
 /** Whether the reader may close the project: owners, managers of its organization, admins. */
-export const mayClose = ({ role, office }: SeenProject): boolean => role === 'owner' || office !== null
+export const mayCloseProject = ({ role, office }: SeenProject): boolean => role === 'owner' || office !== null
 
-export interface Authored {
+export interface AuthorFields {
   authorKind: string
   authorId: string
   /** The agent that wrote on behalf of a participant. */
@@ -165,7 +173,7 @@ export interface Authored {
 /** Whether the actor or an agent of theirs wrote it, or it was written on behalf of a participation that the actor claimed. */
 export function isMine(
   actor: Pick<Actor, 'accountId' | 'agents'>,
-  { authorKind, authorId, writtenBy, claimedBy }: Authored,
+  { authorKind, authorId, writtenBy, claimedBy }: AuthorFields,
 ): boolean {
   if (authorKind === 'account') return authorId === actor.accountId
   if (authorKind === 'agent') return actor.agents.includes(authorId)
@@ -176,7 +184,7 @@ export function isMine(
 export const claimantSql = (alias: string): string =>
   `(SELECT pc.account_id FROM project_participants pc WHERE ${alias}.author_kind = 'participant' AND pc.id = ${alias}.author_id)`
 /** Whether the actor may erase a message or document: its author and the owners of the project. */
-export const mayErase = (project: SeenProject, actor: Actor, authored: Authored): boolean =>
+export const mayErase = (project: SeenProject, actor: Actor, authored: AuthorFields): boolean =>
   project.role === 'owner' || isMine(actor, authored)
 
 /** The actor as rows store an author. @throws {Problem} `forbidden` if the actor is neither a person nor an agent */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
-import { keptInGraph } from '#lib/testing/graph-rows.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
+import { storedInGraph } from '#lib/testing/graph-rows.ts'
 import {
   dataOf,
-  erasedWhole,
+  eraseWholeProject,
   type MadeProject,
   madeAttachment,
   madeConversation,
@@ -49,9 +49,9 @@ async function filled(project: MadeProject) {
   const message = await madeMessage(test, conversation, project.owner, { id: msg, content: words(project) })
   const document = await madeDocument(test, project, project.owner, { id: doc })
   const attachment = await madeAttachment(test, message, project.owner)
-  await keptInThread(test, threadOf(project), [{ id: msg, text: words(project) }], project.id)
+  await storedInThread(test, threadOf(project), [{ id: msg, text: words(project) }], project.id)
   await test.app.stored.cache.set(keyOf(project), words(project), { ttl: 600, about: [] })
-  await keptInGraph(test, { project, source: msg, words: words(project), teller: project.owner })
+  await storedInGraph(test, { project, source: msg, words: words(project), reporter: project.owner })
   await reported(test, project, project.owner, [
     { source_id: msg, store: 'checkpoints', ref: msg, place: threadOf(project) },
     { source_id: doc, store: 'outside', ref: 'copy' },
@@ -144,7 +144,7 @@ describe('ids that clients of two organizations chose', () => {
     const rows = verdicts.filter(({ store }: { store: string }) => store === 'postgresql')
     expect(rows).toEqual([expect.objectContaining({ kind: 'message', id: msg, verdict: 'deleted' })])
     expect(JSON.stringify(verdicts)).not.toContain(theirs.id)
-    const receiptId = await erasedWhole(test, messageOf(mine), mine.owner)
+    const receiptId = await eraseWholeProject(test, messageOf(mine), mine.owner)
     const receipt = (await test.fetch('GET', `/v1/receipts/${receiptId}`, {})).json
     expect(receipt).toMatchObject({ deleted_id: msg, part_kind: 'message' })
     expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
@@ -153,8 +153,8 @@ describe('ids that clients of two organizations chose', () => {
     expect((await checkpointsOf(mine)).some(({ blob }) => blob.includes(words(mine)))).toBe(false)
     expect(await test.app.stored.cache.get(keyOf(mine))).toBeUndefined()
     await expectWhole(theirs)
-    await erasedWhole(test, documentOf(mine), mine.owner)
-    await erasedWhole(test, conversationOf(mine), mine.owner)
+    await eraseWholeProject(test, documentOf(mine), mine.owner)
+    await eraseWholeProject(test, conversationOf(mine), mine.owner)
     expect(await checkpointsOf(mine)).toEqual([])
     await expectWhole(theirs)
   })
@@ -176,10 +176,10 @@ describe('ids that clients of two organizations chose', () => {
     ]
     const codes = async (project: MadeProject) => (await create(project)).map(({ json }) => json.code)
     expect(await codes(mine)).toEqual(['id_in_use', 'id_in_use', 'id_in_use'])
-    await erasedWhole(test, messageOf(mine), mine.owner)
-    await erasedWhole(test, documentOf(mine), mine.owner)
+    await eraseWholeProject(test, messageOf(mine), mine.owner)
+    await eraseWholeProject(test, documentOf(mine), mine.owner)
     expect(await codes(mine)).toEqual(['id_in_use', 'erased', 'erased'])
-    await erasedWhole(test, conversationOf(mine), mine.owner)
+    await eraseWholeProject(test, conversationOf(mine), mine.owner)
     expect((await codes(mine)).slice(0, 2)).toEqual(['erased', 'erased'])
     expect((await create(theirs)).map(({ status }) => status)).toEqual([201, 201, 201])
   })
@@ -203,7 +203,7 @@ describe('ids that clients of two organizations chose', () => {
       await note('POST', `${project.path}/provenance`, { entries })
       await note('GET', `${project.path}/provenance`)
       await note('DELETE', `${messageOf(project)}?dry_run=true`)
-      await erasedWhole(test, messageOf(project), project.owner)
+      await eraseWholeProject(test, messageOf(project), project.owner)
       await note('GET', messageOf(project))
       return answers.map((answer) =>
         answer

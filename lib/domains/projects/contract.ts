@@ -2,11 +2,20 @@ import { z } from 'zod'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRoles, writerKinds } from './rules.ts'
+import {
+  memberKinds,
+  most,
+  projectIdForm,
+  projectMemberRoles,
+  projectStatuses,
+  SingleLine,
+  seenRoles,
+  writerKinds,
+} from './rules.ts'
 
 export const when = z.iso.datetime()
 const whenever = when.nullable()
-export const count = z.number().int()
+export const countField = z.number().int()
 /** An id in a request. An id of an impossible form gets the same 404 as an unknown one. */
 export const Id = z
   .string()
@@ -19,7 +28,7 @@ export const WrittenBy = z
   .nullable()
   .meta({ description: 'The agent that wrote on behalf of the author; null where the author wrote' })
 /** An id that the client chooses for a new record. */
-export const OwnId = z.string().regex(idForm, 'takes letters, digits, _ . : and -, 200 at most')
+export const OwnId = z.string().regex(projectIdForm, 'takes letters, digits, _ . : and -, 200 at most')
 
 /** The author or actor of a record, with the current name; null if the name no longer exists. */
 export const Writer = z.strictObject({ kind: z.enum(writerKinds), id: z.string(), name: z.string().nullable() })
@@ -41,10 +50,10 @@ export const ProjectView = z
     group_id: z.string().meta({ description: 'Under which a connected graph keeps what came from it' }),
     region: z.string().nullable(),
     entity_kinds: EntityKinds,
-    members: count,
-    conversations: count,
-    documents: count,
-    participants: count,
+    members: countField,
+    conversations: countField,
+    documents: countField,
+    participants: countField,
     created_at: when,
     updated_at: when,
     closing_at: whenever,
@@ -57,16 +66,16 @@ export const ProjectView = z
   .meta({ id: 'Project' })
 export type ProjectView = z.output<typeof ProjectView>
 
-export const MemberView = z
+export const ProjectMember = z
   .strictObject({
     kind: z.enum(memberKinds),
     member_id: z.string(),
     name: z.string().nullable(),
-    role: z.enum(memberRoles),
+    role: z.enum(projectMemberRoles),
     added_at: when,
   })
   .meta({ id: 'ProjectMember' })
-export type MemberView = z.output<typeof MemberView>
+export type ProjectMember = z.output<typeof ProjectMember>
 
 export const project = { resourceType: 'project' } as const
 const params = z.strictObject({ projectId: Id })
@@ -109,7 +118,7 @@ export const createProject = operation({
   audit: { action: 'create', ...project },
   status: 201,
   body: z.strictObject({
-    name: Line,
+    name: SingleLine,
     region: DataRegion.nullable().optional().meta({
       description:
         'Its data may lie there alone, and is refused where a store lies elsewhere. Wherever the installation keeps it, unless told',
@@ -146,7 +155,7 @@ export const editProject = operation({
   params,
   body: z
     .strictObject({
-      name: Line.optional(),
+      name: SingleLine.optional(),
       region: createProject.body.shape.region,
       entity_kinds: EntityKinds.optional(),
     })
@@ -165,7 +174,7 @@ export const listProjectMembers = operation({
   audit: { action: 'read', ...member },
   params,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(MemberView),
+  output: page(ProjectMember),
   refusals: ['not_found'],
 })
 
@@ -185,14 +194,14 @@ export const addProjectMember = operation({
       kind: z.enum(memberKinds),
       member_id: Id.optional(),
       email: z.email('takes an e-mail address').max(320).optional(),
-      role: z.enum(memberRoles).default('member'),
+      role: z.enum(projectMemberRoles).default('member'),
     })
     .refine(
       ({ member_id, email }) => (member_id === undefined) !== (email === undefined),
       'takes member_id or email, one of them',
     )
     .refine(({ kind, email }) => kind === 'account' || email === undefined, 'takes email for a person alone'),
-  output: z.strictObject({ data: MemberView }),
+  output: z.strictObject({ data: ProjectMember }),
   secrets: ['name'],
   refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'conflict'],
 })

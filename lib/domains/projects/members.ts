@@ -1,18 +1,18 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
-  asking,
-  askingWithin,
   isMine,
+  projectReaderOf,
+  queryDirectly,
+  queryInTransaction,
   readableProject,
-  readerOf,
   requireOwner,
   seenProject,
   writableProject,
 } from './access.ts'
-import { addProjectMember, listProjectMembers, type MemberView, removeProjectMember } from './contract.ts'
+import { addProjectMember, listProjectMembers, type ProjectMember, removeProjectMember } from './contract.ts'
 import type { ProjectPorts } from './ports.ts'
 import type { MemberKind, MemberRole } from './rules.ts'
 
@@ -28,7 +28,7 @@ const selectMember = () =>
 const memberColumns = `m.kind, m.member_id, m.role, m.added_at, CASE m.kind
   WHEN 'account' THEN (SELECT n.name FROM account_names n WHERE n.id = m.member_id)
   ELSE (SELECT coalesce(n.name, n.id) FROM agent_names n WHERE n.id = m.member_id) END AS name`
-const viewOf = (row: MemberRow): MemberView => ({ ...row, added_at: row.added_at.toISOString() })
+const viewOf = (row: MemberRow): ProjectMember => ({ ...row, added_at: row.added_at.toISOString() })
 
 /** SQL: whether the organization has this agent, or this person with an open account. */
 const isThere = `SELECT 1 AS found WHERE CASE $1 WHEN 'account'
@@ -45,14 +45,14 @@ async function refuseLastOwner(tx: Transaction, projectId: string, kind: string,
 /** Use cases for members. The project's row is locked while members change, so that one owner always remains. */
 export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'db' | 'accountWithAddress'>) => ({
   members: read(listProjectMembers, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {
-    const ask = asking(db)
-    await readableProject(ask, readerOf(ctx), projectId)
-    const place = placeOf(cursor)
+    const ask = queryDirectly(db)
+    await readableProject(ask, projectReaderOf(ctx), projectId)
+    const after = parseCursor(cursor)
     const rows = await ask<MemberRow>(
       'project-members-page',
       `SELECT ${memberColumns} FROM project_members m WHERE m.project_id = $1 AND (m.added_at, m.member_id) < ($2::timestamptz, $3)
        ORDER BY m.added_at DESC, m.member_id DESC LIMIT $4`,
-      [projectId, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+      [projectId, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
     )
     const total = await db.prisma.projectMember.count({ where: { projectId } })
     const { shown, page } = pageOf(rows, limit, total, ({ added_at, member_id }) => ({ at: added_at, id: member_id }))
@@ -70,8 +70,8 @@ export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'd
     addProjectMember,
     async (ctx, { params: { projectId }, body }) => {
       const { tx, actor, now } = ctx
-      const ask = askingWithin(tx)
-      const project = await writableProject(ask, readerOf(ctx), projectId, 'change')
+      const ask = queryInTransaction(tx)
+      const project = await writableProject(ask, projectReaderOf(ctx), projectId, 'change')
       requireOwner(project)
       const memberId = body.member_id ?? (await accountWithAddress(tx, body.email ?? ''))
       const found =
@@ -93,8 +93,8 @@ export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'd
       return { body: { data: viewOf(row) }, resourceId: memberId, details: { project: projectId, role: body.role } }
     },
     async (ctx, { params: { projectId } }, { kind, member_id }) => {
-      const ask = askingWithin(ctx.tx)
-      await seenProject(ask, readerOf(ctx), projectId)
+      const ask = queryInTransaction(ctx.tx)
+      await seenProject(ask, projectReaderOf(ctx), projectId)
       const [row] = await ask<MemberRow>('project-member', selectMember(), [projectId, kind, member_id])
       if (!row) throw new Problem('conflict', 'This was carried out, and the member was removed since.')
       return { name: viewOf(row).name }
@@ -103,7 +103,7 @@ export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'd
 
   removeMember: mutation(removeProjectMember, async (ctx, { params: { projectId, kind, memberId } }) => {
     const { tx, actor } = ctx
-    const project = await writableProject(askingWithin(tx), readerOf(ctx), projectId, 'change')
+    const project = await writableProject(queryInTransaction(tx), projectReaderOf(ctx), projectId, 'change')
     const isOneself = isMine(actor, { authorKind: kind, authorId: memberId })
     if (!isOneself) requireOwner(project)
     await refuseLastOwner(tx, projectId, kind, memberId)

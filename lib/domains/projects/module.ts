@@ -1,45 +1,52 @@
+import { cacheDataSource } from '#lib/domains/projects/cache/data-source.ts'
+import { type CheckpointsSourceDeps, checkpointsDataSource } from '#lib/domains/projects/checkpoints/data-source.ts'
+import { threadsDataSource } from '#lib/domains/projects/checkpoints/threads-data-source.ts'
+import {
+  participantExporters,
+  projectExporters,
+  projectPersonExporters,
+} from '#lib/domains/projects/exporting/exporters.ts'
+import type { ExportShapes } from '#lib/domains/projects/exporting/project-export.ts'
+import { type GraphSourceDeps, graphDataSource } from '#lib/domains/projects/graph/data-source.ts'
+import { objectsDataSource } from '#lib/domains/projects/objects/data-source.ts'
+import { participantDataSource } from '#lib/domains/projects/participants/data-source.ts'
+import { memberDataSource } from '#lib/domains/projects/rows/memberships.ts'
+import {
+  type ProjectPseudonym,
+  projectReferencesDataSource,
+} from '#lib/domains/projects/rows/references-data-source.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { PersonExporter } from '#lib/kernel/data-source.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
-import type { PersonExporter } from '#lib/kernel/holder.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
-import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { cacheHolder } from './cache/holder.ts'
+import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { cacheEvidence, limitLifetimes } from './cache/lifetimes.ts'
-import { type CheckpointsHolderParts, checkpointsHolder } from './checkpoints/holder.ts'
 import { type ThreadDecisionPorts, threadDecisions } from './checkpoints/thread-decisions.ts'
-import { threadsHolder } from './checkpoints/threads-holder.ts'
 import { projectJobs } from './closing/jobs.ts'
 import { partErasures } from './erasing/service.ts'
-import { participantExporters, projectExporters, projectPersonExporters } from './exporters.ts'
 import { graphExporters, graphParticipantExporters, graphPersonExporters } from './graph/exporters.ts'
-import { type GraphHolderParts, graphHolder } from './graph/holder.ts'
-import { objectsHolder } from './objects/holder.ts'
-import { participantHolder } from './participants/holder.ts'
 import type { ProjectPorts } from './ports.ts'
-import type { ExportShapes } from './project-export.ts'
-import { documentHolder, messageHolder } from './rows/authored.ts'
-import { conversationHolder, projectHolder } from './rows/containers.ts'
-import { outsidePointerHolder } from './rows/outside-pointers.ts'
-import { type PseudonymOf, projectReferencesHolder } from './rows/references-held.ts'
-import { memberHolder } from './rows/taking-part.ts'
+import { documentDataSource, messageDataSource } from './rows/authored.ts'
+import { conversationDataSource, projectDataSource } from './rows/containers.ts'
+import { outsidePointerDataSource } from './rows/outside-pointers.ts'
 import { projectsService } from './service.ts'
 
 export interface ProjectsDataDeps
-  extends Pick<GraphHolderParts, 'namesOf' | 'sources'>,
-    Pick<CheckpointsHolderParts, 'moveItems'> {
+  extends Pick<GraphSourceDeps, 'namesOf' | 'sources'>,
+    Pick<CheckpointsSourceDeps, 'moveItems'> {
   db: Database
   stores: { cache: CacheStore; checkpoints: CheckpointStore; graph: GraphStore; objects: ObjectStore }
   /** How a data source learns that a store that it used is no longer connected. */
-  missing(store: 'cache' | 'checkpoints' | 'graph' | 'objects'): WhatIsMissing
+  missing(store: 'cache' | 'checkpoints' | 'graph' | 'objects'): MissingStoreData
   /** Prefixes of cache and object keys that only this installation uses. */
   pointerPrefixes: readonly string[]
-  pseudonymOf: PseudonymOf
+  pseudonymOf: ProjectPseudonym
   /** Withdraws stored idempotent responses that contain the ids. */
   withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
 }
@@ -47,20 +54,20 @@ export interface ProjectsDataDeps
 /** Rows are erased after the data derived from them, and projects after their contents. */
 export const projectsData = ({ db, stores, missing, ...deps }: ProjectsDataDeps): PersonalData => ({
   dataSources: [
-    cacheHolder({ ...deps, db, cache: stores.cache, whatIsMissing: missing('cache') }),
-    graphHolder({ ...deps, db, graph: stores.graph, whatIsMissing: missing('graph') }),
-    objectsHolder({ ...deps, db, objects: stores.objects, whatIsMissing: missing('objects') }),
-    outsidePointerHolder(db),
+    cacheDataSource({ ...deps, db, cache: stores.cache, whatIsMissing: missing('cache') }),
+    graphDataSource({ ...deps, db, graph: stores.graph, whatIsMissing: missing('graph') }),
+    objectsDataSource({ ...deps, db, objects: stores.objects, whatIsMissing: missing('objects') }),
+    outsidePointerDataSource(db),
     // Before the messages, through which derived data is found.
-    documentHolder(db, deps),
-    messageHolder(db, deps),
-    conversationHolder(db, deps),
-    memberHolder(db),
-    participantHolder(db),
-    projectHolder(db, deps),
-    projectReferencesHolder(db, deps),
-    checkpointsHolder({ ...deps, db, store: stores.checkpoints, whatIsMissing: missing('checkpoints') }),
-    threadsHolder({ db, store: stores.checkpoints }),
+    documentDataSource(db, deps),
+    messageDataSource(db, deps),
+    conversationDataSource(db, deps),
+    memberDataSource(db),
+    participantDataSource(db),
+    projectDataSource(db, deps),
+    projectReferencesDataSource(db, deps),
+    checkpointsDataSource({ ...deps, db, store: stores.checkpoints, whatIsMissing: missing('checkpoints') }),
+    threadsDataSource({ db, store: stores.checkpoints }),
   ],
   exporters: [...projectExporters(db), ...graphExporters(db, stores.graph)],
   personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],

@@ -1,11 +1,11 @@
+import type { ExportedStores } from '#lib/domains/projects/exporting/stored-parts.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { ExportedStores } from './stored-parts.ts'
 
-export type Locale = 'en' | 'zh'
+export type ProjectLocale = 'en' | 'zh'
 
 /** Functions of stores and other domains that projects need. */
 export interface ProjectPorts {
@@ -24,7 +24,7 @@ export interface ProjectPorts {
   /** The account with this email address, ignoring case; undefined if there is none. */
   accountWithAddress(tx: Transaction, address: string): Promise<string | undefined>
   /** The email address and language of a person; undefined after their erasure. */
-  contactOf(tx: Transaction, accountId: string): Promise<{ email: string; locale: Locale } | undefined>
+  contactOf(tx: Transaction, accountId: string): Promise<{ email: string; locale: ProjectLocale } | undefined>
   erasures: Pick<SubjectErasures, 'begin'>
   /** The regions that projects and conversations can require. */
   regions: DataRegions

@@ -1,6 +1,6 @@
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Ask } from './access.ts'
-import { officeOf, type Reader, readerValues, roleOf } from './access.ts'
+import type { ProjectQuery } from './access.ts'
+import { officeOf, type ProjectReader, projectRoleSql, readerValues } from './access.ts'
 import type { ProjectView } from './contract.ts'
 import type { MemberRole, ProjectStatus } from './rules.ts'
 
@@ -27,7 +27,7 @@ export interface ProjectRow {
   receipt_id: string | null
 }
 /** SQL: columns of a project `p`, for the reader in `$1` to `$4`, at the time `$5`. */
-export const projectColumns = `p.id, p.name, p.status, ${roleOf} AS role, ${officeOf} AS office, p.group_id, p.region, p.entity_kinds,
+export const projectColumns = `p.id, p.name, p.status, ${projectRoleSql} AS role, ${officeOf} AS office, p.group_id, p.region, p.entity_kinds,
   (SELECT count(*)::int FROM project_members c WHERE c.project_id = p.id) AS members,
   (SELECT count(*)::int FROM conversations c WHERE c.project_id = p.id AND c.erasing_since IS NULL) AS conversations,
   (SELECT count(*)::int FROM documents c WHERE c.project_id = p.id AND c.erasing_since IS NULL) AS documents,
@@ -63,7 +63,12 @@ export function projectView(row: ProjectRow): ProjectView {
 }
 
 /** The project as its reader currently sees it. @throws {Problem} `not_found` for others */
-export async function projectAsSeen(ask: Ask, reader: Reader, projectId: string, now: Date): Promise<ProjectView> {
+export async function projectAsSeen(
+  ask: ProjectQuery,
+  reader: ProjectReader,
+  projectId: string,
+  now: Date,
+): Promise<ProjectView> {
   const [row] = await ask<ProjectRow>('project-view', `SELECT ${projectColumns} FROM projects p WHERE p.id = $6`, [
     ...readerValues(reader),
     now,

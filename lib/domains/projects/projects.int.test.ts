@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import {
   dataOf,
@@ -311,7 +311,7 @@ describe('messages', () => {
   it('a thread with checkpoints can be claimed only by a manager of the organization or an admin', async () => {
     const [one, another, third] = [newId('run'), newId('run'), newId('run')]
     for (const thread of [one, another, third])
-      await keptInThread(test, thread, [{ id: newId('m'), text: 'Of another application.' }])
+      await storedInThread(test, thread, [{ id: newId('m'), text: 'Of another application.' }])
     const own = await madeProject(test)
     const conversations = `${own.path}/conversations`
     const talk = await madeConversation(test, own)
@@ -350,7 +350,7 @@ describe('messages', () => {
     // The project has the thread now, so others may name it. A thread that contains the project's id needs no manager.
     await reported(test, own, own.owner, entries)
     const tied = `agents/${own.id}/1`
-    await keptInThread(test, tied, [{ id: newId('m'), text: 'Of this project.' }])
+    await storedInThread(test, tied, [{ id: newId('m'), text: 'Of this project.' }])
     await dataOf(test, 'PATCH', talk.path, own.owner, { body: { threads: [tied], title: 'y' } })
     await dataOf(test, 'PATCH', talk.path, manager, { body: { threads: [another] } })
     const elsewhere = await signedIn(test, 'manager')

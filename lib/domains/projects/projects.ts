@@ -1,21 +1,21 @@
+import { claimGroup } from '#lib/domains/projects/provenance/claims.ts'
 import { isWithin, requireRegion, requireStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
-  type Ask,
-  asking,
-  askingWithin,
   officeOf,
   ownProjects,
-  readerOf,
+  type ProjectQuery,
+  projectReaderOf,
+  queryDirectly,
+  queryInTransaction,
   readerValues,
   requireOwner,
   writableProject,
   writerOf,
 } from './access.ts'
-import { claimGroup } from './claims.ts'
 import { createProject, editProject, listProjects, readProject } from './contract.ts'
 import type { ProjectPorts } from './ports.ts'
 import { type ProjectRow, projectAsSeen, projectColumns, projectView } from './project-rows.ts'
@@ -29,7 +29,7 @@ const countAll = `SELECT count(*)::int AS n FROM projects p WHERE ${seen.replace
 
 /** @throws {Problem} `conflict` if a conversation of the project requires data outside of the new region */
 async function requireConversationsWithin(
-  ask: Ask,
+  ask: ProjectQuery,
   projectId: string,
   region: string | null | undefined,
 ): Promise<void> {
@@ -49,16 +49,16 @@ async function requireConversationsWithin(
 /** Use cases to list, create, read and edit projects. */
 export const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db' | 'regions' | 'hasEpisodes'>) => ({
   list: read(listProjects, async (ctx, { query: { all, status, cursor, limit } }) => {
-    const place = placeOf(cursor)
-    const reader = readerValues(readerOf(ctx))
+    const after = parseCursor(cursor)
+    const reader = readerValues(projectReaderOf(ctx))
     const which = [all, status ?? null]
     const [rows, [counted]] = await Promise.all([
       db.query<ProjectRow>('projects-page', selectPage, [
         ...reader,
         ctx.now,
         ...which,
-        place?.at ?? 'infinity',
-        place?.id ?? '',
+        after?.at ?? 'infinity',
+        after?.id ?? '',
         limit + 1,
       ]),
       db.query<{ n: number }>('projects-count', countAll, [...reader, ...which]),
@@ -98,23 +98,26 @@ export const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db'
       await tx.projectMember.create({
         data: { projectId: id, kind: writer.kind, memberId: writer.id, role: 'owner', addedBy: actor.id, addedAt: now },
       })
-      return { body: { data: await projectAsSeen(askingWithin(tx), readerOf(ctx), id, now) }, resourceId: id }
+      return {
+        body: { data: await projectAsSeen(queryInTransaction(tx), projectReaderOf(ctx), id, now) },
+        resourceId: id,
+      }
     },
     async (ctx, _input, { id }) => {
-      const { name } = await projectAsSeen(askingWithin(ctx.tx), readerOf(ctx), String(id), ctx.now)
+      const { name } = await projectAsSeen(queryInTransaction(ctx.tx), projectReaderOf(ctx), String(id), ctx.now)
       return { name }
     },
   ),
 
   read: read(readProject, async (ctx, { params: { projectId } }) => ({
-    body: { data: await projectAsSeen(asking(db), readerOf(ctx), projectId, ctx.now) },
+    body: { data: await projectAsSeen(queryDirectly(db), projectReaderOf(ctx), projectId, ctx.now) },
     resourceId: projectId,
   })),
 
   edit: mutation(editProject, async (ctx, { params: { projectId }, body }) => {
     const { tx, now } = ctx
-    const ask = askingWithin(tx)
-    const project = await writableProject(ask, readerOf(ctx), projectId, 'change')
+    const ask = queryInTransaction(tx)
+    const project = await writableProject(ask, projectReaderOf(ctx), projectId, 'change')
     requireOwner(project)
     requireRegion(regions, body.region, 'conflict')
     // An owner can still choose another region, and give the project a name in the same request.
@@ -130,7 +133,7 @@ export const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db'
       },
     })
     return {
-      body: { data: await projectAsSeen(ask, readerOf(ctx), projectId, now) },
+      body: { data: await projectAsSeen(ask, projectReaderOf(ctx), projectId, now) },
       resourceId: projectId,
       details: { fields: Object.keys(body) },
     }

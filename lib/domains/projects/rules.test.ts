@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asDownload, chunksOf, FileName, Line } from './rules.ts'
+import { asDownload, chunksOf, FileName, SingleLine } from './rules.ts'
 
 const all = async (chunks: AsyncIterable<string>) => {
   const found: string[] = []
@@ -56,7 +56,7 @@ describe('Line and FileName', () => {
       'a'.repeat(201),
     ])
       expect([name, FileName.safeParse(name).success]).toEqual([name, false])
-    expect(Line.parse('  a/b é ')).toBe('a/b é')
+    expect(SingleLine.parse('  a/b é ')).toBe('a/b é')
   })
 
   it('asDownload cannot add a header, whatever the name is', () =>

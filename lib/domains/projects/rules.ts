@@ -2,18 +2,18 @@ import { z } from 'zod'
 
 export const projectStatuses = ['active', 'closing', 'closed'] as const
 export type ProjectStatus = (typeof projectStatuses)[number]
-export const memberRoles = ['owner', 'member'] as const
-export type MemberRole = (typeof memberRoles)[number]
+export const projectMemberRoles = ['owner', 'member'] as const
+export type MemberRole = (typeof projectMemberRoles)[number]
 /** How a reader sees a project: as a member, or by an office, which shows the project without its content. */
-export const seenRoles = [...memberRoles, 'manager', 'admin'] as const
+export const seenRoles = [...projectMemberRoles, 'manager', 'admin'] as const
 export const memberKinds = ['account', 'agent'] as const
 export type MemberKind = (typeof memberKinds)[number]
 /** Possible authors of messages and documents: members, and participants on whose behalf an agent writes. */
 export const writerKinds = [...memberKinds, 'participant'] as const
 export type WriterKind = (typeof writerKinds)[number]
-export const messageRoles = ['user', 'assistant', 'system', 'tool'] as const
-export const documentKinds = ['document', 'artifact'] as const
-export type DocumentKind = (typeof documentKinds)[number]
+export const projectMessageRoles = ['user', 'assistant', 'system', 'tool'] as const
+export const projectDocumentKinds = ['document', 'artifact'] as const
+export type ProjectDocumentKind = (typeof projectDocumentKinds)[number]
 export const provenanceStores = ['checkpoints', 'graph', 'cache', 'objects', 'outside'] as const
 /** Reasons for the erasure of a part of a project. */
 export const erasureReasons = ['user_request', 'gdpr_erasure', 'deal_closure'] as const
@@ -64,14 +64,15 @@ export const fileTypes = [
 ] as const
 
 /** Whether the text of a file is stored in chunks. */
-export const isText = (mediaType: string): boolean => mediaType.startsWith('text/') || mediaType === 'application/json'
+export const isTextMediaType = (mediaType: string): boolean =>
+  mediaType.startsWith('text/') || mediaType === 'application/json'
 
 /** Invisible characters, direction marks and line breaks. Joiners are allowed, because some scripts need them. */
 const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 /** One line of text, for example a name or a title. */
-export const Line = z
+export const SingleLine = z
   .string()
   .trim()
   .min(1, 'has one character at least')
@@ -79,21 +80,21 @@ export const Line = z
   .refine((text) => !unseen.test(text), 'holds a control character, a line break, or a sign that is not seen')
   .transform((text) => text.normalize('NFC'))
 /** The name of a file, without a folder. */
-export const FileName = Line.refine(
+export const FileName = SingleLine.refine(
   (name) => !/[/\\]/.test(name),
   'holds a slash: give the name without its folder',
 ).refine((name) => !/^\.+$/.test(name), 'is no name of a file')
 /** Text of a message. Stored unchanged, and escaped wherever it is shown. */
-export const Content = z
+export const MessageContent = z
   .string()
   .min(1, 'has one character at least')
   .refine((text) => Buffer.byteLength(text) <= most.message, 'has 256 KiB at most')
   .refine(isStorable, 'holds a NUL character or half a surrogate pair')
 
 /** An id that a client chose, or a generated one. */
-export const idForm = /^(?!\.+$)[\w.:-]{1,200}$/
+export const projectIdForm = /^(?!\.+$)[\w.:-]{1,200}$/
 /** The name of something in another store: any text without control characters. */
-export const Reference = z
+export const ExternalReference = z
   .string()
   .min(1, 'has one character at least')
   .max(1_000, 'has 1,000 characters at most')

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
-import type { Scope, Subject } from '#lib/kernel/holder.ts'
+import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
+import type { Source } from '#lib/domains/projects/provenance/sources.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/data-source.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { signedIn } from '#lib/testing/people.ts'
@@ -15,8 +17,6 @@ import {
 } from '#lib/testing/projects.ts'
 import { sampledRuns } from '#lib/testing/sampling.ts'
 import { madeSubject } from '#lib/testing/subjects.ts'
-import { gatheredSources } from './gathered-sources.ts'
-import type { Source } from './sources.ts'
 
 let test: TestApp
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function erased(subject: Subject) {
   await drain(test)
   return engine.run(runId)
 }
-const gathered = (scope: Scope): Promise<Source[]> =>
+const gathered = (scope: ErasureScope): Promise<Source[]> =>
   test.app.db.transaction(async (tx) => {
     const all: Source[] = []
     for await (const batch of gatheredSources().of(scope, tx, test.clock.now())) all.push(...batch)
@@ -118,15 +118,17 @@ describe('erasure of a subject', () => {
     const admin = await signedIn(test, 'admin')
     const hold = (kind: string, target_id: string) =>
       dataOf(test, 'POST', '/v1/holds', admin, { body: { kind, target_id, reason: 'A dispute' } })
-    const scope: Scope = {
+    const scope: ErasureScope = {
       part: { kind: 'conversation', id: conversation.id, project: project.id, conversation: conversation.id },
     }
     const planned = async () => {
       const now = test.clock.now()
       const plans = await test.app.db.transaction(async (tx) => {
         const all: Record<string, unknown> = {}
-        for (const holder of test.app.holders.filter(({ name }) => /^projects\.(messages|conversations)$/.test(name)))
-          all[holder.name] = await holder.plan(scope, tx, now)
+        for (const dataSource of test.app.dataSources.filter(({ name }) =>
+          /^projects\.(messages|conversations)$/.test(name),
+        ))
+          all[dataSource.name] = await dataSource.plan(scope, tx, now)
         return {
           ...all,
           held: await gatheredSources().held(scope, tx, now),
@@ -155,7 +157,7 @@ describe('erasure of a subject', () => {
       whole: [],
       sources: [],
     })
-    const subjectScope: Scope = { subject: { account: project.owner.accountId, agents: [] } }
+    const subjectScope: ErasureScope = { subject: { account: project.owner.accountId, agents: [] } }
     expect(await gathered(subjectScope)).toEqual([])
   })
 })
@@ -168,9 +170,9 @@ describe('the sources of a scope', () => {
     await dataOf(test, 'PATCH', message.path, project.owner, { body: { content: 'Second.' } })
     const document = await madeDocument(test, project, project.owner, { bytes: 'Text.' })
     await madeMessage(test, conversation, project.owner)
-    const whole: Scope = { part: { kind: 'project', id: project.id, project: project.id, conversation: null } }
+    const whole: ErasureScope = { part: { kind: 'project', id: project.id, project: project.id, conversation: null } }
     expect(await gathered(whole)).toHaveLength(3)
-    const one: Scope = {
+    const one: ErasureScope = {
       part: { kind: 'message', id: message.id, project: project.id, conversation: conversation.id },
     }
     expect(await gathered(one)).toMatchObject([
@@ -186,15 +188,17 @@ describe('the sources of a scope', () => {
         pointers: [{ store: 'checkpoints', ref: message.id, place: '', ended: [] }],
       },
     ])
-    const ofAgent: Scope = { subject: { account: null, agents: [project.agent.id] } }
+    const ofAgent: ErasureScope = { subject: { account: null, agents: [project.agent.id] } }
     expect((await gathered(ofAgent)).map(({ id }) => id)).toEqual([message.id])
-    const ofDocument: Scope = {
+    const ofDocument: ErasureScope = {
       part: { kind: 'document', id: document.id, project: project.id, conversation: null },
     }
     expect(await gathered(ofDocument)).toMatchObject([
       { kind: 'document', texts: ['Text.'], objects: [expect.stringContaining(document.id)], threads: [] },
     ])
-    const foreign: Scope = { part: { kind: 'message', id: message.id, project: 'prj_another', conversation: null } }
+    const foreign: ErasureScope = {
+      part: { kind: 'message', id: message.id, project: 'prj_another', conversation: null },
+    }
     expect(await gathered(foreign)).toEqual([])
   })
 
@@ -211,7 +215,7 @@ describe('the sources of a scope', () => {
       { id: '', path: `${project.path}/conversations/${conversations[0]}` },
       colleague,
     )
-    const scope: Scope = { subject: { account: author.id, agents: [] } }
+    const scope: ErasureScope = { subject: { account: author.id, agents: [] } }
     const sizes: number[] = []
     const found: string[] = []
     await test.app.db.transaction(async (tx) => {

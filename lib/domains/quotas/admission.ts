@@ -1,7 +1,7 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Measured, measureStorage, type StorageSubject } from './measuring.ts'
-import { ampleShare, exceeds, measuredFor, type StorageUse, shareUsed, warnFrom } from './rules.ts'
+import { ampleShare, exceeds, measuredFor, type StorageUsage, shareUsed, warnFrom } from './rules.ts'
 
 /** A running write. */
 export interface AdmittedWrite {
@@ -13,20 +13,26 @@ export interface AdmittedWrite {
   end(): void
 }
 /** What a process knows about one subject. */
-interface Standing {
+interface StorageStatus {
   /** `ended`: its value when the measurement began. Writes that ended later may be missing in the measurement, so they are added. */
-  last?: Measured & { at: number; ended: StorageUse }
-  asking?: Promise<Measured & { ended: StorageUse }> | undefined
-  underWay: StorageUse
+  last?: Measured & { at: number; ended: StorageUsage }
+  asking?: Promise<Measured & { ended: StorageUsage }> | undefined
+  active: StorageUsage
   /** The sum of all ended writes. */
-  ended: StorageUse
+  ended: StorageUsage
 }
 
 /** Maximum number of subjects in memory. */
 const mostKnown = 10_000
-const nothing: StorageUse = { bytes: 0, rows: 0 }
-const plus = (one: StorageUse, other: StorageUse) => ({ bytes: one.bytes + other.bytes, rows: one.rows + other.rows })
-const minus = (one: StorageUse, other: StorageUse) => ({ bytes: one.bytes - other.bytes, rows: one.rows - other.rows })
+const nothing: StorageUsage = { bytes: 0, rows: 0 }
+const plus = (one: StorageUsage, other: StorageUsage) => ({
+  bytes: one.bytes + other.bytes,
+  rows: one.rows + other.rows,
+})
+const minus = (one: StorageUsage, other: StorageUsage) => ({
+  bytes: one.bytes - other.bytes,
+  rows: one.rows - other.rows,
+})
 
 function exceeded({ kind }: StorageSubject, { bytes, rows, quota }: Measured): Problem {
   const limit = [
@@ -52,70 +58,70 @@ function exceeded({ kind }: StorageSubject, { bytes, rows, quota }: Measured): P
  * its concurrent writes.
  */
 export function storageAdmission(db: Database) {
-  const standings = new Map<string, Standing>()
+  const statuses = new Map<string, StorageStatus>()
 
-  function standingOf({ kind, id }: StorageSubject): Standing {
+  function statusOf({ kind, id }: StorageSubject): StorageStatus {
     const key = `${kind}:${id}`
-    const standing = standings.get(key) ?? { underWay: nothing, ended: nothing }
+    const status = statuses.get(key) ?? { active: nothing, ended: nothing }
     // Reinsert as the newest entry. The oldest is evicted first.
-    standings.delete(key)
-    standings.set(key, standing)
-    for (const [oldest, { underWay, asking }] of standings) {
-      if (standings.size <= mostKnown) break
-      if (underWay.bytes === 0 && underWay.rows === 0 && !asking) standings.delete(oldest)
+    statuses.delete(key)
+    statuses.set(key, status)
+    for (const [oldest, { active, asking }] of statuses) {
+      if (statuses.size <= mostKnown) break
+      if (active.bytes === 0 && active.rows === 0 && !asking) statuses.delete(oldest)
       else break
     }
-    return standing
+    return status
   }
-  async function measure(subject: StorageSubject, standing: Standing) {
-    const { ended } = standing
+  async function measure(subject: StorageSubject, status: StorageStatus) {
+    const { ended } = status
     try {
       const last = {
         ...(await measureStorage((name, text, values) => db.query(name, text, values), subject)),
         at: performance.now(),
         ended,
       }
-      standing.last = last
+      status.last = last
       return last
     } finally {
-      standing.asking = undefined
+      status.asking = undefined
     }
   }
-  const usedOf = (standing: Standing, found: Measured & { ended: StorageUse }): StorageUse =>
-    plus(plus(found, minus(standing.ended, found.ended)), standing.underWay)
+  const usedOf = (status: StorageStatus, found: Measured & { ended: StorageUsage }): StorageUsage =>
+    plus(plus(found, minus(status.ended, found.ended)), status.active)
 
   /** Checks and reserves without an await in between, so that of two writes with one measurement the second sees the first. */
-  async function take(subject: StorageSubject, standing: Standing, more: StorageUse): Promise<number> {
-    const { last } = standing
+  async function take(subject: StorageSubject, status: StorageStatus, more: StorageUsage): Promise<number> {
+    const { last } = status
     const isAmple =
       last !== undefined &&
       performance.now() - last.at < measuredFor &&
-      shareUsed(plus(usedOf(standing, last), more), last.quota) < 1 - ampleShare
-    if (!isAmple) standing.asking ??= measure(subject, standing)
-    const found = isAmple ? last : await standing.asking
+      shareUsed(plus(usedOf(status, last), more), last.quota) < 1 - ampleShare
+    if (!isAmple) status.asking ??= measure(subject, status)
+    const found = isAmple ? last : await status.asking
     if (!found) throw new Error('the storage was not measured')
-    const used = usedOf(standing, found)
+    const used = usedOf(status, found)
     if (exceeds(used, more, found.quota)) throw exceeded(subject, { ...found, ...used })
-    standing.underWay = plus(standing.underWay, more)
+    status.active = plus(status.active, more)
     return shareUsed(plus(used, more), found.quota)
   }
 
   return {
     /** @throws Problem `quota_exceeded` (413) */
-    async admit(subject: StorageSubject, wanted: StorageUse): Promise<AdmittedWrite> {
-      const standing = standingOf(subject)
-      const share = await take(subject, standing, wanted)
+    async admit(subject: StorageSubject, wanted: StorageUsage): Promise<AdmittedWrite> {
+      const status = statusOf(subject)
+      const share = await take(subject, status, wanted)
       let own = wanted
       return {
         warning: share >= warnFrom ? Math.floor(share * 100) : undefined,
         async add(bytes) {
           const more = { bytes, rows: 0 }
-          await take(subject, standing, more)
+          await take(subject, status, more)
           own = plus(own, more)
         },
         end() {
-          standing.underWay = minus(standing.underWay, own)
-          standing.ended = plus(standing.ended, own)
+          status.active = minus(status.active, own)
+          status.ended = plus(status.ended, own)
         },
       }
     },

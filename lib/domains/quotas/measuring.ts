@@ -1,12 +1,12 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
-import { type StorageQuota, type StorageUse, tierQuotas } from './rules.ts'
+import { type StorageQuota, type StorageUsage, tierQuotas } from './rules.ts'
 
 /** The subject of a quota: an organization, or the unclaimed agents of one network (keyed hash, hexadecimal). */
 export interface StorageSubject {
   kind: 'organisation' | 'network'
   id: string
 }
-export interface Measured extends StorageUse {
+export interface Measured extends StorageUsage {
   quota: StorageQuota
   /** Whether an admin set the quota. */
   isOverride: boolean
@@ -29,23 +29,23 @@ const selectOrganisation = `SELECT u.bytes, u.rows, o.quota_bytes::float8, o.quo
   FROM (${sumOf('SELECT id FROM agent_states WHERE organisation_id = $1', 'SELECT id FROM project_organisations WHERE organisation_id = $1')}) AS u
   LEFT JOIN organisation_quotas o ON o.id = $1`
 
-interface OrganisationRow extends StorageUse {
+interface OrganisationRow extends StorageUsage {
   quota_bytes: number | null
   quota_rows: number | null
   tier: TierName | null
 }
 
 /** Queries the database, within a transaction or outside. */
-export type AskStorage = <R extends Record<string, unknown>>(
+export type StorageQuery = <R extends Record<string, unknown>>(
   name: string,
   text: string,
   values: readonly unknown[],
 ) => Promise<R[]>
 
 /** Current storage and quota of a subject, from the counts that triggers maintain. */
-export async function measureStorage(ask: AskStorage, { kind, id }: StorageSubject): Promise<Measured> {
+export async function measureStorage(ask: StorageQuery, { kind, id }: StorageSubject): Promise<Measured> {
   if (kind === 'network') {
-    const [row] = await ask<StorageUse & Record<string, unknown>>('storage-of-network', selectNetwork, [id])
+    const [row] = await ask<StorageUsage & Record<string, unknown>>('storage-of-network', selectNetwork, [id])
     return { bytes: row?.bytes ?? 0, rows: row?.rows ?? 0, quota: tierQuotas.free, isOverride: false }
   }
   const [row] = await ask<OrganisationRow & Record<string, unknown>>('storage-of-organisation', selectOrganisation, [

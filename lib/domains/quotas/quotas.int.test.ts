@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -26,7 +26,7 @@ const contribute = (who: Who, more: Record<string, unknown> = {}, headers: Recor
 const setQuota = (organisation: string, bytes: number | null, rows: number | null, who: Who = admin) =>
   test.fetch('PUT', `/api/admin/organisations/${organisation}/storage`, { ...who, body: { bytes, rows } })
 const storage = async (who: Who) => (await test.fetch('GET', '/api/storage', who)).json.data
-const answer = ({ status, json }: Told) => [status, json?.code]
+const answer = ({ status, json }: TestResponse) => [status, json?.code]
 const full = [413, 'quota_exceeded']
 
 async function organisationWith(
@@ -93,9 +93,9 @@ describe('a storage quota', () => {
 
   it('is not exceeded by concurrent writes', async () => {
     const { agent } = await organisationWith(10)
-    const told = await Promise.all(Array.from({ length: 40 }, () => contribute(agent)))
-    expect(told.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(10)
-    for (const one of told.filter(({ status }) => status !== 201)) expect(answer(one)).toEqual(full)
+    const responses = await Promise.all(Array.from({ length: 40 }, () => contribute(agent)))
+    expect(responses.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(10)
+    for (const one of responses.filter(({ status }) => status !== 201)) expect(answer(one)).toEqual(full)
     while ((await contribute(agent)).status === 201);
     expect(await test.db.prisma.unit.count({ where: { agentId: agent.id } })).toBe(10)
   })
@@ -135,14 +135,14 @@ describe('a storage quota', () => {
     for (let n = 0; n < 8; n++) headers.push((await contribute(agent)).headers.get('kp-storage-used'))
     expect(headers).toEqual([null, null, null, null, null, null, null, '80%'])
     const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: owner.accountId } })
-    const letters = async () => {
+    const emails = async () => {
       const job = test.app.jobs.find(({ name }) => name === 'quotas.warn')
       await test.db.transaction(async (tx) => tx.$executeRaw`SELECT graphile_worker.add_job(${job?.name}, '{}'::json)`)
       await drain(test)
       return mail.letters.filter(({ to }) => to === email).map(({ subject }) => subject)
     }
-    expect(await letters()).toEqual(['80% of your storage quota is used'])
-    expect(await letters()).toHaveLength(1)
+    expect(await emails()).toEqual(['80% of your storage quota is used'])
+    expect(await emails()).toHaveLength(1)
   })
 })
 

@@ -5,7 +5,7 @@ export interface StorageQuota {
   bytes: number | null
   rows: number | null
 }
-export interface StorageUse {
+export interface StorageUsage {
   bytes: number
   rows: number
 }
@@ -23,13 +23,13 @@ export const measuredFor = 5_000
 export const ampleShare = 0.1
 
 /** The larger used share of bytes and rows. 0 without a limit. */
-export function shareUsed(use: StorageUse, quota: StorageQuota): number {
+export function shareUsed(use: StorageUsage, quota: StorageQuota): number {
   const share = (used: number, limit: number | null) =>
     limit === null ? 0 : limit === 0 ? Number.POSITIVE_INFINITY : used / limit
   return Math.max(share(use.bytes, quota.bytes), share(use.rows, quota.rows))
 }
 
 /** Whether `more` exceeds a limit. At the limit, writes without additional bytes or rows are still allowed. */
-export const exceeds = (use: StorageUse, more: StorageUse, { bytes, rows }: StorageQuota): boolean =>
+export const exceeds = (use: StorageUsage, more: StorageUsage, { bytes, rows }: StorageQuota): boolean =>
   (bytes !== null && more.bytes > 0 && use.bytes + more.bytes > bytes) ||
   (rows !== null && more.rows > 0 && use.rows + more.rows > rows)

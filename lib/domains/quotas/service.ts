@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
-import { type AskStorage, measureStorage, type StorageSubject } from './measuring.ts'
+import { measureStorage, type StorageQuery, type StorageSubject } from './measuring.ts'
 import { type StorageQuota, shareUsed } from './rules.ts'
 
 export interface QuotaPorts {
@@ -15,7 +15,7 @@ export interface QuotaPorts {
 
 /** Storage usage for its owners and for admins. */
 export function quotasService(db: Database, { organisations }: QuotaPorts) {
-  async function viewOf(organisationId: string, subject: StorageSubject, ask: AskStorage) {
+  async function viewOf(organisationId: string, subject: StorageSubject, ask: StorageQuery) {
     const { bytes, rows, quota, isOverride } = await measureStorage(ask, subject)
     return {
       organisation_id: organisationId,
@@ -42,7 +42,7 @@ export function quotasService(db: Database, { organisations }: QuotaPorts) {
   async function refuseUnknown(tx: Transaction, id: string): Promise<void> {
     if (!(await organisations.exists(tx, id))) throw new Problem('not_found', 'There is no such organisation.')
   }
-  const ask: AskStorage = (name, text, values) => db.query(name, text, values)
+  const ask: StorageQuery = (name, text, values) => db.query(name, text, values)
 
   return {
     own: read(readStorage, async ({ actor }) => ({

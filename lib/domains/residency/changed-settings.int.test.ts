@@ -1,18 +1,18 @@
 // Data of agents, projects and conversations whose region the installation no longer ensures, after a change of its settings.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import {
+  allowAnyClaim,
   dataOf,
-  erasedWhole,
+  eraseWholeProject,
   type MadeConversation,
   type MadeMessage,
   madeConversation,
   madeDocument,
   madeMessage,
-  mayClaimAny,
 } from '#lib/testing/projects.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -49,9 +49,9 @@ describe.each([
     const message = await madeMessage(before, conversation, owner)
     return { path, conversation, message, document: (await madeDocument(before, project, owner)).id }
   }
-  const ask = (method: string, path: string, body?: unknown, by: Ask = owner) =>
+  const ask = (method: string, path: string, body?: unknown, by: TestRequest = owner) =>
     now.fetch(method, path, { ...by, ...(body !== undefined && { body }) })
-  const upload = (path: string, by: Ask = owner, type = 'text/plain') =>
+  const upload = (path: string, by: TestRequest = owner, type = 'text/plain') =>
     now.fetch('POST', path, { ...by, body: 'Some words.', headers: { 'Content-Type': type } })
   const imported = (path: string, lines: readonly object[]) =>
     now.fetch('POST', `${path}/import`, {
@@ -73,7 +73,7 @@ describe.each([
     before = await testApp(germany)
     owner = await signedIn(before)
     admin = await signedIn(before, 'admin')
-    await mayClaimAny(before, owner.organisationId)
+    await allowAnyClaim(before, owner.organisationId)
     writer = await issuedAgent(before, ['read', 'write'], { tier: 'enterprise', owner })
     const consent = { policy_version: noticeVersion }
     const { agent_id: id, api_key: token } = await dataOf(before, 'POST', '/api/agents', owner, {
@@ -209,7 +209,7 @@ describe.each([
   it('keeps the data of its agents readable, exportable and erasable, and makes no automatic snapshots', async () => {
     const at = `/v1/agents/${regional.id}`
     const insure = async (app: TestApp) => {
-      await app.app.jobs.find(({ name }) => name === 'snapshots.insure')?.execute(app.app.gate, {})
+      await app.app.jobs.find(({ name }) => name === 'snapshots.insure')?.execute(app.app.pipeline, {})
       return app.db.prisma.snapshot.count({ where: { agentId: regional.id, kind: 'insurance' } })
     }
     expect(await insure(now)).toBe(0)
@@ -219,7 +219,7 @@ describe.each([
     // An order from before the change is dropped.
     expect(await insure(before)).toBe(1)
     const { id } = await now.db.prisma.snapshot.findFirstOrThrow({ where: { agentId: regional.id, kind: 'insurance' } })
-    await now.app.jobs.find(({ name }) => name === 'snapshots.make')?.execute(now.app.gate, { id })
+    await now.app.jobs.find(({ name }) => name === 'snapshots.make')?.execute(now.app.pipeline, { id })
     expect(await now.db.prisma.snapshot.count({ where: { id } })).toBe(0)
     expect((await ask('POST', `${at}/snapshots`, undefined, regional)).status).toBe(202)
     expect((await ask('GET', `/v1/export/${regional.id}`, undefined, regional)).status).toBe(200)
@@ -240,8 +240,8 @@ describe.each([
   })
 
   it('keeps its data erasable', async () => {
-    expect(await erasedWhole(now, strict.message.path, owner)).toMatch(/^rcpt_/)
-    expect(await erasedWhole(now, mixed.conversation.path, owner)).toMatch(/^rcpt_/)
+    expect(await eraseWholeProject(now, strict.message.path, owner)).toMatch(/^rcpt_/)
+    expect(await eraseWholeProject(now, mixed.conversation.path, owner)).toMatch(/^rcpt_/)
   })
 
   it('accepts content again after an owner chose another region', async () => {

@@ -1,11 +1,11 @@
-import type { AskDatabase, Check } from '#lib/kernel/evidence.ts'
-import type { Placed } from './rules.ts'
+import type { DatabaseQuery, EvidenceCheck } from '#lib/kernel/evidence.ts'
+import type { StoreLocation } from './rules.ts'
 import { fulfilledRegions, residencyState } from './rules.ts'
 
 /** Counts projects and agents that require a region other than the given ones. */
 export interface Promised {
-  projects(query: AskDatabase, except: readonly string[]): Promise<number>
-  agents(query: AskDatabase, except: readonly string[]): Promise<number>
+  projects(query: DatabaseQuery, except: readonly string[]): Promise<number>
+  agents(query: DatabaseQuery, except: readonly string[]): Promise<number>
 }
 
 /**
@@ -14,24 +14,24 @@ export interface Promised {
  */
 export const residencyEvidence = (
   residency: 'eu' | undefined,
-  places: readonly Placed[],
+  locations: readonly StoreLocation[],
   offered: readonly string[],
   regions: Promised,
-): Check[] => [
+): EvidenceCheck[] => [
   {
     line: 'residency',
     name: 'residency.places',
     page: '/admin/stores',
     async ask(query) {
-      const fulfilled = fulfilledRegions(places, offered)
+      const fulfilled = fulfilledRegions(locations, offered)
       const [projects, agents] = [await regions.projects(query, []), await regions.agents(query, [])]
       const broken = (await regions.projects(query, fulfilled)) + (await regions.agents(query, fulfilled))
-      const count = (jurisdiction: Placed['jurisdiction']) =>
-        places.filter((place) => place.jurisdiction === jurisdiction).length
+      const count = (jurisdiction: StoreLocation['jurisdiction']) =>
+        locations.filter((location) => location.jurisdiction === jurisdiction).length
       return {
-        state: residencyState(residency, places, broken),
+        state: residencyState(residency, locations, broken),
         numbers: {
-          places: places.length,
+          places: locations.length,
           eea: count('eea'),
           outside: count('outside'),
           unstated: count('unknown'),

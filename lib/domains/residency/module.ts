@@ -1,17 +1,17 @@
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import { type Promised, residencyEvidence } from './evidence.ts'
-import type { Placed } from './rules.ts'
+import type { StoreLocation } from './rules.ts'
 
 export interface ResidencyDeps {
   residency: 'eu' | undefined
-  places: readonly Placed[]
+  places: readonly StoreLocation[]
   /** The regions that the operator offers. */
   choosable: readonly string[]
   promised: Promised
 }
 
 /** Data regions: the compliance check of promised regions. */
-export const residencyModule = ({ residency, places, choosable, promised }: ResidencyDeps) => ({
+export const residencyModule = ({ residency, places: locations, choosable, promised }: ResidencyDeps) => ({
   useCases: {},
-  checks: residencyEvidence(residency, places, choosable, promised) satisfies Check[],
+  checks: residencyEvidence(residency, locations, choosable, promised) satisfies EvidenceCheck[],
 })

@@ -157,9 +157,9 @@ describe('an exported project', () => {
     try {
       const copy = await projectIn(french, region)
       const german = [{ type: 'project', region: 'de' }, ...lines.slice(1)]
-      const told = await imported(french, copy, german)
-      expect(told.json, told.text).toMatchObject({ status: 409, code: 'conflict' })
-      expect(told.json.detail).toContain(`must stay in the region de, and this project has ${named}.`)
+      const response = await imported(french, copy, german)
+      expect(response.json, response.text).toMatchObject({ status: 409, code: 'conflict' })
+      expect(response.json.detail).toContain(`must stay in the region de, and this project has ${named}.`)
       expect(await conversationsOf(french)).toBe(0)
     } finally {
       await french.close()
@@ -170,9 +170,9 @@ describe('an exported project', () => {
     const french = await testApp({ ...settings, KP_REGIONS: 'files=fr@own,postgresql=fr@own' })
     try {
       const copy = await projectIn(french, 'eu')
-      const told = await imported(french, copy, lines)
-      expect(told.json.data, told.text).toMatchObject({ failed: 2, stored: { conversations: 1, messages: 1 } })
-      expect(told.json.data.faults).toEqual([
+      const response = await imported(french, copy, lines)
+      expect(response.json.data, response.text).toMatchObject({ failed: 2, stored: { conversations: 1, messages: 1 } })
+      expect(response.json.data.faults).toEqual([
         { line: 2, code: 'conflict', field: null, detail: expect.stringContaining('in the region de: postgresql') },
         { line: 4, code: 'not_found', field: null },
       ])

@@ -3,15 +3,15 @@ import { eeaCountries } from '#lib/kernel/data-regions.ts'
 import { regionOfHost } from './host-rules.ts'
 import { regionsOf } from './region-rules.ts'
 import {
+  assessRegion,
   explainOutside,
   hindering,
-  judge,
-  type PlaceFact,
   parseRegions,
-  placed,
-  placeNames,
   residencyFault,
   residencyState,
+  type StoreLocationFact,
+  storeLocationNames,
+  storeLocationOf,
 } from './rules.ts'
 
 const at = (text: string) => {
@@ -53,7 +53,9 @@ describe('judge', () => {
     ['gb@own', 'outside', 'GB'],
     ['uk@own', 'outside', 'GB'],
     ['ch@somebody', 'outside', 'CH'],
-  ])('%s is %s, in %s', (text, jurisdiction, country) => expect(judge(at(text))).toEqual({ jurisdiction, country }))
+  ])('%s is %s, in %s', (text, jurisdiction, country) =>
+    expect(assessRegion(at(text))).toEqual({ jurisdiction, country }),
+  )
 
   it.each([
     'eu@aws',
@@ -71,7 +73,7 @@ describe('judge', () => {
     'europe@own',
     'deu@own',
   ])('%s is unknown and not treated as EEA', (text) =>
-    expect(judge(at(text))).toEqual({ jurisdiction: 'unknown', country: null }),
+    expect(assessRegion(at(text))).toEqual({ jurisdiction: 'unknown', country: null }),
   )
 
   it('the table has well-formed region names and ISO countries', () => {
@@ -101,7 +103,7 @@ describe('KP_REGIONS', () => {
     ['graph=eu-central-1', 'takes name=region@provider, separated by commas, not "graph=eu-central-1"'],
     ['graph=@aws', 'takes name=region@provider, separated by commas, not "graph=@aws"'],
     ['graph=a@b@c', 'takes name=region@provider, separated by commas, not "graph=a@b@c"'],
-    ['neo4j=de@own', `has no "neo4j"; the names are ${placeNames.join(', ')}`],
+    ['neo4j=de@own', `has no "neo4j"; the names are ${storeLocationNames.join(', ')}`],
     ['graph=de@own,graph=us@own', 'says twice where graph is'],
   ])('rejects "%s"', (text, message) => expect(() => parseRegions(text)).toThrow(new RangeError(message)))
 })
@@ -129,7 +131,7 @@ describe('regionOfHost', () => {
   ])('returns null for %s', (host) => expect(regionOfHost(host)).toBeNull())
 })
 
-const fact = (name: PlaceFact['name'], more: Partial<PlaceFact> = {}): PlaceFact => ({
+const fact = (name: StoreLocationFact['name'], more: Partial<StoreLocationFact> = {}): StoreLocationFact => ({
   name,
   derived: null,
   within: null,
@@ -145,7 +147,7 @@ describe('placed', () => {
     fact('mail'),
   ]
   it('takes the region from the address, from KP_REGIONS, or from the enclosing place', () => {
-    const found = placed(facts, parseRegions('files=de@own,mail=us-east-1@aws'))
+    const found = storeLocationOf(facts, parseRegions('files=de@own,mail=us-east-1@aws'))
     expect(found.map(({ name, region, source, jurisdiction }) => [name, region, source, jurisdiction])).toEqual([
       ['postgresql', 'de', 'within', 'eea'],
       ['files', 'de', 'stated', 'eea'],
@@ -157,17 +159,17 @@ describe('placed', () => {
     expect(hindering(null, found)).toEqual([])
   })
   it('prefers a stated region over the enclosing place', () =>
-    expect(placed(facts, parseRegions('files=de@own,graph=us@own'))[2]).toMatchObject({
+    expect(storeLocationOf(facts, parseRegions('files=de@own,graph=us@own'))[2]).toMatchObject({
       region: 'us',
       source: 'stated',
     }))
   it('rejects a stated region that contradicts the address', () =>
-    expect(() => placed(facts, parseRegions('objects=eu-west-1@aws'))).toThrow(
+    expect(() => storeLocationOf(facts, parseRegions('objects=eu-west-1@aws'))).toThrow(
       'says that objects is eu-west-1@aws, and its address says eu-central-1@aws',
     ))
   it('returns no region for two places that enclose each other', () =>
     expect(
-      placed([fact('graph', { within: 'cache' }), fact('cache', { within: 'graph' })], new Map())[0],
+      storeLocationOf([fact('graph', { within: 'cache' }), fact('cache', { within: 'graph' })], new Map())[0],
     ).toMatchObject({
       region: null,
       jurisdiction: 'unknown',
@@ -192,10 +194,10 @@ describe('placed', () => {
     ],
     ['files=de@own,mail=eu-west-1@aws', undefined],
   ])('residencyFault returns the first fault of KP_RESIDENCY=eu with "%s"', (text, fault) =>
-    expect(residencyFault('eu', placed(facts, parseRegions(text)))).toBe(fault),
+    expect(residencyFault('eu', storeLocationOf(facts, parseRegions(text)))).toBe(fault),
   )
   it('residencyFault accepts every place without KP_RESIDENCY', () =>
-    expect(residencyFault(undefined, placed(facts, new Map()))).toBeUndefined())
+    expect(residencyFault(undefined, storeLocationOf(facts, new Map()))).toBeUndefined())
   it('explainOutside names the country', () =>
     expect(
       explainOutside({
@@ -210,9 +212,9 @@ describe('placed', () => {
 })
 
 describe('residencyState', () => {
-  const inEu = placed([fact('files')], parseRegions('files=de@own'))
-  const nowhere = placed([fact('files')], new Map())
-  const abroad = placed([fact('files')], parseRegions('files=us@own'))
+  const inEu = storeLocationOf([fact('files')], parseRegions('files=de@own'))
+  const nowhere = storeLocationOf([fact('files')], new Map())
+  const abroad = storeLocationOf([fact('files')], parseRegions('files=us@own'))
   it.each([
     ['eu', inEu, 0, 'holds'],
     ['eu', abroad, 0, 'fails'],
@@ -221,7 +223,8 @@ describe('residencyState', () => {
     [undefined, nowhere, 1, 'fails'],
     [undefined, abroad, 0, 'attention'],
     [undefined, abroad, 1, 'fails'],
-  ] as const)('of KP_RESIDENCY %s, places %j and %i broken promises returns %s', (residency, places, projects, state) =>
-    expect(residencyState(residency, places, projects)).toBe(state),
+  ] as const)(
+    'of KP_RESIDENCY %s, places %j and %i broken promises returns %s',
+    (residency, locations, projects, state) => expect(residencyState(residency, locations, projects)).toBe(state),
   )
 })

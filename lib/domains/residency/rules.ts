@@ -2,7 +2,7 @@ import { eeaCountries } from '#lib/kernel/data-regions.ts'
 import { providerNames, regionsOf } from './region-rules.ts'
 
 /** The stores and processors that have a region, as KP_REGIONS names them. */
-export const placeNames = [
+export const storeLocationNames = [
   'postgresql',
   'files',
   'ledger',
@@ -20,8 +20,9 @@ export const placeNames = [
   'presidio',
   'posthog',
 ] as const
-export type PlaceName = (typeof placeNames)[number]
-const isPlaceName = (text: string): text is PlaceName => (placeNames as readonly string[]).includes(text)
+export type StoreLocationName = (typeof storeLocationNames)[number]
+const isPlaceName = (text: string): text is StoreLocationName =>
+  (storeLocationNames as readonly string[]).includes(text)
 
 /** Written as `fsn1@hetzner`. Both parts are in lower case, and the provider has its canonical name. */
 export interface Region {
@@ -31,15 +32,15 @@ export interface Region {
 
 /** eea: in the European Economic Area. unknown: the region is not stated or not listed, and is not treated as EEA. */
 export type Jurisdiction = 'eea' | 'outside' | 'unknown'
-export interface Judged {
+export interface RegionAssessment {
   jurisdiction: Jurisdiction
   /** ISO 3166-1, or EU when the whole European Union is promised. Null when unknown. */
   country: string | null
 }
-const unknown: Judged = { jurisdiction: 'unknown', country: null }
+const unknown: RegionAssessment = { jurisdiction: 'unknown', country: null }
 
 const countryNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
-const inCountry = (country: string): Judged => ({
+const inCountry = (country: string): RegionAssessment => ({
   jurisdiction: country === 'EU' || eeaCountries.has(country) ? 'eea' : 'outside',
   country,
 })
@@ -48,7 +49,7 @@ const inCountry = (country: string): Judged => ({
  * The jurisdiction of a region. A provider in the table has only the listed regions. For any other provider, such as
  * `own`, the region is a country (`de@own`) or `eu`.
  */
-export function judge({ region, provider }: Region): Judged {
+export function assessRegion({ region, provider }: Region): RegionAssessment {
   const known = regionsOf.get(provider)
   if (known) {
     const country = known.get(region)
@@ -63,13 +64,13 @@ const shape = /^([a-z0-9-]+)=([a-z0-9][a-z0-9._-]{0,62})@([a-z0-9][a-z0-9._-]{0,
 const providerNamed = (name: string): string => providerNames.get(name) ?? name
 
 /** Parses `name=region@provider,…`. @throws RangeError naming the item that is malformed, and why */
-export function parseRegions(text: string): ReadonlyMap<PlaceName, Region> {
-  const stated = new Map<PlaceName, Region>()
+export function parseRegions(text: string): ReadonlyMap<StoreLocationName, Region> {
+  const stated = new Map<StoreLocationName, Region>()
   for (const item of text.split(',').map((part) => part.trim().toLowerCase())) {
     if (item === '') continue
     const [, name = '', region = '', provider = ''] = shape.exec(item) ?? []
     if (name === '') throw new RangeError(`takes name=region@provider, separated by commas, not "${item}"`)
-    if (!isPlaceName(name)) throw new RangeError(`has no "${name}"; the names are ${placeNames.join(', ')}`)
+    if (!isPlaceName(name)) throw new RangeError(`has no "${name}"; the names are ${storeLocationNames.join(', ')}`)
     if (stated.has(name)) throw new RangeError(`says twice where ${name} is`)
     stated.set(name, { region, provider: providerNamed(provider) })
   }
@@ -77,16 +78,16 @@ export function parseRegions(text: string): ReadonlyMap<PlaceName, Region> {
 }
 
 /** What the settings say about a place without KP_REGIONS. */
-export interface PlaceFact {
-  name: PlaceName
+export interface StoreLocationFact {
+  name: StoreLocationName
   /** The region that the address proves. */
   derived: Region | null
   /** The place that contains it unless stated otherwise: graph tables are in the main database, files on this machine. */
-  within: PlaceName | null
+  within: StoreLocationName | null
 }
 export type RegionSource = 'stated' | 'derived' | 'within'
-export interface Placed extends Judged {
-  name: PlaceName
+export interface StoreLocation extends RegionAssessment {
+  name: StoreLocationName
   region: string | null
   provider: string | null
   /** The source of the region: KP_REGIONS, the address, or the enclosing place. Null when unknown. */
@@ -97,9 +98,12 @@ export interface Placed extends Judged {
  * The region of each place: from the address, else from KP_REGIONS, else from the enclosing place. @throws RangeError
  * when KP_REGIONS contradicts an address
  */
-export function placed(facts: readonly PlaceFact[], stated: ReadonlyMap<PlaceName, Region>): Placed[] {
+export function storeLocationOf(
+  facts: readonly StoreLocationFact[],
+  stated: ReadonlyMap<StoreLocationName, Region>,
+): StoreLocation[] {
   const byName = new Map(facts.map((fact) => [fact.name, fact]))
-  const regionOf = (name: PlaceName, depth = 0): [Region, RegionSource] | undefined => {
+  const regionOf = (name: StoreLocationName, depth = 0): [Region, RegionSource] | undefined => {
     const fact = byName.get(name)
     const said = stated.get(name)
     const derived = fact?.derived
@@ -109,23 +113,23 @@ export function placed(facts: readonly PlaceFact[], stated: ReadonlyMap<PlaceNam
       )
     if (derived) return [derived, 'derived']
     if (said) return [said, 'stated']
-    const around = fact?.within && depth < placeNames.length ? regionOf(fact.within, depth + 1) : undefined
+    const around = fact?.within && depth < storeLocationNames.length ? regionOf(fact.within, depth + 1) : undefined
     return around && [around[0], 'within']
   }
   return facts.map(({ name }) => {
     const found = regionOf(name)
     if (!found) return { name, region: null, provider: null, source: null, ...unknown }
     const [{ region, provider }, source] = found
-    return { name, region, provider, source, ...judge({ region, provider }) }
+    return { name, region, provider, source, ...assessRegion({ region, provider }) }
   })
 }
 
 /** Places that are not known to be in the EEA. While there is one, no EU project or agent can be created. */
-export const outside = (places: readonly Placed[]): Placed[] =>
-  places.filter(({ jurisdiction }) => jurisdiction !== 'eea')
+export const outside = (locations: readonly StoreLocation[]): StoreLocation[] =>
+  locations.filter(({ jurisdiction }) => jurisdiction !== 'eea')
 
 /** Why the place is not in the EEA, and what to do. */
-export function explainOutside({ name, region, provider, jurisdiction, country }: Placed): string {
+export function explainOutside({ name, region, provider, jurisdiction, country }: StoreLocation): string {
   if (region === null)
     return `nobody has said where ${name} is; state it in KP_REGIONS, such as ${name}=de@own or ${name}=eu-central-1@aws`
   const where = `${name} is in ${region}@${provider}`
@@ -134,8 +138,8 @@ export function explainOutside({ name, region, provider, jurisdiction, country }
 }
 
 /** Why the application must not start under KP_RESIDENCY, naming the first place outside. Undefined when it may start. */
-export function residencyFault(residency: 'eu' | undefined, places: readonly Placed[]): string | undefined {
-  const [first] = residency === undefined ? [] : outside(places)
+export function residencyFault(residency: 'eu' | undefined, locations: readonly StoreLocation[]): string | undefined {
+  const [first] = residency === undefined ? [] : outside(locations)
   return first && `eu cannot be kept: ${explainOutside(first)}`
 }
 
@@ -146,13 +150,13 @@ export function parseDataRegions(text: string): string[] {
     .map((part) => part.trim().toLowerCase())
     .filter((part) => part !== '')
   for (const region of regions)
-    if (judge({ region, provider: 'own' }).jurisdiction === 'unknown' || region === 'uk')
+    if (assessRegion({ region, provider: 'own' }).jurisdiction === 'unknown' || region === 'uk')
       throw new RangeError(`takes eu or countries of two letters (ISO 3166-1), separated by commas, not "${region}"`)
   return [...new Set(regions)]
 }
 
 /** The regions that a place is in: its country, and `eu` for the EEA. None while its region is not known. */
-export const regionsAround = ({ country, jurisdiction }: Judged): string[] => [
+export const regionsAround = ({ country, jurisdiction }: RegionAssessment): string[] => [
   ...new Set([
     ...(jurisdiction === 'eea' ? ['eu'] : []),
     ...(country === null || jurisdiction === 'unknown' ? [] : [country.toLowerCase()]),
@@ -160,12 +164,14 @@ export const regionsAround = ({ country, jurisdiction }: Judged): string[] => [
 ]
 
 /** Places that prevent a project, conversation or agent of this region from being created here. Empty when there are none. */
-export const hindering = (region: string | null, places: readonly Placed[]): PlaceName[] =>
-  region === null ? [] : places.filter((place) => !regionsAround(place).includes(region)).map(({ name }) => name)
+export const hindering = (region: string | null, locations: readonly StoreLocation[]): StoreLocationName[] =>
+  region === null
+    ? []
+    : locations.filter((location) => !regionsAround(location).includes(region)).map(({ name }) => name)
 
 /** The offered regions that all places are in: promises of these are fulfilled. */
-export const fulfilledRegions = (places: readonly Placed[], offered: readonly string[]): string[] =>
-  offered.filter((region) => hindering(region, places).length === 0)
+export const fulfilledRegions = (locations: readonly StoreLocation[], offered: readonly string[]): string[] =>
+  offered.filter((region) => hindering(region, locations).length === 0)
 
 /**
  * The state of residency as evidence. A place outside breaks a promise to the installation; `broken` counts the projects and agents whose
@@ -173,11 +179,11 @@ export const fulfilledRegions = (places: readonly Placed[], offered: readonly st
  */
 export function residencyState(
   residency: 'eu' | undefined,
-  places: readonly Placed[],
+  locations: readonly StoreLocation[],
   broken: number,
 ): 'holds' | 'attention' | 'fails' | 'not_applicable' {
   if (broken > 0) return 'fails'
-  if (outside(places).length === 0) return 'holds'
+  if (outside(locations).length === 0) return 'holds'
   if (residency === 'eu') return 'fails'
-  return places.some(({ region }) => region !== null) ? 'attention' : 'not_applicable'
+  return locations.some(({ region }) => region !== null) ? 'attention' : 'not_applicable'
 }

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { auditRows } from '#lib/domains/audit/log.ts'
+import type { Expiring } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import type { Expiring } from '#lib/kernel/holder.ts'
 import { uuidsInSql } from '#lib/kernel/ids.ts'
 import { batchBounds, nextPace } from './pace.ts'
-import type { Visibility } from './rules.ts'
+import type { RetainedVisibility } from './rules.ts'
 import type { Deleted } from './sweeps.ts'
 
 /** SQL expressions for the values that the deletion log needs. */
-export interface DeletionPlaces {
+export interface SweptDeletionValues {
   uuids: string
   at: string
   requestedBy: string
@@ -18,7 +18,7 @@ export interface DeletionPlaces {
   results: string
 }
 /** Returns SQL of a WITH query that writes one deletion entry for each row of the query `of`, which must have a column `id`. */
-export type DeletionRows = (of: string, at: DeletionPlaces) => string
+export type DeletionRows = (of: string, at: SweptDeletionValues) => string
 
 /** The state that all batches of a sweep share. */
 export interface Sweeping {
@@ -58,7 +58,7 @@ async function batch(
   statement: string,
   values: readonly unknown[],
   sweeping: Sweeping,
-  visibility: Visibility,
+  visibility: RetainedVisibility,
 ): Promise<Done> {
   await client.query('BEGIN')
   try {
@@ -103,7 +103,7 @@ function othersAtWork(client: pg.ClientBase) {
 export async function removeAll(
   client: pg.ClientBase,
   expiring: Expiring,
-  { visibility, before }: { visibility: Visibility; before: Date },
+  { visibility, before }: { visibility: RetainedVisibility; before: Date },
   sweeping: Sweeping,
 ): Promise<boolean> {
   const statement = statementOf(expiring, sweeping.deletionRows)

@@ -47,7 +47,7 @@ const RetentionPolicy = z
   .meta({ id: 'RetentionPolicy' })
 
 const SweepId = z.string().regex(/^swp_[0-9A-Za-z]{22}$/, 'is not the id of a sweep')
-export const Sweep = z
+export const SweepView = z
   .strictObject({
     id: SweepId,
     state: z.enum(sweepStates).meta({
@@ -145,7 +145,7 @@ export const sweepRetention = operation({
   audit: { action: 'create', ...sweep },
   limit: 'write',
   status: 200,
-  output: z.strictObject({ data: Sweep }),
+  output: z.strictObject({ data: SweepView }),
   refusals: ['conflict'],
 })
 
@@ -160,7 +160,7 @@ export const listSweeps = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(Sweep),
+  output: page(SweepView),
 })
 
 export const readSweep = operation({
@@ -173,6 +173,6 @@ export const readSweep = operation({
   limit: 'read',
   status: 200,
   params: z.strictObject({ id: SweepId }),
-  output: z.strictObject({ data: Sweep }),
+  output: z.strictObject({ data: SweepView }),
   refusals: ['not_found'],
 })

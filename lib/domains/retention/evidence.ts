@@ -1,18 +1,18 @@
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
-import type { Counts, Expiring, Periods } from '#lib/kernel/holder.ts'
+import type { Counts, Expiring, Periods } from '#lib/kernel/data-source.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 
 const hour = 3_600_000
 /** Tolerance in milliseconds: the sweep is hourly, so records that are due for longer were missed. */
 const slack = 2 * hour
 const longestSilence = 24 * hour
 
-export interface RetentionEvidenceParts {
+export interface RetentionEvidenceDeps {
   expiring: readonly Pick<Expiring, 'due'>[]
   periods(): Promise<Periods>
 }
 
 /** Checks the storage limitation (GDPR art. 5(1)(e)) of records whose retention period an admin can set. */
-export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceParts): Check[] => [
+export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps): EvidenceCheck[] => [
   {
     line: 'storage_limitation',
     name: 'retention.expired',

@@ -2,14 +2,14 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { retentionEvidence } from './evidence.ts'
 import { retentionJobs } from './jobs.ts'
-import { retentionKept } from './kept.ts'
+import { retainedSweepRecords } from './retained-records.ts'
 import { periodsOf } from './rules.ts'
-import { type RetentionParts, retentionService } from './service.ts'
+import { type RetentionServiceDeps, retentionService } from './service.ts'
 
-export const retentionData = (db: Database): PersonalData => ({ retainedRecords: retentionKept(db) })
+export const retentionData = (db: Database): PersonalData => ({ retainedRecords: retainedSweepRecords(db) })
 
 /** Retention periods and the sweeps that apply them. */
-export function retentionModule(deps: RetentionParts) {
+export function retentionModule(deps: RetentionServiceDeps) {
   const retention = retentionService(deps)
   const periods = async () => periodsOf(await retention.policyNow())
   return {

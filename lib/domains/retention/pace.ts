@@ -18,7 +18,7 @@ export interface Batch {
   rows: number
   took: number
 }
-export interface Pace {
+export interface SweepPace {
   /** Number of rows in the next batch. */
   rows: number
   /** Milliseconds to wait before it. */
@@ -26,7 +26,7 @@ export interface Pace {
 }
 
 /** Returns the next batch size and pause. `best` is the least time per row so far. */
-export function nextPace({ rows, took }: Batch, best: number, othersPerSecond: number): Pace {
+export function nextPace({ rows, took }: Batch, best: number, othersPerSecond: number): SweepPace {
   const isBusy = othersPerSecond >= busyFrom
   const aim = isBusy ? batchTime.amongOthers : batchTime.alone
   // At least half and at most twice as many rows, because a single slow commit says little.

@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
-import type { Expiring, Periods } from '#lib/kernel/holder.ts'
+import type { PipelinePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Expiring, Periods } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type DeletionRows, removeAll, type Sweeping } from './batches.ts'
-import { checkedPeriods, dueBefore, startGrace, visibilities } from './rules.ts'
+import { checkedPeriods, dueBefore, retainedVisibilities, startGrace } from './rules.ts'
 import { deletedOf, type SweepRow, sweepColumns, totalOf } from './sweeps.ts'
 
 /** What a sweep needs: `app.stores`. */
@@ -16,7 +16,7 @@ export interface RetentionStores {
   /** The records of all domains that have a retention period. */
   expiring: readonly Expiring[]
   deletionRows: DeletionRows
-  audit: GatePorts['auditWithin']
+  audit: PipelinePorts['auditWithin']
 }
 /** Days since we stored the record; null: unlimited. */
 export interface RetentionPeriods {
@@ -34,7 +34,7 @@ export interface SweepOrder {
 const lock = "hashtext('retention_sweep')"
 const startLock = "hashtext('retention_sweep_start')"
 
-const underWay = (id: string | undefined): Problem =>
+const active = (id: string | undefined): Problem =>
   new Problem('conflict', {
     detail:
       'A sweep is under way, and one runs at a time. Nothing was started; look at it, and ask again when it is done.',
@@ -97,11 +97,11 @@ export class RetentionManager {
     const [open] = await tx.$queryRaw<{ id: string; started_at: Date }[]>`
       SELECT id, started_at FROM retention_sweeps WHERE finished_at IS NULL ORDER BY started_at DESC LIMIT 1`
     // The process that started it has not locked it yet, and must find the lock free.
-    if (open && open.started_at.getTime() > now.getTime() - startGrace) throw underWay(open.id)
+    if (open && open.started_at.getTime() > now.getTime() - startGrace) throw active(open.id)
     const [lockedNow] = await tx.$queryRawUnsafe<{ free: boolean }[]>(
       `SELECT pg_try_advisory_xact_lock(${lock}) AS free`,
     )
-    if (lockedNow?.free !== true) throw underWay(open?.id)
+    if (lockedNow?.free !== true) throw active(open?.id)
     // Without a lock, an open sweep has no process any more.
     await tx.$executeRaw`UPDATE retention_sweeps SET finished_at = ${now}, interrupted = true WHERE finished_at IS NULL`
     const id = newId('swp')
@@ -157,7 +157,7 @@ export class RetentionManager {
       deleted: deletedOf(begun),
     }
     for (const one of expiring)
-      for (const visibility of visibilities) {
+      for (const visibility of retainedVisibilities) {
         const before = dueBefore(this.#periods[visibility], begun.started_at)
         if (before && !(await removeAll(client, one, { visibility, before }, sweeping)))
           return { ...begun, deleted: sweeping.deleted }

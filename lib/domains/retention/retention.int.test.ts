@@ -35,12 +35,12 @@ const ask = (method: string, path: string, body?: unknown, token = admin.token) 
 const sweepNow = (periods = asDocumented) => new RetentionManager(test.app.stores, periods).runSweep()
 
 const hold = async (kind: string, target: string, more: Record<string, unknown> = {}): Promise<string> => {
-  const told = await ask('POST', '/holds', { kind, target_id: target, reason: 'a court asked', ...more })
-  expect(told.status, told.text).toBe(201)
-  return told.json.data.id
+  const response = await ask('POST', '/holds', { kind, target_id: target, reason: 'a court asked', ...more })
+  expect(response.status, response.text).toBe(201)
+  return response.json.data.id
 }
 
-interface Kept {
+interface RetainedRow {
   visibility: Visibility
   /** Milliseconds. */
   age: number
@@ -48,7 +48,7 @@ interface Kept {
   attributedTo?: string
 }
 /** Stores a unit of the given age, by the test clock. */
-async function keep({ visibility, age, agent = admin.id, attributedTo }: Kept): Promise<string> {
+async function keep({ visibility, age, agent = admin.id, attributedTo }: RetainedRow): Promise<string> {
   const id = `kp:trace:${newId('t').slice(2)}`
   await test.db.pool.query(
     `INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, created_at, updated_at, domain)
@@ -394,9 +394,9 @@ describe('concurrent sweeps', () => {
 
   it('ten concurrent requests return 200 or conflict, and delete each record once', async () => {
     await keepMany(200)
-    const told = await Promise.all(Array.from({ length: 10 }, () => ask('POST', '/retention/sweep')))
-    const done = told.filter(({ status }) => status === 200)
-    expect(done.length + told.filter(({ status }) => status === 409).length).toBe(10)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => ask('POST', '/retention/sweep')))
+    const done = responses.filter(({ status }) => status === 200)
+    expect(done.length + responses.filter(({ status }) => status === 409).length).toBe(10)
     expect(done.reduce((sum, { json }) => sum + json.data.deleted.total, 0)).toBe(200)
     expect((await rowsAbout([`${name}00000007`])).deletions).toHaveLength(1)
   })
@@ -443,7 +443,7 @@ describe('a crash during a sweep', () => {
       new RetentionManager(test.app.stores, asDocumented).begin(tx, { trigger: 'demand', requestedBy: admin.id, now }),
     )
     const resume = test.app.jobs.find(({ name }) => name === 'retention.resume')
-    await resume?.execute(test.app.gate, { sweepId: begun })
+    await resume?.execute(test.app.pipeline, { sweepId: begun })
     expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({
       state: 'finished',
       trigger: 'demand',
@@ -451,7 +451,7 @@ describe('a crash during a sweep', () => {
       deleted: { total: 30 },
     })
     // A repetition changes nothing.
-    await resume?.execute(test.app.gate, { sweepId: begun })
+    await resume?.execute(test.app.pipeline, { sweepId: begun })
     expect((await rowsAbout([`${name}00000030`])).deletions[0]).toMatchObject({ requested_by: admin.id })
   })
 
@@ -535,7 +535,7 @@ describe('the retention policy', () => {
     test.clock.advance(1_000)
     const hourly = test.app.jobs.find(({ name }) => name === 'retention.sweep')
     expect(hourly?.cron).toMatch(/^\d{1,2} \* \* \* \*$/)
-    await hourly?.execute(test.app.gate, {})
+    await hourly?.execute(test.app.pipeline, {})
     expect(await lastSweep()).toMatchObject({
       trigger: 'cron',
       requested_by: 'system:retention.sweep',
@@ -552,9 +552,9 @@ describe('the retention policy', () => {
           ['PATCH', '/retention'],
           ['POST', '/retention/dry-run'],
         ] as const) {
-          const told = await ask(method, path, { [field]: days })
-          expect([told.status, told.json.code]).toEqual([422, 'invalid'])
-          expect(told.json.issues).toEqual([
+          const response = await ask(method, path, { [field]: days })
+          expect([response.status, response.json.code]).toEqual([422, 'invalid'])
+          expect(response.json.issues).toEqual([
             { path: [field], message: 'takes a whole number of days from 1 to 36500, or null for ever' },
           ])
         }
@@ -637,10 +637,10 @@ describe('sweeps through the API', () => {
   it('return the result and the requester, are audited, and can be read again', async () => {
     const id = await keep({ visibility: 'private', age: 400 * day })
     const { cookie, accountId } = await signedIn(test, 'admin')
-    const told = await test.fetch('POST', '/v1/retention/sweep', { cookie })
-    expect(told.status).toBe(200)
-    expect(told.headers.get('location')).toBe(`/v1/retention/sweeps/${told.json.data.id}`)
-    expect(told.json.data).toMatchObject({
+    const response = await test.fetch('POST', '/v1/retention/sweep', { cookie })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('location')).toBe(`/v1/retention/sweeps/${response.json.data.id}`)
+    expect(response.json.data).toMatchObject({
       state: 'finished',
       trigger: 'demand',
       requested_by: `user:${accountId}`,
@@ -650,9 +650,9 @@ describe('sweeps through the API', () => {
     const { audit, deletions } = await rowsAbout([id])
     expect(audit).toMatchObject([{ agent_id: `user:${accountId}`, ip: '127.0.0.1' }])
     expect(deletions).toMatchObject([{ requested_by: `user:${accountId}` }])
-    expect((await ask('GET', `/retention/sweeps/${told.json.data.id}`)).json.data).toEqual(told.json.data)
+    expect((await ask('GET', `/retention/sweeps/${response.json.data.id}`)).json.data).toEqual(response.json.data)
     const [created] = await test.app.audit.query(
-      { resource_type: 'retention-sweep', action: 'create', resource_id: told.json.data.id },
+      { resource_type: 'retention-sweep', action: 'create', resource_id: response.json.data.id },
       test.clock.now(),
     )
     expect(created).toMatchObject({ agentId: `user:${accountId}` })
@@ -662,9 +662,9 @@ describe('sweeps through the API', () => {
   it('return 202 with the Location after ten seconds, and continue', async () => {
     await keepMany(10)
     const guard = await standBefore(`${name}00000005`)
-    const told = await ask('POST', '/retention/sweep')
-    expect([told.status, told.json.data.state, told.json.data.deleted.total]).toEqual([202, 'running', 0])
-    const address = told.headers.get('location') ?? ''
+    const response = await ask('POST', '/retention/sweep')
+    expect([response.status, response.json.data.state, response.json.data.deleted.total]).toEqual([202, 'running', 0])
+    const address = response.headers.get('location') ?? ''
     await guard.letGo()
     await expect
       .poll(async () => (await test.fetch('GET', address, { token: admin.token })).json.data, { timeout: 120_000 })

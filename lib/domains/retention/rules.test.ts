@@ -1,14 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { batchBounds, nextPace } from './pace.ts'
-import { changesOf, checkedPeriods, dueBefore, isDue, periodsOf, policyOf, presets, stateOf } from './rules.ts'
+import {
+  checkedPeriods,
+  dueBefore,
+  isDue,
+  periodsOf,
+  presets,
+  retentionChangesOf,
+  retentionPolicyOf,
+  sweepStateOf,
+} from './rules.ts'
 
 const environment = { network: null, org: 730, private: 365 }
 const setAt = new Date('2026-05-01T12:00:00Z')
 
 describe('the current policy', () => {
   it('equals the environment without overrides', () => {
-    expect(policyOf(environment, [])).toEqual({
+    expect(retentionPolicyOf(environment, [])).toEqual({
       network: { days: null, source: 'environment' },
       org: { days: 730, source: 'environment' },
       private: { days: 365, source: 'environment' },
@@ -16,7 +25,7 @@ describe('the current policy', () => {
   })
 
   it('contains the overrides, including unlimited ones, with who and when', () => {
-    const policy = policyOf(environment, [
+    const policy = retentionPolicyOf(environment, [
       { visibility: 'private', days: null, setBy: 'user:a', setAt },
       { visibility: 'network', days: 90, setBy: 'user:b', setAt },
     ])
@@ -45,7 +54,7 @@ test.each([
     { org: 30, private: 1 },
   ],
   [{ preset: 'strict' as const }, presets.strict],
-])('changesOf %j returns %j', (change, set) => expect(changesOf(change)).toEqual(set))
+])('changesOf %j returns %j', (change, set) => expect(retentionChangesOf(change)).toEqual(set))
 
 describe('isDue', () => {
   it.each([
@@ -92,7 +101,7 @@ test.each([
   [setAt, false, 'finished'],
   [setAt, true, 'interrupted'],
 ])('stateOf a sweep that finished %j, interrupted %j, is %s', (finishedAt, interrupted, state) =>
-  expect(stateOf({ finishedAt, interrupted })).toBe(state),
+  expect(sweepStateOf({ finishedAt, interrupted })).toBe(state),
 )
 
 describe('nextPace', () => {

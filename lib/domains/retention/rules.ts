@@ -1,11 +1,11 @@
-import type { Periods } from '#lib/kernel/holder.ts'
+import type { Periods } from '#lib/kernel/data-source.ts'
 
 /** A day is 86,400 seconds, regardless of daylight saving time and leap years. */
 export const dayMs = 86_400_000
 /** In days; a hundred years. */
 export const longestPeriod = 36_500
-export const visibilities = ['network', 'org', 'private'] as const
-export type Visibility = (typeof visibilities)[number]
+export const retainedVisibilities = ['network', 'org', 'private'] as const
+export type RetainedVisibility = (typeof retainedVisibilities)[number]
 
 export const presetNames = ['default', 'strict'] as const
 export const presets: Record<(typeof presetNames)[number], Periods> = {
@@ -15,7 +15,7 @@ export const presets: Record<(typeof presetNames)[number], Periods> = {
 
 /** A period that an admin set instead of the environment's. */
 export interface Override {
-  visibility: Visibility
+  visibility: RetainedVisibility
   /** Null: unlimited. */
   days: number | null
   setBy: string
@@ -27,7 +27,7 @@ export interface PeriodInForce {
   set_by?: string | undefined
   set_at?: string | undefined
 }
-export interface Change {
+export interface RetentionChange {
   preset?: keyof typeof presets | undefined
   network_days?: number | null | undefined
   org_days?: number | null | undefined
@@ -35,8 +35,11 @@ export interface Change {
 }
 
 /** Returns the current periods with their source: an override, otherwise the environment. */
-export function policyOf(environment: Periods, overrides: readonly Override[]): Record<Visibility, PeriodInForce> {
-  const inForce = (visibility: Visibility): PeriodInForce => {
+export function retentionPolicyOf(
+  environment: Periods,
+  overrides: readonly Override[],
+): Record<RetainedVisibility, PeriodInForce> {
+  const inForce = (visibility: RetainedVisibility): PeriodInForce => {
     const override = overrides.find((one) => one.visibility === visibility)
     return override
       ? { days: override.days, source: 'override', set_by: override.setBy, set_at: override.setAt.toISOString() }
@@ -45,14 +48,14 @@ export function policyOf(environment: Periods, overrides: readonly Override[]): 
   return { network: inForce('network'), org: inForce('org'), private: inForce('private') }
 }
 
-export const periodsOf = (policy: Record<Visibility, PeriodInForce>): Periods => ({
+export const periodsOf = (policy: Record<RetainedVisibility, PeriodInForce>): Periods => ({
   network: policy.network.days,
   org: policy.org.days,
   private: policy.private.days,
 })
 
 /** Returns the periods that a change sets, by visibility, without the omitted ones. */
-export const changesOf = (change: Change): Partial<Periods> =>
+export const retentionChangesOf = (change: RetentionChange): Partial<Periods> =>
   change.preset !== undefined
     ? presets[change.preset]
     : {
@@ -76,7 +79,7 @@ export function isDue(storedAt: Date, days: number | null, now: Date): boolean {
  * @throws RangeError for an invalid period
  */
 export function checkedPeriods(periods: Periods): Periods {
-  for (const visibility of visibilities) {
+  for (const visibility of retainedVisibilities) {
     const days = periods[visibility]
     if (days !== null && !(Number.isInteger(days) && days >= 1 && days <= longestPeriod))
       throw new RangeError(`${visibility}Days takes a whole number from 1 to ${longestPeriod}, or null for ever`)
@@ -86,7 +89,7 @@ export function checkedPeriods(periods: Periods): Periods {
 
 export const sweepStates = ['running', 'finished', 'interrupted'] as const
 export type SweepState = (typeof sweepStates)[number]
-export const stateOf = (sweep: { finishedAt: Date | null; interrupted: boolean }): SweepState =>
+export const sweepStateOf = (sweep: { finishedAt: Date | null; interrupted: boolean }): SweepState =>
   sweep.finishedAt === null ? 'running' : sweep.interrupted ? 'interrupted' : 'finished'
 
 /** Milliseconds after its start for which a sweep counts as running without holding the lock. */

@@ -1,8 +1,8 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { Counts, Periods } from '#lib/kernel/data-source.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { Counts, Periods } from '#lib/kernel/holder.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
@@ -15,10 +15,10 @@ import {
   sweepRetention,
 } from './contract.ts'
 import { RetentionManager, type RetentionStores, type SweepOrder } from './retention-manager.ts'
-import { changesOf, dayMs, periodsOf, policyOf, presets, visibilities } from './rules.ts'
+import { dayMs, periodsOf, presets, retainedVisibilities, retentionChangesOf, retentionPolicyOf } from './rules.ts'
 import { policyIn, presented, type SweepRow, sweepColumns } from './sweeps.ts'
 
-export interface RetentionParts {
+export interface RetentionServiceDeps {
   stores: RetentionStores
   /** The periods of the environment. */
   environment: Periods
@@ -33,12 +33,13 @@ const resourceId = 'installation'
 const upcomingDays = [7, 30]
 const countedTo = 1_001
 
-export function retentionService({ stores, environment }: RetentionParts) {
+export function retentionService({ stores, environment }: RetentionServiceDeps) {
   const { db } = stores
   const ending = new AbortController()
-  const underWay = new Set<Promise<unknown>>()
+  const active = new Set<Promise<unknown>>()
 
-  const policyNow = async (tx: Transaction = db.prisma) => policyOf(environment, await tx.retentionOverride.findMany())
+  const policyNow = async (tx: Transaction = db.prisma) =>
+    retentionPolicyOf(environment, await tx.retentionOverride.findMany())
   const managerOf = ({ network, org, private: own }: Periods) =>
     new RetentionManager(stores, { networkDays: network, orgDays: org, privateDays: own })
 
@@ -51,7 +52,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
     const sum: Counts = { network: 0, org: 0, private: 0, held: 0 }
     for (const one of stores.expiring) {
       const due = await one.due(periods, at)
-      for (const key of [...visibilities, 'held'] as const) sum[key] += due[key]
+      for (const key of [...retainedVisibilities, 'held'] as const) sum[key] += due[key]
     }
     return { ...sum, total: sum.network + sum.org + sum.private }
   }
@@ -59,8 +60,8 @@ export function retentionService({ stores, environment }: RetentionParts) {
   /** Executes a started sweep in this process. Closing the application waits for its current batch. */
   function carryOut(manager: RetentionManager, id: string, ip: string): Promise<unknown> {
     const carried = manager.carryOut(id, { ip, signal: ending.signal })
-    underWay.add(carried)
-    const done = () => underWay.delete(carried)
+    active.add(carried)
+    const done = () => active.delete(carried)
     carried.then(done, done)
     return carried
   }
@@ -71,8 +72,8 @@ export function retentionService({ stores, environment }: RetentionParts) {
     read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
 
     edit: mutation(editRetention, async ({ tx, now, actor }, { body }) => {
-      const changes = changesOf(body)
-      for (const visibility of visibilities) {
+      const changes = retentionChangesOf(body)
+      for (const visibility of retainedVisibilities) {
         const days = changes[visibility]
         if (days === undefined) continue
         const row = { days, setBy: actor.id, setAt: now }
@@ -87,7 +88,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
     }),
 
     dryRun: read(dryRunRetention, async ({ now }, { body }) => {
-      const periods = { ...periodsOf(await policyNow()), ...changesOf(body) }
+      const periods = { ...periodsOf(await policyNow()), ...retentionChangesOf(body) }
       const due = await dueAt(periods, now)
       const upcoming = []
       for (const days of upcomingDays)
@@ -137,8 +138,8 @@ export function retentionService({ stores, environment }: RetentionParts) {
     }),
 
     sweeps: read(listSweeps, async (_ctx, { query: { cursor, limit } }) => {
-      const after = placeOf(cursor)
-      const [found, [count]] = await Promise.all([
+      const after = parseCursor(cursor)
+      const [records, [count]] = await Promise.all([
         db.query<SweepRow>(
           'sweeps-page',
           `SELECT ${sweepColumns} FROM retention_sweeps WHERE $1::timestamptz IS NULL OR (started_at, id) < ($1::timestamptz, $2)
@@ -151,7 +152,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
           [countedTo],
         ),
       ])
-      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ started_at, id }) => ({ at: started_at, id }))
+      const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ started_at, id }) => ({ at: started_at, id }))
       return {
         body: {
           data: shown.map(presented),
@@ -195,7 +196,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
     /** Ends the sweeps of this process after their current batch; another process or the next sweep continues. */
     async stop(): Promise<void> {
       ending.abort()
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(active)
     },
   }
 }
@@ -208,8 +209,8 @@ async function isDoneWithin(work: Promise<unknown>, milliseconds: number): Promi
     () => true,
     () => true,
   )
-  const late = new Promise<boolean>((tell) => {
-    timer = setTimeout(tell, milliseconds, false)
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, false)
   })
   const isDone = await Promise.race([settled, late])
   clearTimeout(timer)

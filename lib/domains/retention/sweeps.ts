@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Periods } from '#lib/kernel/holder.ts'
-import type { Sweep } from './contract.ts'
-import { stateOf } from './rules.ts'
+import type { Periods } from '#lib/kernel/data-source.ts'
+import type { SweepView } from './contract.ts'
+import { sweepStateOf } from './rules.ts'
 
 const Deleted = z.object({
   network: z.number().default(0),
@@ -33,11 +33,11 @@ export const deletedOf = (row: SweepRow): Deleted => Deleted.parse(row.deleted)
 export const policyIn = (row: SweepRow): Periods => Policy.parse(row.policy)
 export const totalOf = ({ network, org, private: own }: Deleted): number => network + org + own
 
-export function presented(row: SweepRow): z.input<typeof Sweep> {
+export function presented(row: SweepRow): z.input<typeof SweepView> {
   const deleted = deletedOf(row)
   return {
     id: row.id,
-    state: stateOf({ finishedAt: row.finished_at, interrupted: row.interrupted }),
+    state: sweepStateOf({ finishedAt: row.finished_at, interrupted: row.interrupted }),
     trigger: row.trigger,
     requested_by: row.requested_by,
     policy: policyIn(row),

@@ -6,10 +6,10 @@ import {
   isSystemMark,
   isTagName,
   isTypeOrPlaceholder,
-  type Kind,
   mayCompare,
   OPERATOR,
   opening,
+  type TextKind,
 } from './tags.ts'
 
 const NAME_LIMIT = 64
@@ -21,7 +21,7 @@ const NAME_LIMIT = 64
  */
 class Chain {
   readonly #text: string
-  readonly #kind: Kind
+  readonly #kind: TextKind
   readonly #closed: ReadonlySet<string>
   readonly #none: number
   /** For a kept position: the next one, the next `>` and the last character of the next comment end. */
@@ -32,7 +32,7 @@ class Chain {
   comments = 0
   tags = 0
 
-  constructor(text: string, kind: Kind) {
+  constructor(text: string, kind: TextKind) {
     this.#text = text
     this.#kind = kind
     this.#closed = closedNames(text)
@@ -146,7 +146,7 @@ class Chain {
 export function collapse(
   text: string,
   code: readonly Range[],
-  kind: Kind,
+  kind: TextKind,
 ): { cuts: Range[]; comments: number; tags: number } {
   if (!text.includes('<')) return { cuts: [], comments: 0, tags: 0 }
   const chain = new Chain(text, kind)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Change, Encoded } from './fields.ts'
-import type { Step } from './sanitization-error.ts'
-import type { ChangedPlace } from './sanitizer.ts'
+import type { Encoded, FieldChange } from './fields.ts'
+import type { JsonPathStep } from './sanitization-error.ts'
+import type { ChangedPosition } from './sanitizer.ts'
 
 /** Maximum changes listed in one response. */
 const mostNamed = 50
@@ -22,13 +22,15 @@ export const SanitizedPlaces = z
   .optional()
   .meta({ description: `The first ${mostNamed} places that the sanitizer changed; absent if it changed nothing` })
 
-const pointer = (path: readonly Step[]): string =>
+const pointer = (path: readonly JsonPathStep[]): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 export const sanitizedPlaces = (
-  changes: readonly (Pick<Change, 'path'> & { places: readonly ChangedPlace[] })[],
+  changes: readonly (Pick<FieldChange, 'path'> & { places: readonly ChangedPosition[] })[],
 ): SanitizedPlace[] =>
   changes
-    .flatMap(({ path, places }) => places.map(({ what, place }) => ({ field: pointer(path), place, change: what })))
+    .flatMap(({ path, places: positions }) =>
+      positions.map(({ what, place }) => ({ field: pointer(path), place, change: what })),
+    )
     .slice(0, mostNamed)
 
 /** Returns one sentence at most, with positions but never content. */

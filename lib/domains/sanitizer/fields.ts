@@ -1,20 +1,20 @@
-import { SanitizationError, type Step } from './sanitization-error.ts'
-import { type ChangedPlace, type Options, sanitize } from './sanitizer.ts'
+import { type JsonPathStep, SanitizationError } from './sanitization-error.ts'
+import { type ChangedPosition, type Options, sanitize } from './sanitizer.ts'
 
 /** Changes by stages 1, 2 and 4 in one field. */
-export type Change = {
-  path: Step[]
+export type FieldChange = {
+  path: JsonPathStep[]
   comments: number
   tags: number
   normalized: boolean
   /** Positions in the original text. */
-  places: ChangedPlace[]
+  places: ChangedPosition[]
 }
 /** A field with Base64 whose text would be rejected. */
-export type Encoded = { path: Step[]; place: number }
+export type Encoded = { path: JsonPathStep[]; place: number }
 
 /** Recorded tool arguments: commands and data that an agent replays, so their text stays unchanged. */
-const ARGUMENTS: ReadonlySet<Step> = new Set(['input', 'query_template', 'input_template'])
+const ARGUMENTS: ReadonlySet<JsonPathStep> = new Set(['input', 'query_template', 'input_template'])
 
 /** Maximum nesting of objects and arrays, including the outermost. */
 export const DEPTH_LIMIT = 100
@@ -46,10 +46,10 @@ export class DepthError extends Error {
 export function sanitizeFields(
   value: unknown,
   options: Options = {},
-): { value: unknown; changes: Change[]; encoded: Encoded[] } {
-  const changes: Change[] = []
+): { value: unknown; changes: FieldChange[]; encoded: Encoded[] } {
+  const changes: FieldChange[] = []
   const encodings: Encoded[] = []
-  const path: Step[] = []
+  const path: JsonPathStep[] = []
 
   const clean = (text: string, isKey: boolean) => {
     try {
@@ -61,8 +61,8 @@ export function sanitizeFields(
 
   const visit = (node: unknown): unknown => {
     if (typeof node === 'string') {
-      const { text, removed, normalized, places, encoded } = clean(node, false)
-      if (text !== node) changes.push({ path: [...path], ...removed, normalized, places })
+      const { text, removed, normalized, places: positions, encoded } = clean(node, false)
+      if (text !== node) changes.push({ path: [...path], ...removed, normalized, places: positions })
       for (const place of encoded) encodings.push({ path: [...path], place })
       return text
     }
@@ -71,7 +71,7 @@ export function sanitizeFields(
     return Array.isArray(node) ? visitArray(node) : visitObject(node)
   }
 
-  const visitStep = (step: Step, child: unknown): unknown => {
+  const visitStep = (step: JsonPathStep, child: unknown): unknown => {
     path.push(step)
     const visited = visit(child)
     path.pop()

@@ -1,7 +1,7 @@
 import { decodeEntities } from './entities.ts'
 import { fold, unfold } from './homoglyphs.ts'
 import { findOverride } from './overrides.ts'
-import type { Finding } from './sanitization-error.ts'
+import type { SanitizerFinding } from './sanitization-error.ts'
 
 /** Between words: white space, line breaks, emphasis, quotes and quotation prefixes. */
 const GAP = '[\\s*`"\'>]+'
@@ -66,7 +66,7 @@ const blank = (found: string): string => ' '.repeat(found.length)
  * Stage 5: returns the first sign of prompt injection, or undefined. Reads a folded copy (case, look-alikes, full-width and mathematical
  * letters, marks, character references). All repetitions are bounded or cannot overlap, so the time is linear.
  */
-export function findInjection(text: string): Finding | undefined {
+export function findInjection(text: string): SanitizerFinding | undefined {
   const first = findIn(text)
   const decoded = decodeEntities(text)
   if (first !== undefined || decoded === undefined) return first
@@ -74,20 +74,20 @@ export function findInjection(text: string): Finding | undefined {
   return second && { ...second, offset: decoded.back(second.offset) }
 }
 
-function findIn(text: string): Finding | undefined {
+function findIn(text: string): SanitizerFinding | undefined {
   const copy = fold(text)
-  const found: Finding[] = []
+  const findings: SanitizerFinding[] = []
   if (SUSPECT.test(copy)) {
     for (const { rule, pattern } of RULES) {
       const offset = copy.search(pattern)
-      if (offset >= 0) found.push({ offset, rule })
+      if (offset >= 0) findings.push({ offset, rule })
     }
     for (const plain of copy.search(TAG) >= 0 ? [copy, copy.replace(TAG, blank)] : [copy]) {
       const offset = overrideIn(plain)
-      if (offset >= 0) found.push({ offset, rule: 'instruction-override' })
+      if (offset >= 0) findings.push({ offset, rule: 'instruction-override' })
     }
   }
-  const placed = found.map(({ offset, rule }) => ({ offset: unfold(text, offset), rule }))
+  const placed = findings.map(({ offset, rule }) => ({ offset: unfold(text, offset), rule }))
   const other = findOverride(text)
   if (other >= 0) placed.push({ offset: other, rule: 'instruction-override' })
   return placed.sort((one, another) => one.offset - another.offset)[0]

@@ -1,5 +1,5 @@
-import { joinsLeft, joinsRight } from './joining.ts'
-import type { Finding } from './sanitization-error.ts'
+import { joinsRight, joinsToPrevious } from './joining.ts'
+import type { SanitizerFinding } from './sanitization-error.ts'
 
 /** Category Cf except visible marks (U+0600 and similar), the two separators, tag characters, variation selectors. */
 const SUSPECT =
@@ -17,7 +17,7 @@ const LONGEST = 48
  * Stage 3: returns the first invisible character that is not allowed in its context, or undefined. `strict` disables the three allowances:
  * joiners in RGI emoji (UTS #51), joiners in contexts A1, A2 and B of UAX #31, flags of tag characters.
  */
-export function findInvisible(text: string, strict: boolean): Finding | undefined {
+export function findInvisible(text: string, strict: boolean): SanitizerFinding | undefined {
   const pattern = new RegExp(strict ? SUSPECT : CANDIDATE, 'vg')
   for (const match of text.matchAll(pattern)) {
     const found = match[0]
@@ -95,7 +95,7 @@ function looksUpRgi(sequence: string): boolean {
 
 /** UAX #31 A1: a left-joining letter, marks, ZWNJ, marks, a right-joining letter. */
 function isBetweenJoining(text: string, at: number): boolean {
-  return joinsLeft(neighbour(text, at, -1).character) && joinsRight(neighbour(text, at, 1).character)
+  return joinsToPrevious(neighbour(text, at, -1).character) && joinsRight(neighbour(text, at, 1).character)
 }
 
 /**

@@ -21,7 +21,7 @@ const JOINS_LEFT = matcher(`${DUAL} ${LEFT}`)
 const JOINS_RIGHT = matcher(`${DUAL} ${RIGHT}`)
 
 /** Whether a letter connects to the next one (UAX #31: Joining_Type Dual or Left). */
-export const joinsLeft = (letter: string): boolean => JOINS_LEFT.test(letter)
+export const joinsToPrevious = (letter: string): boolean => JOINS_LEFT.test(letter)
 
 /** Whether a letter connects to the previous one (UAX #31: Joining_Type Dual or Right). */
 export const joinsRight = (letter: string): boolean => JOINS_RIGHT.test(letter)

@@ -1,10 +1,15 @@
 import { collapse } from './collapse.ts'
 import type { Range } from './markdown-lines.ts'
-import { sweep } from './sweep.ts'
-import { type Cut, type Kind, opensMarkup } from './tags.ts'
+import { sweepText } from './sweep.ts'
+import { type Cut, opensMarkup, type TextKind } from './tags.ts'
 
 /** The remaining text; `rounds` contains the cuts of each round, as offsets into the text at its beginning. */
-export type Stripped = { text: string; rounds: (Range & { what?: Cut['what'] })[][]; comments: number; tags: number }
+export type StrippedMarkup = {
+  text: string
+  rounds: (Range & { what?: Cut['what'] })[][]
+  comments: number
+  tags: number
+}
 
 const ROUNDS = 4
 
@@ -13,10 +18,10 @@ const ROUNDS = 4
  * Text that still changes after four rounds was crafted to; it loses every `<` that could begin markup, so the process always ends. Linear
  * in the length of the text.
  */
-export function strip(text: string, kind: Kind, isStrict = false): Stripped {
-  const done: Stripped = { text, rounds: [], comments: 0, tags: 0 }
+export function stripMarkup(text: string, kind: TextKind, isStrict = false): StrippedMarkup {
+  const done: StrippedMarkup = { text, rounds: [], comments: 0, tags: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
-    const { cuts, code } = sweep(done.text, kind, isStrict)
+    const { cuts, code } = sweepText(done.text, kind, isStrict)
     if (cuts.length === 0) return done
     const comments = cuts.filter((cut) => cut.what === 'comment').length
     apply(done, cuts, comments, cuts.length - comments)
@@ -27,7 +32,7 @@ export function strip(text: string, kind: Kind, isStrict = false): Stripped {
 }
 
 /** Removes every `<` that could begin markup, and thereby all markup. */
-export function disarm(done: Stripped): Stripped {
+export function disarm(done: StrippedMarkup): StrippedMarkup {
   const cuts: Range[] = []
   let next = ''
   for (let at = done.text.length - 1; at >= 0; at -= 1) {
@@ -38,7 +43,12 @@ export function disarm(done: Stripped): Stripped {
   return apply(done, cuts.reverse(), 0, cuts.length)
 }
 
-function apply(done: Stripped, cuts: Stripped['rounds'][number], comments: number, tags: number): Stripped {
+function apply(
+  done: StrippedMarkup,
+  cuts: StrippedMarkup['rounds'][number],
+  comments: number,
+  tags: number,
+): StrippedMarkup {
   if (cuts.length === 0) return done
   const kept: string[] = []
   let position = 0

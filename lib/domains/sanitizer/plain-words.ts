@@ -6,7 +6,7 @@ import { sanitize } from './sanitizer.ts'
  * Sanitizes a person's text as plain text. `kept` is a sentence about the outcome for the error message.
  * @throws {Problem} `content_rejected` with stage, field and position; `invalid` if nothing remains
  */
-export function plainWords(text: string, field: string, strict: boolean, kept = 'Nothing was changed.'): string {
+export function plainTextPhrases(text: string, field: string, strict: boolean, kept = 'Nothing was changed.'): string {
   try {
     const words = sanitize(text, 'plain', { strict }).text.trim()
     if (words === '') throw invalid([field], 'nothing is left of it once markup is removed')

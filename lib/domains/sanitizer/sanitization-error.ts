@@ -1,11 +1,11 @@
 /** Stage that rejected the text: the sanitizer's five, and `secret` for a private key or seed phrase in otherwise clean text. */
-export type Stage = 'html-comment' | 'html-tag' | 'invisible' | 'nfc' | 'injection' | 'secret'
+export type SanitizerStage = 'html-comment' | 'html-tag' | 'invisible' | 'nfc' | 'injection' | 'secret'
 
 /** One step into a JSON value: a key of an object or an index of an array. */
-export type Step = string | number
+export type JsonPathStep = string | number
 
 /** Result of a check: an offset in the text it received, and the rule or character, e.g. `U+200B`. */
-export type Finding = { offset: number; rule: string }
+export type SanitizerFinding = { offset: number; rule: string }
 
 const BRAND = Symbol.for('knowledgepulse.SanitizationError')
 
@@ -21,21 +21,21 @@ const BRAND = Symbol.for('knowledgepulse.SanitizationError')
 export class SanitizationError extends Error {
   override readonly name = 'SanitizationError'
   readonly [BRAND] = true
-  readonly stage: Stage
+  readonly stage: SanitizerStage
   readonly rule: string
   readonly place: number
   readonly line: number
   readonly column: number
-  readonly path: readonly Step[]
+  readonly path: readonly JsonPathStep[]
   readonly key: boolean
 
   constructor(at: {
-    stage: Stage
+    stage: SanitizerStage
     rule: string
     place: number
     line: number
     column: number
-    path?: readonly Step[]
+    path?: readonly JsonPathStep[]
     key?: boolean
   }) {
     super(`The text was refused at the stage "${at.stage}" (${at.rule}), line ${at.line}, column ${at.column}.`)
@@ -54,7 +54,7 @@ export class SanitizationError extends Error {
   }
 
   /** The same error for a position inside a JSON value. */
-  within(path: readonly Step[], key = false): SanitizationError {
+  within(path: readonly JsonPathStep[], key = false): SanitizationError {
     return new SanitizationError({ ...this.at(), path, key })
   }
 
@@ -69,7 +69,12 @@ export class SanitizationError extends Error {
 }
 
 /** Creates the error for a finding at `place` in `input`. */
-export function refusal(input: string, stage: Stage, rule: string, place: number): SanitizationError {
+export function sanitizationRefusal(
+  input: string,
+  stage: SanitizerStage,
+  rule: string,
+  place: number,
+): SanitizationError {
   const before = input.slice(0, place)
   const lines = before.split(/\r\n?|\n/)
   return new SanitizationError({ stage, rule, place, line: lines.length, column: (lines.at(-1) ?? '').length + 1 })

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SanitizationError } from './sanitization-error.ts'
 import { sanitize, sanitizeSkillMd } from './sanitizer.ts'
-import type { Kind } from './tags.ts'
+import type { TextKind } from './tags.ts'
 
-const KINDS: Kind[] = ['plain', 'markdown']
+const KINDS: TextKind[] = ['plain', 'markdown']
 const plain = (text: string) => sanitize(text, 'plain').text
 const markdown = (text: string) => sanitizeSkillMd(text).text
 
-function refusalOf(text: string, kind: Kind = 'plain', strict = false): SanitizationError {
+function refusalOf(text: string, kind: TextKind = 'plain', strict = false): SanitizationError {
   try {
     sanitize(text, kind, { strict })
   } catch (error) {
@@ -453,7 +453,7 @@ const anything = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 60 }),
 )
 
-function outcome(text: string, kind: Kind) {
+function outcome(text: string, kind: TextKind) {
   try {
     return sanitize(text, kind).text
   } catch (error) {

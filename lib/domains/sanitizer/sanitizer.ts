@@ -1,20 +1,20 @@
 import { findEncoded } from './encoded.ts'
 import { findInjection } from './injection.ts'
 import { findInvisible } from './invisible.ts'
-import { disarm, type Stripped, strip } from './markup.ts'
-import { Trail } from './places.ts'
-import { type Finding, refusal, type Stage } from './sanitization-error.ts'
-import type { Kind } from './tags.ts'
+import { disarm, type StrippedMarkup, stripMarkup } from './markup.ts'
+import { Trail } from './positions.ts'
+import { type SanitizerFinding, type SanitizerStage, sanitizationRefusal } from './sanitization-error.ts'
+import type { TextKind } from './tags.ts'
 
 export type Options = { strict?: boolean }
 /** The kind of change and its position in the original text. */
-export type ChangedPlace = { what: 'comment' | 'tag' | 'normalized' | 'byte-order-mark'; place: number }
+export type ChangedPosition = { what: 'comment' | 'tag' | 'normalized' | 'byte-order-mark'; place: number }
 export type Sanitized = {
   text: string
   removed: { comments: number; tags: number }
   normalized: boolean
   /** Up to {@link MOST_PLACES} changed positions, in no particular order. */
-  places: ChangedPlace[]
+  places: ChangedPosition[]
   /** Offsets of Base64 whose text would be rejected. It is kept; the contributor is warned. */
   encoded: number[]
 }
@@ -36,17 +36,17 @@ const SETTLED_AFTER = 4
  * @param options `strict` also rejects invisible characters that are legitimate in context, and sanitizes code
  * @throws {SanitizationError} with the position in `text`, without any content
  */
-export function sanitize(text: string, kind: Kind, options: Options = {}): Sanitized {
+export function sanitize(text: string, kind: TextKind, options: Options = {}): Sanitized {
   const trail = new Trail()
   const removed = { comments: 0, tags: 0 }
-  const places: ChangedPlace[] = []
+  const positions: ChangedPosition[] = []
   const isStrict = options.strict ?? false
   const isExempt = kind === 'code' && !isStrict
-  const refuse = (stage: Stage, finding: Finding | undefined) => {
-    if (finding) throw refusal(text, stage, finding.rule, trail.back(finding.offset))
+  const refuse = (stage: SanitizerStage, finding: SanitizerFinding | undefined) => {
+    if (finding) throw sanitizationRefusal(text, stage, finding.rule, trail.back(finding.offset))
   }
-  const note = (what: ChangedPlace['what'], offset: number) => {
-    if (places.length < MOST_PLACES) places.push({ what, place: trail.back(offset) })
+  const note = (what: ChangedPosition['what'], offset: number) => {
+    if (positions.length < MOST_PLACES) positions.push({ what, place: trail.back(offset) })
   }
 
   let current = text
@@ -59,7 +59,7 @@ export function sanitize(text: string, kind: Kind, options: Options = {}): Sanit
   }
   for (let round = 0; ; round += 1) {
     if (!isExempt && current.includes('<')) {
-      const stripped = round < SETTLED_AFTER ? strip(current, kind, isStrict) : disarm(untouched(current))
+      const stripped = round < SETTLED_AFTER ? stripMarkup(current, kind, isStrict) : disarm(untouched(current))
       for (const cuts of stripped.rounds) {
         for (const { start, what = 'tag' } of cuts.slice(0, MOST_PLACES)) note(what, start)
         trail.cut(cuts)
@@ -80,7 +80,7 @@ export function sanitize(text: string, kind: Kind, options: Options = {}): Sanit
   }
   refuse('injection', findInjection(current))
   const encoded = findEncoded(current).map((offset) => trail.back(offset))
-  return { text: current, removed, normalized, places, encoded }
+  return { text: current, removed, normalized, places: positions, encoded }
 }
 
 function firstDifference(one: string, other: string): number {
@@ -92,10 +92,10 @@ function firstDifference(one: string, other: string): number {
 /** `sanitize` for SKILL.md and the other Markdown files of a skill. */
 export const sanitizeSkillMd = (text: string, options: Options = {}): Sanitized => sanitize(text, 'markdown', options)
 
-const untouched = (text: string): Stripped => ({ text, rounds: [], comments: 0, tags: 0 })
+const untouched = (text: string): StrippedMarkup => ({ text, rounds: [], comments: 0, tags: 0 })
 
 /** Finds text that cannot be composed: half of a surrogate pair, or too many marks on one letter. */
-function findUncomposable(text: string): Finding | undefined {
+function findUncomposable(text: string): SanitizerFinding | undefined {
   // Match whole runs: searching for 31 marks at every mark would cost 31 times as much.
   for (const { 0: run, index } of text.matchAll(MARKS))
     if (run.length > MOST_MARKS && [...run].length > MOST_MARKS) return { offset: index, rule: 'combining-marks' }

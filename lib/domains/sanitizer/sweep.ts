@@ -10,12 +10,12 @@ import {
   isSystemMark,
   isTagName,
   isTypeOrPlaceholder,
-  type Kind,
   mayCompare,
   type Name,
   nameAt,
   OPERATOR,
   opening,
+  type TextKind,
 } from './tags.ts'
 
 export type Swept = { cuts: Cut[]; code: Range[] }
@@ -37,7 +37,7 @@ const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
  */
 class Sweep {
   readonly #text: string
-  readonly #kind: Kind
+  readonly #kind: TextKind
   readonly #closed: ReadonlySet<string>
   readonly #greater: NextMatch
   readonly #less: NextMatch
@@ -51,7 +51,7 @@ class Sweep {
   #lineStart = 0
   #ends: Int32Array | undefined
 
-  constructor(text: string, kind: Kind) {
+  constructor(text: string, kind: TextKind) {
     this.#text = text
     this.#kind = kind
     this.#closed = closedNames(text)
@@ -222,4 +222,4 @@ function closings(text: string): Int32Array {
 }
 
 /** Finds comments and tags outside of code, and the code, in order. */
-export const sweep = (text: string, kind: Kind, isStrict = false): Swept => new Sweep(text, kind).run(isStrict)
+export const sweepText = (text: string, kind: TextKind, isStrict = false): Swept => new Sweep(text, kind).run(isStrict)

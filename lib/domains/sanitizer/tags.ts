@@ -2,7 +2,7 @@ import { ELEMENTS } from './elements.ts'
 import type { Range } from './markdown-lines.ts'
 
 /** Markdown (SKILL.md and its .md files), prose (every text field of a unit or SOP), or code (other files, recorded arguments). */
-export type Kind = 'markdown' | 'plain' | 'code'
+export type TextKind = 'markdown' | 'plain' | 'code'
 export type Cut = Range & { what: 'comment' | 'tag' }
 export type Name = { word: string; end: number }
 
@@ -14,7 +14,11 @@ const isLetter = (character: string): boolean =>
   (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')
 
 /** The markup that the characters after `<` begin, by the tokenizer of the HTML standard (13.2.5.6 to 13.2.5.8). */
-export function opening(first: string, second: string, kind: Kind): 'tag' | 'declaration' | 'instruction' | undefined {
+export function opening(
+  first: string,
+  second: string,
+  kind: TextKind,
+): 'tag' | 'declaration' | 'instruction' | undefined {
   if (isLetter(first) || (first === '/' && isLetter(second))) return 'tag'
   if (first === '/') return kind === 'markdown' || /^\s$/.test(second) ? 'declaration' : undefined
   if (first === '!')

@@ -1,7 +1,7 @@
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 
 /** Protection by default (GDPR art. 25(2)): data is public only when somebody decided so. */
-export const settingsEvidence = (): Check[] => [
+export const settingsEvidence = (): EvidenceCheck[] => [
   {
     line: 'by_design',
     name: 'settings.anonymous-reading',

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 import { z } from 'zod'
-import { secretMark } from '#lib/config/secret.ts'
+import { secretFingerprint } from '#lib/config/secret.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
@@ -31,7 +31,7 @@ export async function storeSecretRecord(client: ClientBase, record: SecretRecord
  */
 export async function assertPresentSecret(tx: Transaction, secret: string): Promise<void> {
   const row = await tx.setting.findUnique({ where: { name: recordName } })
-  if (!row || SecretRecord.parse(row.value).mark === secretMark(secret)) return
+  if (!row || SecretRecord.parse(row.value).mark === secretFingerprint(secret)) return
   throw new Problem('unavailable', {
     detail:
       'The installation’s secret was replaced while this process ran. Nothing was lost: restart it, then repeat this.',

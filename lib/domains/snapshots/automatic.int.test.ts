@@ -22,7 +22,7 @@ test('an agent states that it has no automatic snapshots until it has a keyring,
   ]
   const shown = async () => (await line.run(['agent', 'show'], { env: { KP_TOKEN: token } })).out
   const ordered = async () => {
-    await app.app.jobs.find(({ name }) => name === 'snapshots.insure')?.execute(app.app.gate, {})
+    await app.app.jobs.find(({ name }) => name === 'snapshots.insure')?.execute(app.app.pipeline, {})
     return app.db.prisma.snapshot.count({ where: { agentId: id, kind: 'insurance' } })
   }
   try {
@@ -35,8 +35,8 @@ test('an agent states that it has no automatic snapshots until it has a keyring,
     expect(await shown()).toContain('every six hours')
     expect(await ordered()).toBe(1)
     const dead = { status: 'dead', confirm: id }
-    const told = await app.fetch('PUT', `/v1/agents/${id}/status`, { cookie: owner.cookie, body: dead })
-    expect(told.json.data).toMatchObject({ status: 'dead', automatic_snapshots: false })
+    const response = await app.fetch('PUT', `/v1/agents/${id}/status`, { cookie: owner.cookie, body: dead })
+    expect(response.json.data).toMatchObject({ status: 'dead', automatic_snapshots: false })
   } finally {
     line.close()
   }
@@ -54,7 +54,7 @@ test('the sweep deletes an object without a row of an agent whose id has colons'
   // The age of an object is that of its file.
   app.clock.advance(Date.now() - app.clock.now().getTime() + 3 * 86_400_000)
   // The first run marks the store, the next one sweeps it.
-  await app.app.jobs.find(({ name }) => name === 'snapshots.sweep')?.execute(app.app.gate, {})
-  await app.app.jobs.find(({ name }) => name === 'snapshots.sweep')?.execute(app.app.gate, {})
+  await app.app.jobs.find(({ name }) => name === 'snapshots.sweep')?.execute(app.app.pipeline, {})
+  await app.app.jobs.find(({ name }) => name === 'snapshots.sweep')?.execute(app.app.pipeline, {})
   expect(await app.app.stored.objects.versions(key)).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonOf } from '#lib/kernel/json.ts'
+import { parseJson } from '#lib/kernel/json.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { restoreBytes, restoreLineBytes, stateTypes } from './rules.ts'
 
@@ -64,7 +64,7 @@ export async function* contentLines(source: AsyncIterable<Uint8Array>): AsyncGen
   let number = 0
   for await (const bytes of cut(source)) {
     number += 1
-    const { data, error } = Line.safeParse(jsonOf(bytes))
+    const { data, error } = Line.safeParse(parseJson(bytes))
     if (!data) {
       const [issue] = error.issues
       throw invalid(['line', String(number), ...(issue?.path ?? []).map(String)], issue?.message ?? 'is none of these')

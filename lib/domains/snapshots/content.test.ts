@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { type Bundle, contentOf, SecretLeft } from './content.ts'
+import { type Bundle, bundleContentOf, SecretRemaining } from './content.ts'
 import type { StatePart } from './ports.ts'
 
 const until = new Date('2026-01-02T03:04:05.000Z')
@@ -41,7 +41,7 @@ async function linesOf(parts: StatePart[], bundle?: Bundle): Promise<Record<stri
   let text = ''
   const decoder = new TextDecoder()
   const settings = { id: 'agent_1', grimoire_days: 30 }
-  for await (const piece of contentOf({ agentId: 'agent_1', settings, parts, until, bundle }))
+  for await (const piece of bundleContentOf({ agentId: 'agent_1', settings, parts, until, bundle }))
     text += decoder.decode(piece, { stream: true })
   return text
     .trimEnd()
@@ -57,7 +57,7 @@ async function placesOf(...given: Parameters<typeof linesOf>) {
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  return error instanceof SecretLeft ? error.places : error
+  return error instanceof SecretRemaining ? error.places : error
 }
 
 describe('contentOf', () => {

@@ -1,20 +1,20 @@
-import { CredentialScanner, credentialSpans, isKeyBytes } from '#lib/domains/pii/credentials.ts'
 import { scanFields } from '#lib/domains/pii/fields.ts'
-import type { Finding, Kind } from '#lib/domains/pii/findings.ts'
+import type { SensitiveFinding, SensitiveKind } from '#lib/domains/pii/findings.ts'
 import { redact } from '#lib/domains/pii/redaction.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
+import { CredentialScanner, credentialSpans, isKeyBytes } from '#lib/domains/pii/secrets/credentials.ts'
 import { TextScanner } from '#lib/domains/pii/streaming.ts'
 import { DepthError } from '#lib/domains/sanitizer/fields.ts'
 import { isSecretName, NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { StatePart } from './ports.ts'
-import { mostPlaces, type Place } from './rules.ts'
+import { mostSecretLocations, type SecretLocation } from './rules.ts'
 
 /** The content of a snapshot contains a secret. Reports kinds and paths, never the secret. */
-export class SecretLeft extends Error {
-  readonly places: Place[]
-  constructor(places: Place[]) {
+export class SecretRemaining extends Error {
+  readonly places: SecretLocation[]
+  constructor(locations: SecretLocation[]) {
     super('a secret is left')
-    this.places = places
+    this.places = locations
   }
 }
 
@@ -23,7 +23,7 @@ export interface Bundle {
   mediaType: string
   bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
 }
-export interface Content {
+export interface SnapshotContent {
   agentId: string
   /** The agent's settings, as JSON. */
   settings: Record<string, unknown>
@@ -32,16 +32,16 @@ export interface Content {
   bundle: Bundle | undefined
 }
 
-const secret: ReadonlySet<Kind> = new Set<Kind>(['private_key', 'seed_phrase', 'api_key'])
-const isSecret = ({ kind }: { kind: Kind }): boolean => secret.has(kind)
+const secret: ReadonlySet<SensitiveKind> = new Set<SensitiveKind>(['private_key', 'seed_phrase', 'api_key'])
+const isSecret = ({ kind }: { kind: SensitiveKind }): boolean => secret.has(kind)
 const encoder = new TextEncoder()
 const line = (value: unknown): Uint8Array => encoder.encode(`${JSON.stringify(value)}\n`)
 /** State bytes in one line. A multiple of three, so that the base64 of a line has no padding except at the end of the state. */
 const stateLine = 48 * 1024
 
 /** Finds credentials in the texts of a record, in fields named after secrets, and in arrays of key bytes. */
-function credentialsIn(node: unknown, path: readonly string[]): Place[] {
-  const here = (kind: string): Place => ({ kind, path: path.map((step) => redact(step).text).join('.') })
+function credentialsIn(node: unknown, path: readonly string[]): SecretLocation[] {
+  const here = (kind: string): SecretLocation => ({ kind, path: path.map((step) => redact(step).text).join('.') })
   if (typeof node === 'string') {
     const [name = '', above = ''] = path.filter((step) => !/^\d+$/.test(step)).reverse()
     // A redaction mark (`‹…›`) is not a secret.
@@ -53,14 +53,14 @@ function credentialsIn(node: unknown, path: readonly string[]): Place[] {
   if (isKeyBytes(Object.values(node))) return [here('private_key')]
   return Object.entries(node).flatMap(([name, child]) => credentialsIn(child, [...path, name]))
 }
-function placesIn(record: unknown, text: string): Place[] {
+function placesIn(record: unknown, text: string): SecretLocation[] {
   try {
     const found = scanFields(record).flatMap(({ path, findings }) =>
-      findings.filter(isSecret).map(({ kind }): Place => ({ kind, path: path.join('.') })),
+      findings.filter(isSecret).map(({ kind }): SecretLocation => ({ kind, path: path.join('.') })),
     )
     const credentials = credentialsIn(record, [])
     const known = new Set(credentials.map(({ path }) => path))
-    const isKnown = ({ kind, path }: Place) => kind === 'api_key' && known.has(path)
+    const isKnown = ({ kind, path }: SecretLocation) => kind === 'api_key' && known.has(path)
     const kept = found.filter((one) => !isKnown(one))
     const told = new Set(kept.map(({ path }) => path))
     return [...kept, ...credentials.filter(({ path }) => !told.has(path))]
@@ -76,7 +76,7 @@ const idOf = (record: unknown): string =>
 
 const isJson = ({ mediaType }: Bundle): boolean => mediaType.includes('json')
 /** The state as text. For JSON, without the values of fields named after secrets. */
-export async function* textOf(
+export async function* bundleText(
   bundle: Bundle,
   fields: NamedSecrets,
 ): AsyncGenerator<{ text: string; bytes: Uint8Array }> {
@@ -99,7 +99,7 @@ export async function* textOf(
 async function pathsOf(bundle: Bundle, places: readonly number[]): Promise<string[]> {
   if (!isJson(bundle)) return places.map((place) => `@${place}`)
   const fields = new NamedSecrets(places)
-  for await (const _ of textOf(bundle, fields));
+  for await (const _ of bundleText(bundle, fields));
   const safe = (path: string) => redact(path).text
   return places.map((place, index) => safe(fields.paths[index] ?? `@${place}`))
 }
@@ -114,7 +114,7 @@ const meets = (one: FoundSecret, other: FoundSecret): boolean => other.end > one
 function together(found: readonly FoundSecret[], credentials: readonly FoundSecret[]): FoundSecret[] {
   const kept = found.filter((one) => one.kind !== 'api_key' || !credentials.some((other) => meets(one, other)))
   const others = credentials.filter((one) => !kept.some((other) => meets(one, other)))
-  return [...kept, ...others].sort((one, other) => one.start - other.start).slice(0, mostPlaces)
+  return [...kept, ...others].sort((one, other) => one.start - other.start).slice(0, mostSecretLocations)
 }
 
 async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
@@ -123,9 +123,9 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   const found: FoundSecret[] = []
   /** Kept apart from `found`, because the two scanners report at different times. */
   const others: FoundSecret[] = []
-  const tell = ({ findings }: { findings: readonly Finding[] }, spans: readonly FoundSecret[]) => {
-    found.push(...findings.filter(isSecret).slice(0, mostPlaces - found.length))
-    others.push(...spans.slice(0, mostPlaces - others.length))
+  const report = ({ findings }: { findings: readonly SensitiveFinding[] }, spans: readonly FoundSecret[]) => {
+    found.push(...findings.filter(isSecret).slice(0, mostSecretLocations - found.length))
+    others.push(...spans.slice(0, mostSecretLocations - others.length))
   }
   const pending = Buffer.alloc(stateLine)
   let filled = 0
@@ -136,8 +136,8 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   }
   yield line({ part: 'state', media_type: bundle.mediaType })
   try {
-    for await (const { text, bytes } of textOf(bundle, new NamedSecrets())) {
-      tell(scanner.push(text), credentials.push(text))
+    for await (const { text, bytes } of bundleText(bundle, new NamedSecrets())) {
+      report(scanner.push(text), credentials.push(text))
       // After the first secret, the rest is only scanned and not written.
       if (found.length + others.length > 0) continue
       for (let from = 0; from < bytes.length; ) {
@@ -150,16 +150,16 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
     }
   } catch (error) {
     if (!(error instanceof TooDeep)) throw error
-    throw new SecretLeft([{ kind: 'too_deep', path: 'state' }])
+    throw new SecretRemaining([{ kind: 'too_deep', path: 'state' }])
   }
-  tell(scanner.end(), credentials.end())
+  report(scanner.end(), credentials.end())
   if (found.length + others.length > 0) {
     const all = together(found, others)
     const paths = await pathsOf(
       bundle,
       all.map(({ start }) => start),
     )
-    throw new SecretLeft(all.map(({ kind }, index) => ({ kind, path: `state.${paths[index] ?? ''}` })))
+    throw new SecretRemaining(all.map(({ kind }, index) => ({ kind, path: `state.${paths[index] ?? ''}` })))
   }
   if (filled > 0) yield told()
 }
@@ -169,9 +169,15 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
  * lines of the state and `{part: 'end', records}` with the record count.
  * @throws SecretLeft before the end line, when the content contains a secret
  */
-export async function* contentOf({ agentId, settings, parts, until, bundle }: Content): AsyncGenerator<Uint8Array> {
+export async function* bundleContentOf({
+  agentId,
+  settings,
+  parts,
+  until,
+  bundle,
+}: SnapshotContent): AsyncGenerator<Uint8Array> {
   let records = 0
-  const places: Place[] = []
+  const locations: SecretLocation[] = []
   yield line({ part: 'agent', record: settings })
   for (const { name, isSealed, pages } of parts)
     for await (const { lines } of pages(agentId, until)) {
@@ -180,13 +186,14 @@ export async function* contentOf({ agentId, settings, parts, until, bundle }: Co
         const record: unknown = JSON.parse(text)
         if (!isSealed(record))
           for (const { kind, path } of placesIn(record, text))
-            if (places.length < mostPlaces) places.push({ kind, path: `${name}.${idOf(record)}.${path}` })
+            if (locations.length < mostSecretLocations)
+              locations.push({ kind, path: `${name}.${idOf(record)}.${path}` })
         kept.push(`{"part":${JSON.stringify(name)},"record":${text}}\n`)
       }
       records += kept.length
-      if (places.length === 0) yield encoder.encode(kept.join(''))
+      if (locations.length === 0) yield encoder.encode(kept.join(''))
     }
-  if (places.length > 0) throw new SecretLeft(places)
+  if (locations.length > 0) throw new SecretRemaining(locations)
   if (bundle) yield* stateLines(bundle)
   yield line({ part: 'end', records })
 }

@@ -4,7 +4,7 @@ import { markFile, markIn } from '#lib/config/data-folder.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { WhatIsMissing } from '#lib/stores/known-store.ts'
+import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { snapshotIdForm } from './rules.ts'
 
 const isNoFile = (error: unknown): boolean => errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR'
@@ -14,12 +14,12 @@ const markOf = (folder: string): string => join(folder, 'folder')
 /** The mark that identifies a key folder even after it was moved. Undefined for a folder that has never had keys. */
 export const keyFolderMark = (folder: string): Promise<string | undefined> => markIn(markOf(folder))
 
-export interface KeyFolderParts {
+export interface KeyFolderDeps {
   folder: string
   /** Records the mark of this folder in the database. */
   used(): Promise<void>
   /** Other folders that have had keys and that nobody has declared empty. */
-  whatIsMissing: WhatIsMissing
+  whatIsMissing: MissingStoreData
 }
 
 /**
@@ -28,7 +28,7 @@ export interface KeyFolderParts {
  * read the folder (modes 700 and 600).
  * @throws Problem `unavailable` from destroy, write and a read of a missing key while keys exist in another folder
  */
-export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
+export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
   const fileOf = (id: string): string => {
     if (!snapshotIdForm.test(id)) throw new Error('no id of a snapshot')
     return join(folder, id)

@@ -24,13 +24,13 @@ async function keyed(owner: Person): Promise<Issued> {
   return agent
 }
 const make = (id: string) =>
-  app.app.jobs.find(({ name }) => name === 'snapshots.make')?.execute(app.app.gate, { id }) ?? Promise.reject()
+  app.app.jobs.find(({ name }) => name === 'snapshots.make')?.execute(app.app.pipeline, { id }) ?? Promise.reject()
 async function made(agent: Issued): Promise<string> {
   const { id } = (await own(agent, 'POST')).json.data
   await make(id)
   return id
 }
-const upkeep = () => app.app.jobs.find(({ name }) => name === 'snapshots.upkeep')?.execute(app.app.gate, {})
+const upkeep = () => app.app.jobs.find(({ name }) => name === 'snapshots.upkeep')?.execute(app.app.pipeline, {})
 const begun = (owner: Person) =>
   app.db.transaction((tx) =>
     app.app.subjectErasures.begin(tx, {

@@ -6,9 +6,9 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
-import { contentOf, SecretLeft } from './content.ts'
+import { bundleContentOf, SecretRemaining } from './content.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { countedFor, failureFor, insuredFor, onDemandUntil, type Place } from './rules.ts'
+import { countedFor, failureFor, insuredFor, onDemandUntil, type SecretLocation } from './rules.ts'
 
 export const makeJob = 'snapshots.make'
 const mostAttempts = 8
@@ -60,13 +60,13 @@ export function making(ports: SnapshotPorts) {
         db.prisma.snapshot.deleteMany({ where }),
       ])
   }
-  async function fail(row: Snapshot, places: Place[], now: Date): Promise<void> {
+  async function fail(row: Snapshot, locations: SecretLocation[], now: Date): Promise<void> {
     await discard(row)
     await db.prisma.snapshot.updateMany({
       where: { id: row.id, state: 'preparing' },
       data: {
         state: 'failed',
-        failure: places.map(({ kind, path }) => ({ kind, path })),
+        failure: locations.map(({ kind, path }) => ({ kind, path })),
         expiresAt: new Date(now.getTime() + failureFor),
       },
     })
@@ -79,7 +79,7 @@ export function making(ports: SnapshotPorts) {
      * Safe to repeat: every attempt has its own key, which replaces the previous one. The queue retries.
      * @throws Problem `unavailable` when the object store does not answer
      */
-    async run(id: string, { now, gate }: Pick<Context, 'now' | 'gate'>): Promise<void> {
+    async run(id: string, { now, pipeline }: Pick<Context, 'now' | 'pipeline'>): Promise<void> {
       const row = await db.prisma.snapshot.findUnique({ where: { id } })
       // The snapshot was deleted while an attempt made it: destroy the key that this attempt wrote last.
       if (!row || row.state === 'gone') await keys.destroy([id])
@@ -88,7 +88,7 @@ export function making(ports: SnapshotPorts) {
       const [agent, ring] = await Promise.all([agents.settingsOf(db.prisma, agentId), keyringOf(db.prisma, agentId)])
       const isOver = row.expiresAt !== null && row.expiresAt <= now
       // Nobody ordered an automatic snapshot: no copy is made where the agent's data may not be stored.
-      const isOutside = row.kind === 'insurance' && !isStorable(gate.regions, agent.region)
+      const isOutside = row.kind === 'insurance' && !isStorable(pipeline.regions, agent.region)
       if (ring?.keyId !== row.keyId || isOver || isOutside || agent.suspendedAt) {
         await discard(row)
         await db.prisma.snapshot.deleteMany({ where: { id, state: 'preparing' } })
@@ -107,9 +107,9 @@ export function making(ports: SnapshotPorts) {
       }
       const hash = createHash('sha256')
       let bytes = 0
-      let left: SecretLeft | undefined
+      let left: SecretRemaining | undefined
       async function* measured() {
-        const content = contentOf({
+        const content = bundleContentOf({
           agentId,
           settings: {
             id: agentId,
@@ -130,7 +130,7 @@ export function making(ports: SnapshotPorts) {
             yield piece
           }
         } catch (error) {
-          if (error instanceof SecretLeft) left = error
+          if (error instanceof SecretRemaining) left = error
           throw error
         }
       }

@@ -1,17 +1,17 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
+import { type SnapshotSourcePorts, snapshotDataSources } from './data-sources.ts'
 import { snapshotsEvidence } from './evidence.ts'
 import { snapshotExporters } from './exporters.ts'
-import { type SnapshotHolderPorts, snapshotHolders } from './holders.ts'
 import type { SnapshotPorts } from './ports.ts'
 import { snapshotsService } from './service.ts'
 
-export const snapshotsData = (deps: SnapshotHolderPorts): PersonalData => ({
-  dataSources: snapshotHolders(deps),
+export const snapshotsData = (deps: SnapshotSourcePorts): PersonalData => ({
+  dataSources: snapshotDataSources(deps),
   exporters: snapshotExporters(deps.db),
 })
 
 /** Sealed snapshots of agents. */
 export function snapshotsModule(deps: SnapshotPorts) {
-  const { offers, jobs } = snapshotsService(deps)
-  return { useCases: { snapshots: offers }, jobs, checks: snapshotsEvidence() }
+  const { useCases, jobs } = snapshotsService(deps)
+  return { useCases: { snapshots: useCases }, jobs, checks: snapshotsEvidence() }
 }

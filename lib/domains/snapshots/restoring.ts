@@ -51,7 +51,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
     waitingBytes = 0
     if (batch.length === 0) return
     const goal = { agentId, now: ctx.now, named: namedIn(from, agentId) }
-    const told = await ctx.gate.transaction(async (tx) => {
+    const told = await ctx.pipeline.transaction(async (tx) => {
       await agents.writable(tx, ctx.actor, agentId)
       const results = []
       for (const [restorer, items] of Map.groupBy(batch, (item) => item.restorer)) {
@@ -62,7 +62,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
         )
         results.push({ restorer, ...result, there: items.length - result.stored.length - result.ended })
       }
-      await ctx.gate.auditWithin(
+      await ctx.pipeline.auditWithin(
         tx,
         ...results.flatMap(({ restorer: { resourceType }, stored }) =>
           stored.map((resourceId) => ({
@@ -93,7 +93,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
       // The same answer for erased agents and for agents that exist, so that nobody learns of an erasure.
       if (await ports.isOfOthers(ctx.actor, from))
         throw new Problem('not_found', 'The snapshot is not of an agent of yours; nothing of it is taken.')
-      counts.settings = await ctx.gate.transaction(async (tx) => {
+      counts.settings = await ctx.pipeline.transaction(async (tx) => {
         const { region } = await agents.writable(tx, ctx.actor, agentId)
         refuseOutside(region, line.record)
         return restoreSettings(tx, agentId, line.record)
@@ -127,7 +127,7 @@ function withCounts(error: unknown, { documents, entries }: { documents: number;
 export const restoring = (ports: SnapshotPorts, states: StateStore) => ({
   restoreAgent: batched(restoreAgent, async (ctx, { params: { id: agentId }, upload }) => {
     // Checked before the first byte is read, and again with every write.
-    await ctx.gate.transaction((tx) => ports.agents.writable(tx, ctx.actor, agentId))
+    await ctx.pipeline.transaction((tx) => ports.agents.writable(tx, ctx.actor, agentId))
     const run = createRun(ports, ctx, agentId)
     const lines = contentLines(upload.bytes)
     let staged: StagedState | undefined

@@ -19,7 +19,7 @@ export const mostInsurances = 4
 /** Valid links per snapshot. */
 export const mostLinks = 16
 /** Maximum number of places that a rejection names. */
-export const mostPlaces = 20
+export const mostSecretLocations = 20
 
 const hour = 3_600_000
 /** How long an order counts towards the hourly limit. */
@@ -41,7 +41,7 @@ export const linkUntil = (now: Date, expiresAt: Date | null): Date =>
   new Date(Math.min(now.getTime() + linkFor, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY))
 
 /** The place of a secret that a snapshot must not contain: its kind, never its value. */
-export interface Place {
+export interface SecretLocation {
   kind: string
   path: string
 }

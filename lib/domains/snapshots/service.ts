@@ -13,7 +13,7 @@ export function snapshotsService(ports: SnapshotPorts) {
   const states = stateStore(ports)
   const upkeep = snapshotUpkeep(ports, made)
   return {
-    offers: { ...agentSnapshots(ports, made), ...stateBundles(ports, states), ...restoring(ports, states) },
+    useCases: { ...agentSnapshots(ports, made), ...stateBundles(ports, states), ...restoring(ports, states) },
     jobs: [
       job({
         name: makeJob,

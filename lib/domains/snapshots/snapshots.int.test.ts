@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSealed } from '#lib/client/sealing/hpke.ts'
 import { type Keyring, keyPairOf, type MasterKey, newKeyring } from '#lib/client/sealing/keyring.ts'
-import { readSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { readSealedSnapshot } from '#lib/client/sealing/snapshot.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -37,14 +37,14 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 const at = (id: string, path = '') => `/v1/agents/${id}${path}`
-const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const ask = (method: string, path: string, by: TestRequest) => app.fetch(method, path, by)
 const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
 const mine = (owner: Person | null = person): Promise<Issued> =>
   issuedAgent(app, ['read', 'write'], { tier: 'enterprise', ...(owner && { owner }) })
 const run = async (name: string, payload: unknown = {}) => {
   const job = app.app.jobs.find((one) => one.name === name)
   if (!job) throw new Error(`no job ${name}`)
-  await job.execute(app.app.gate, payload)
+  await job.execute(app.app.pipeline, payload)
 }
 const give = (agent: Issued, keyring: object) =>
   ask('PUT', at(agent.id, '/keyring'), { token: agent.token, body: { keyring } })
@@ -53,23 +53,27 @@ async function keyed(owner: Person | null = person): Promise<Issued> {
   expect((await give(agent, seemingKeyring())).status).toBe(201)
   return agent
 }
-const order = (agent: Issued, by: Ask = { token: agent.token }) => ask('POST', at(agent.id, '/snapshots'), by)
+const order = (agent: Issued, by: TestRequest = { token: agent.token }) => ask('POST', at(agent.id, '/snapshots'), by)
 /** Orders a snapshot and makes it. */
 async function made(agent: Issued): Promise<string> {
-  const told = await order(agent)
-  expect(told.status, told.text).toBe(202)
-  await run('snapshots.make', { id: told.json.data.id })
-  return told.json.data.id
+  const response = await order(agent)
+  expect(response.status, response.text).toBe(202)
+  await run('snapshots.make', { id: response.json.data.id })
+  return response.json.data.id
 }
-const read = (agent: Issued, id: string, path = '', by: Ask = { token: agent.token }) =>
+const read = (agent: Issued, id: string, path = '', by: TestRequest = { token: agent.token }) =>
   ask('GET', at(agent.id, `/snapshots/${id}${path}`), by)
 async function linked(agent: Issued, id: string): Promise<string> {
-  const told = await ask('POST', at(agent.id, `/snapshots/${id}/link`), { token: agent.token })
-  expect(told.status, told.text).toBe(201)
-  return new URL(told.json.data.url).pathname
+  const response = await ask('POST', at(agent.id, `/snapshots/${id}/link`), { token: agent.token })
+  expect(response.status, response.text).toBe(201)
+  return new URL(response.json.data.url).pathname
 }
-const state = (agent: Issued, body: string | Uint8Array, type = 'application/json', by: Ask = { token: agent.token }) =>
-  ask('PUT', at(agent.id, '/state'), { ...by, body, headers: { 'Content-Type': type } })
+const state = (
+  agent: Issued,
+  body: string | Uint8Array,
+  type = 'application/json',
+  by: TestRequest = { token: agent.token },
+) => ask('PUT', at(agent.id, '/state'), { ...by, body, headers: { 'Content-Type': type } })
 const removed = async (agent: Issued, id: string) => {
   const { status, json } = await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })
   return [status, json.data.key_destroyed]
@@ -119,7 +123,7 @@ describe('an on-demand snapshot', () => {
     const sealedKey = (await read(agent, id, '/key', { cookie: person.cookie })).json.data.sealed_key
     const pair = await keyPairOf(own.masterKey, own.keyring)
     const key = await openSealed(pair, sealedKey, { agent: agent.id, snapshot: id })
-    const sealed = await readSnapshot(
+    const sealed = await readSealedSnapshot(
       (async function* () {
         yield file
       })(),
@@ -154,8 +158,8 @@ describe('an on-demand snapshot', () => {
 
   test('is rejected with instructions when the agent has no keyring, and the owner can order it for a paused or retired agent', async () => {
     const agent = await mine()
-    const told = await order(agent)
-    expect([...refusal(told), told.text.includes('kp grimoire init')]).toEqual([409, 'conflict', true])
+    const response = await order(agent)
+    expect([...refusal(response), response.text.includes('kp grimoire init')]).toEqual([409, 'conflict', true])
     await give(agent, seemingKeyring())
     const set = (body: object) => ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })
     await set({ status: 'paused' })
@@ -271,7 +275,7 @@ describe('a hostile caller', () => {
     const id = await made(agent)
     const path = await linked(agent, id)
     await revoke(agent)
-    for (const told of [
+    for (const response of [
       await order(agent),
       await state(agent, '{}'),
       await read(agent, id),
@@ -279,7 +283,7 @@ describe('a hostile caller', () => {
       await ask('POST', at(agent.id, `/snapshots/${id}/link`), { token: agent.token }),
       await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token }),
     ])
-      expect(told.status, told.text).toBe(401)
+      expect(response.status, response.text).toBe(401)
     expect((await ask('GET', path, {})).status).toBe(200)
     await ask('DELETE', at(agent.id, `/snapshots/${id}`), { cookie: person.cookie })
     expect((await ask('GET', path, {})).status).toBe(404)
@@ -289,9 +293,9 @@ describe('a hostile caller', () => {
     const agent = await keyed()
     const by = { token: agent.token }
     const once = async () => {
-      const told = await order(agent)
-      if (told.status === 202) await ask('DELETE', at(agent.id, `/snapshots/${told.json.data.id}`), by)
-      return told
+      const response = await order(agent)
+      if (response.status === 202) await ask('DELETE', at(agent.id, `/snapshots/${response.json.data.id}`), by)
+      return response
     }
     for (let one = 0; one < mostInHour; one++) expect((await once()).status).toBe(202)
     const refused = await once()
@@ -317,7 +321,7 @@ describe('a hostile caller', () => {
       snapshot: id,
     })
     const opened = async (file: Uint8Array) => {
-      const sealed = await readSnapshot(
+      const sealed = await readSealedSnapshot(
         (async function* () {
           yield file
         })(),
@@ -426,7 +430,7 @@ describe('after a crash', () => {
 })
 
 describe('a restoration', () => {
-  const restore = (agent: Issued, content: string, by: Ask = { token: agent.token }) =>
+  const restore = (agent: Issued, content: string, by: TestRequest = { token: agent.token }) =>
     ask('POST', at(agent.id, '/snapshots/restore'), {
       ...by,
       body: content,
@@ -514,8 +518,12 @@ describe('a restoration', () => {
     const [paper, entry] = [document(), insight()]
     await restore(agent, whole(agent.id, [paper, entry]))
     for (const there of [0, 2]) {
-      const told = await restore(other, whole(agent.id, [paper, entry]))
-      expect(told.json?.data, told.text).toMatchObject({ documents: 1 - there / 2, entries: 1 - there / 2, there })
+      const response = await restore(other, whole(agent.id, [paper, entry]))
+      expect(response.json?.data, response.text).toMatchObject({
+        documents: 1 - there / 2,
+        entries: 1 - there / 2,
+        there,
+      })
     }
     expect([await held(agent), await held(other)]).toEqual([
       [1, 1, 0, 0],
@@ -545,8 +553,8 @@ describe('a restoration', () => {
       ['nothing', ''],
     ]
     for (const [name, content] of cases) {
-      const told = await restore(agent, content)
-      expect([name, told.status >= 400 && told.status < 500], told.text).toEqual([name, true])
+      const response = await restore(agent, content)
+      expect([name, response.status >= 400 && response.status < 500], response.text).toEqual([name, true])
       expect((await held(agent)).slice(1), name).toEqual([0, 0, 0])
     }
     expect(await held(agent)).toEqual([0, 0, 0, 0])

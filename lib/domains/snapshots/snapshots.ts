@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
@@ -108,7 +108,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
 
     listSnapshots: read(listSnapshots, async ({ actor, now }, { params: { id }, query: { kind, cursor, limit } }) => {
       await agents.own(actor, id)
-      const after = placeOf(cursor)
+      const after = parseCursor(cursor)
       const all = { agentId: id, ...standing(now), ...(kind !== undefined && { kind }) }
       const [rows, total] = await Promise.all([
         db.prisma.snapshot.findMany({

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Finding } from '#lib/domains/pii/findings.ts'
-import { keysRefused } from '#lib/domains/pii/stored-keys.ts'
+import type { SensitiveFinding } from '#lib/domains/pii/findings.ts'
+import { keysRefused } from '#lib/domains/pii/secrets/stored-keys.ts'
 import { type Scanned, TextScanner } from '#lib/domains/pii/streaming.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
@@ -8,12 +8,12 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched, mutation, read } from '#lib/kernel/use-case.ts'
-import { textOf } from './content.ts'
+import { bundleText } from './content.ts'
 import { deleteState, readState, storeState } from './contract.ts'
 import { objectsOfAgent } from './making.ts'
 import { NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { mostPlaces, stateBytes } from './rules.ts'
+import { mostSecretLocations, stateBytes } from './rules.ts'
 
 /** A state in the object store that no agent has yet. */
 export interface StagedState {
@@ -30,20 +30,20 @@ export interface StagedState {
  */
 async function* withoutKeys(mediaType: string, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const scanner = new TextScanner()
-  const found: Finding[] = []
-  const tell = ({ findings }: Scanned): void => {
-    found.push(...findings.filter(({ action }) => action === 'block').slice(0, mostPlaces - found.length))
+  const found: SensitiveFinding[] = []
+  const report = ({ findings }: Scanned): void => {
+    found.push(...findings.filter(({ action }) => action === 'block').slice(0, mostSecretLocations - found.length))
   }
   try {
-    for await (const { text, bytes } of textOf({ mediaType, bytes: async () => source }, new NamedSecrets())) {
-      tell(scanner.push(text))
+    for await (const { text, bytes } of bundleText({ mediaType, bytes: async () => source }, new NamedSecrets())) {
+      report(scanner.push(text))
       if (found.length === 0 && bytes.byteLength > 0) yield bytes
     }
   } catch (error) {
     if (!(error instanceof TooDeep)) throw error
     throw invalid(['state'], 'has more than 1,000 objects and lists within each other')
   }
-  tell(scanner.end())
+  report(scanner.end())
   const places = found.map(({ kind, start }) => ({ kind, path: ['state', `@${start}`] }))
   if (places.length > 0) throw keysRefused(places, 'The state')
 }
@@ -114,10 +114,10 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
       return { objectKey, mediaType, bytes, digest: new Uint8Array(hash.digest()) }
     },
     /** Assigns the staged state to the agent and deletes the previous one. Deletes the staged state when this is rejected. */
-    async keep({ gate, actor, now }: Context, agentId: string, staged: StagedState): Promise<void> {
+    async keep({ pipeline, actor, now }: Context, agentId: string, staged: StagedState): Promise<void> {
       let before: string | undefined
       try {
-        await gate.transaction(async (tx) => {
+        await pipeline.transaction(async (tx) => {
           await agents.writable(tx, actor, agentId)
           before = (await tx.stateBundle.findUnique({ where: { agentId } }))?.objectKey
           if (before !== undefined) await dropLater(tx, agentId, before)
@@ -142,9 +142,9 @@ const noState = () => new Problem('not_found', 'This agent has uploaded no state
 export function stateBundles({ db, agents }: SnapshotPorts, states: StateStore) {
   return {
     storeState: batched(storeState, async (ctx, { params: { id: agentId }, upload }) => {
-      const { gate, actor, now } = ctx
+      const { pipeline, actor, now } = ctx
       // Checked before the first byte is read, and again with the row.
-      await gate.transaction((tx) => agents.writable(tx, actor, agentId))
+      await pipeline.transaction((tx) => agents.writable(tx, actor, agentId))
       const staged = await states.stage(agentId, upload.mediaType, upload.bytes)
       await states.keep(ctx, agentId, staged)
       const { bytes, digest } = staged

@@ -2,7 +2,10 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { insuredFor } from './rules.ts'
 
 /** Sets the expiry of insurance snapshots when their agent is retired. */
-export const insureTheDead = (tx: Transaction, { agentId, now }: { agentId: string; now: Date }): Promise<unknown> =>
+export const insureRetiredAgents = (
+  tx: Transaction,
+  { agentId, now }: { agentId: string; now: Date },
+): Promise<unknown> =>
   tx.snapshot.updateMany({
     where: { agentId, kind: 'insurance', expiresAt: null },
     data: { expiresAt: new Date(now.getTime() + insuredFor) },

@@ -2,8 +2,8 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
 import type { Making } from './making.ts'
 import { orderSnapshot } from './making.ts'
@@ -27,13 +27,13 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
    * older ones: they copy data that the hold keeps.
    */
   const endSome = (ctx: Context): Promise<number> =>
-    ctx.gate.transaction(async (tx) => {
+    ctx.pipeline.transaction(async (tx) => {
       await lockHolds(tx)
       const rows = await queryWithin<{ id: string }>(
         tx,
         'snapshots-end',
         `UPDATE snapshots SET state = 'gone' WHERE id IN (
-           SELECT id FROM snapshots WHERE state <> 'gone' AND expires_at <= $1 AND (kind = 'on_demand' OR agent_id NOT IN (${heldAgents('$1')}))
+           SELECT id FROM snapshots WHERE state <> 'gone' AND expires_at <= $1 AND (kind = 'on_demand' OR agent_id NOT IN (${agentsUnderLegalHold('$1')}))
            ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
          RETURNING id`,
         [ctx.now],
@@ -41,7 +41,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       const ids = rows.map(({ id }) => id)
       if (ids.length === 0) return 0
       await tx.snapshotLink.deleteMany({ where: { snapshotId: { in: ids } } })
-      await ctx.gate.auditWithin(
+      await ctx.pipeline.auditWithin(
         tx,
         ...ids.map((resourceId) => ({
           ...{ action: 'delete' as const, actorId: ctx.actor.id, resourceType: 'snapshot', resourceId },
@@ -52,18 +52,18 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       return ids.length
     })
   const record = (ctx: Context, tx: Transaction, subject: string, count: number): Promise<unknown> =>
-    ctx.gate.recordDeletion(tx, {
+    ctx.pipeline.recordDeletion(tx, {
       ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject } },
       ...{ results: { snapshotsDeleted: count }, now: ctx.now },
     })
   /** Marks insurance snapshots beyond the newest few of each agent. */
   const replaceOld = (ctx: Context): Promise<number> =>
-    ctx.gate.transaction(async (tx) => {
+    ctx.pipeline.transaction(async (tx) => {
       const count = await tx.$executeRaw`
         UPDATE snapshots SET state = 'gone' WHERE id IN (
           SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC) AS place
             FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE place > ${mostInsurances} LIMIT ${batch}::int)`
-      return notePurge(ctx.gate.recordDeletion, ctx, tx, {
+      return notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
         what: 'automatic snapshots that newer ones replaced',
         results: { snapshotsDeleted: count },
         resourceType: 'snapshot',
@@ -118,9 +118,9 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
     })
 
   const insureSome = (ctx: Context): Promise<number> =>
-    ctx.gate.transaction(async (tx) => {
+    ctx.pipeline.transaction(async (tx) => {
       const since = new Date(ctx.now.getTime() - insuredEvery)
-      const { regions } = ctx.gate
+      const { regions } = ctx.pipeline
       const storable = regions.choosable.filter((region) => isStorable(regions, region))
       const due = await tx.$queryRaw<{ agent_id: string; key_id: string }[]>`
         SELECT a.id AS agent_id, k.key_id FROM agent_states a JOIN agent_keyrings k ON k.agent_id = a.id

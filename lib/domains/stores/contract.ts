@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { rememberedPorts } from '#lib/stores/known-store.ts'
+import { rememberedPorts } from '#lib/stores/registered-store.ts'
 
 const when = z.iso.datetime()
 const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
 
 /** Kinds of stored and transferred data. The console has a text for each. */
-export const heldThings = [
+export const inventoryKinds = [
   'accounts',
   'units',
   'projects',
@@ -53,7 +53,7 @@ export const StoreView = z
     }),
     latency_ms: z.number().nullable().meta({ description: 'Of one round trip' }),
     detail: z.string().nullable(),
-    holds: z.array(z.enum(heldThings)),
+    holds: z.array(z.enum(inventoryKinds)),
     is_connected: z.boolean(),
     known_store_id: KnownStoreId.nullable().meta({ description: 'Once it was used' }),
     first_seen: when.nullable(),

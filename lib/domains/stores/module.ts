@@ -1,9 +1,9 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { storesKept } from './kept.ts'
-import { type StoresParts, storesService } from './service.ts'
+import { retainedStoreRecords } from './retained-records.ts'
+import { type StoresServiceDeps, storesService } from './service.ts'
 
-export const storesData = (db: Database): PersonalData => ({ retainedRecords: storesKept(db) })
+export const storesData = (db: Database): PersonalData => ({ retainedRecords: retainedStoreRecords(db) })
 
 /** Connected stores and their regions. */
-export const storesModule = (deps: StoresParts) => ({ useCases: { residency: storesService(deps) } })
+export const storesModule = (deps: StoresServiceDeps) => ({ useCases: { residency: storesService(deps) } })

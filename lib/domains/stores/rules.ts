@@ -1,4 +1,4 @@
-import type { heldThings, travellingThings } from './contract.ts'
+import type { inventoryKinds, travellingThings } from './contract.ts'
 
 /** Minimum interval between records of a store's use, in milliseconds. */
 export const notedFor = 24 * 3_600_000
@@ -14,10 +14,10 @@ export const trustedFor = 10_000
 export const anotherFolder =
   'this is not the folder that the installation uses: is its disk mounted, and do all machines share it?'
 
-type Held = (typeof heldThings)[number]
+type InventoryKind = (typeof inventoryKinds)[number]
 type Travelling = (typeof travellingThings)[number]
 
-const held: Record<string, readonly Held[]> = {
+const held: Record<string, readonly InventoryKind[]> = {
   postgresql: ['accounts', 'units', 'projects', 'requests', 'receipts', 'audit'],
   files: ['secret'],
   ledger: ['erasures'],
@@ -39,9 +39,9 @@ const travelling: Record<string, readonly Travelling[]> = {
 }
 
 /** The data in a store. Emails are stored in the files folder while there is no mail server. */
-export const heldAt = (name: string, lettersInFolder: boolean): Held[] => [
+export const inventoryOf = (name: string, emailsInFolder: boolean): InventoryKind[] => [
   ...(held[name] ?? []),
-  ...(name === 'files' && lettersInFolder ? (['letters'] as const) : []),
+  ...(name === 'files' && emailsInFolder ? (['letters'] as const) : []),
 ]
 /** The data that a processor receives. */
 export const travelsTo = (name: string): Travelling[] => [...(travelling[name] ?? [])]

@@ -1,15 +1,15 @@
-import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { type RememberedPort, rememberedPorts } from '#lib/stores/known-store.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { type RememberedPort, rememberedPorts } from '#lib/stores/registered-store.ts'
 import type { StoreState } from '#lib/stores/store-state.ts'
 import { listStores, type ProcessorView, retireStore, type StoreView } from './contract.ts'
-import type { KnownStores } from './known.ts'
-import { heldAt, travelsTo } from './rules.ts'
+import type { RegisteredStores } from './registered-stores.ts'
+import { inventoryOf, travelsTo } from './rules.ts'
 
 /** A store or processor of the settings, with its jurisdiction from the table of regions. */
-export interface JudgedSite {
+export interface AssessedSite {
   kind: 'store' | 'processor'
   name: string
   port: RememberedPort | null
@@ -21,17 +21,17 @@ export interface JudgedSite {
   country: string | null
   jurisdiction: StoreView['jurisdiction']
 }
-export interface AskedState extends Omit<StoreState, 'state'> {
+export interface RequestedState extends Omit<StoreState, 'state'> {
   state: 'ok' | 'degraded' | 'down'
 }
-export interface StoresParts {
+export interface StoresServiceDeps {
   db: Database
-  known: KnownStores
+  known: RegisteredStores
   residency: 'eu' | null
-  sites: readonly JudgedSite[]
+  sites: readonly AssessedSite[]
   /** The state of a store. Undefined for one that cannot be checked. */
-  stateOf(name: string): Promise<AskedState | undefined>
-  lettersInFolder: boolean
+  stateOf(name: string): Promise<RequestedState | undefined>
+  emailsInFolder: boolean
   /** Projects that require a region which some place is not in: their number, and the ids of some. */
   projectsOutside(most: number): Promise<{ total: number; ids: string[] }>
   /** Agents, likewise. */
@@ -49,7 +49,7 @@ interface KnownRow {
   lastSeen: Date
 }
 
-const placeOf = (site: JudgedSite) => ({
+const placeOf = (site: AssessedSite) => ({
   name: site.name,
   provider: site.provider,
   address: site.address,
@@ -59,15 +59,15 @@ const placeOf = (site: JudgedSite) => ({
   country: site.country,
   jurisdiction: site.jurisdiction,
 })
-const processorView = (site: JudgedSite): ProcessorView => ({ ...placeOf(site), travels: travelsTo(site.name) })
+const processorView = (site: AssessedSite): ProcessorView => ({ ...placeOf(site), travels: travelsTo(site.name) })
 
 /** Maximum number of reported project and agent ids. */
 const mostNamed = 100
 
 /** Lists stores and processors with their regions, and stores that are no longer connected. */
-export function storesService(parts: StoresParts) {
-  const { db, known, residency, sites, stateOf, lettersInFolder, strict } = parts
-  async function connected(site: JudgedSite, rows: readonly KnownRow[]): Promise<StoreView> {
+export function storesService(deps: StoresServiceDeps) {
+  const { db, known, residency, sites, stateOf, emailsInFolder, strict } = deps
+  async function connected(site: AssessedSite, rows: readonly KnownRow[]): Promise<StoreView> {
     const asked = await stateOf(site.name)
     const own = site.port === null ? undefined : await known.addressOf(site.port)
     const row = rows.find(({ port, address }) => port === site.port && address === own)
@@ -77,7 +77,7 @@ export function storesService(parts: StoresParts) {
       state: asked?.state ?? 'unchecked',
       latency_ms: asked ? Math.round(asked.latency * 10) / 10 : null,
       detail: asked?.detail ?? null,
-      holds: heldAt(site.name, lettersInFolder),
+      holds: inventoryOf(site.name, emailsInFolder),
       is_connected: true,
       known_store_id: row?.id ?? null,
       first_seen: row?.firstSeen.toISOString() ?? null,
@@ -97,7 +97,7 @@ export function storesService(parts: StoresParts) {
     state: 'off',
     latency_ms: null,
     detail: null,
-    holds: heldAt(port, lettersInFolder),
+    holds: inventoryOf(port, emailsInFolder),
     is_connected: false,
     known_store_id: row.id,
     first_seen: row.firstSeen.toISOString(),
@@ -116,8 +116,8 @@ export function storesService(parts: StoresParts) {
         )
       ).flat()
       const byId = new Map(rows.map((row) => [row.id, row]))
-      const { total, ids } = await parts.projectsOutside(mostNamed)
-      const agents = await parts.agentsOutside(mostNamed)
+      const { total, ids } = await deps.projectsOutside(mostNamed)
+      const agents = await deps.agentsOutside(mostNamed)
       return {
         body: {
           data: {
@@ -140,12 +140,12 @@ export function storesService(parts: StoresParts) {
     }),
 
     retire: mutation(retireStore, async ({ tx, now, actor }, { params: { id }, body }) => {
-      const statement = plainWords(body.statement, 'statement', strict, 'The store is not retired.')
-      const found = await tx.knownStore.findUnique({ where: { id } })
-      if (!found || found.retiredAt !== null)
+      const statement = plainTextPhrases(body.statement, 'statement', strict, 'The store is not retired.')
+      const record = await tx.knownStore.findUnique({ where: { id } })
+      if (!record || record.retiredAt !== null)
         throw new Problem('not_found', 'There is no such store, or it was retired before.')
-      const port = rememberedPorts.find((one) => one === found.port)
-      if (port !== undefined && found.address === (await known.addressOf(port)))
+      const port = rememberedPorts.find((one) => one === record.port)
+      if (port !== undefined && record.address === (await known.addressOf(port)))
         throw new Problem(
           'conflict',
           'This store is connected, and what lies there counts as held. Take it out of the settings and start anew; then it can be retired.',
@@ -155,15 +155,15 @@ export function storesService(parts: StoresParts) {
         body: {
           data: {
             id,
-            port: found.port,
-            provider: found.provider,
-            address: found.shown,
+            port: record.port,
+            provider: record.provider,
+            address: record.shown,
             retired_at: now.toISOString(),
             retired_by: actor.id,
           },
         },
         resourceId: id,
-        details: { port: found.port, provider: found.provider },
+        details: { port: record.port, provider: record.provider },
       }
     }),
   }

@@ -3,7 +3,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { europeanAgent, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { madeProject } from '#lib/testing/projects.ts'
 import type { StoreView } from './contract.ts'
-import { connectedStores, knownStores } from './known.ts'
+import { connectedStoresOf, registeredStores } from './registered-stores.ts'
 
 // No server listens there: the test covers what the installation knows without them.
 const elsewhere = {
@@ -96,19 +96,21 @@ describe('GET /api/stores', () => {
     expect(json.stores.objects).toMatchObject({ state: 'down', region: 'eu-west-2' })
     expect(json.stores.checkpoints.region).toBeNull()
     expect(text).not.toMatch(/127\.0\.0\.1|secret|bolt|s3:/)
-    const told = await test.fetch('GET', '/ready', auditor)
-    expect(told.json.stores.graph.address).toMatch(/^bolt:\/\/127\.0\.0\.1/)
-    expect(told.json.stores.limits.address).toBeNull()
-    expect(told.text).not.toContain('secret')
+    const response = await test.fetch('GET', '/ready', auditor)
+    expect(response.json.stores.graph.address).toMatch(/^bolt:\/\/127\.0\.0\.1/)
+    expect(response.json.stores.limits.address).toBeNull()
+    expect(response.text).not.toContain('secret')
     expect((await test.fetch('GET', '/ready', await signedIn(test))).text).not.toContain('address')
   })
 })
 
 const known = (address: string, isEmpty = false) =>
-  knownStores({
+  registeredStores({
     db: test.db,
     clock: test.clock,
-    connected: connectedStores([{ port: 'graph', provider: 'neo4j', identity: address, address: `bolt://${address}` }]),
+    connected: connectedStoresOf([
+      { port: 'graph', provider: 'neo4j', identity: address, address: `bolt://${address}` },
+    ]),
     isEmpty: async () => isEmpty,
   })
 const rows = () => test.db.prisma.knownStore.findMany({ where: { port: 'graph' }, orderBy: { shown: 'asc' } })

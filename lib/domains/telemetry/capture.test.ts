@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Sent, telemetry } from './capture.ts'
-import { mostWaiting, type Told } from './rules.ts'
+import { type EventSubject, mostWaiting } from './rules.ts'
 
 const agent = { kind: 'agent', id: 'agent_1' } as const
 const now = new Date('2026-03-04T05:06:07.089Z')
 /** Telemetry with a sink that records events, and the given pseudonyms. */
-function setting(pseudonymOf: (told: NonNullable<Told>) => Promise<string | undefined> = async () => 'mark') {
+function setting(pseudonymOf: (told: NonNullable<EventSubject>) => Promise<string | undefined> = async () => 'mark') {
   const sent: Sent[] = []
   const sink = { capture: async (one: Sent) => void sent.push(one), lost: () => 0, close: async () => {} }
   return { sent, made: telemetry({ sink, pseudonymOf, now: () => now }) }
@@ -80,7 +80,7 @@ describe('an event', () => {
   })
 
   test('is neither sent nor given a pseudonym when telemetry is off', async () => {
-    const asked: Told[] = []
+    const asked: EventSubject[] = []
     const made = telemetry({ sink: undefined, pseudonymOf: async (told) => void asked.push(told), now: () => now })
     made.capture('snapshot_made', {}, agent)
     await made.close()

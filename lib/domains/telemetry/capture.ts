@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type EventName, events, isEventName, type Properties } from './events.ts'
-import { type DropReason, dropReasons, mostWaiting, type Told } from './rules.ts'
+import { events, isEventName, type Properties, type TelemetryEventName } from './events.ts'
+import { type DropReason, dropReasons, type EventSubject, mostWaiting } from './rules.ts'
 
 /** An event as it is sent. */
 export interface Sent {
-  event: EventName
+  event: TelemetryEventName
   /** A pseudonym, or a random id for this event. */
   distinctId: string
   properties: Readonly<Record<string, string | number | boolean>>
@@ -24,7 +24,7 @@ export interface Sink {
 export interface CapturePorts {
   /** Undefined when telemetry is off. */
   sink: Sink | undefined
-  pseudonymOf(told: NonNullable<Told>, now: Date): Promise<string | undefined>
+  pseudonymOf(told: NonNullable<EventSubject>, now: Date): Promise<string | undefined>
   now(): Date
 }
 const hour = 3_600_000
@@ -34,12 +34,17 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
   const dropped: Record<DropReason, number> = { undeclared: 0, invalid: 0, withheld: 0, full: 0, failed: 0 }
   const waiting = new Set<Promise<void>>()
 
-  async function send(to: Sink, name: string, properties: unknown, told: Told): Promise<DropReason | undefined> {
+  async function send(
+    to: Sink,
+    name: string,
+    properties: unknown,
+    subject: EventSubject,
+  ): Promise<DropReason | undefined> {
     if (!isEventName(name)) return 'undeclared'
     const parsed = events[name].schema.safeParse(properties)
     if (!parsed.success) return 'invalid'
     const at = now()
-    const distinctId = told === null ? randomUUID() : await pseudonymOf(told, at)
+    const distinctId = subject === null ? randomUUID() : await pseudonymOf(subject, at)
     if (distinctId === undefined) return 'withheld'
     await to.capture({
       event: name,
@@ -50,13 +55,13 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
     return undefined
   }
   /** Drops and counts an event that does not match its declaration. */
-  function offer(name: string, properties: unknown, told: Told): void {
+  function offer(name: string, properties: unknown, subject: EventSubject): void {
     if (!sink) return
     if (waiting.size >= mostWaiting) {
       dropped.full += 1
       return
     }
-    const one = send(sink, name, properties, told)
+    const one = send(sink, name, properties, subject)
       .catch((error: unknown): DropReason => (Problem.is(error, 'fenced', 'erased') ? 'withheld' : 'failed'))
       .then((reason) => {
         if (reason !== undefined) dropped[reason] += 1
@@ -67,8 +72,8 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
 
   return {
     isOn: sink !== undefined,
-    capture: <N extends EventName>(name: N, properties: Properties<N>, told: Told): void =>
-      offer(name, properties, told),
+    capture: <N extends TelemetryEventName>(name: N, properties: Properties<N>, subject: EventSubject): void =>
+      offer(name, properties, subject),
     /** For callers without types, such as a job with a payload. */
     offer,
     /** Events not sent since the process began, by reason. `undelivered` counts requests. */

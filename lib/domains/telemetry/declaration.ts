@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** Allowed properties: a word of a closed list, a bounded integer or a boolean. Nothing that could contain a text, an id or an amount. */
 type Closed = z.ZodEnum<Readonly<Record<string, string>>> | z.ZodNumberFormat | z.ZodBoolean
-export type Shape = Readonly<Record<string, Closed>>
+export type EventShape = Readonly<Record<string, Closed>>
 
 /** A larger count could identify a person: larger values are sent as buckets. */
 const largestCount = 1_000
@@ -24,7 +24,7 @@ function faultOf(property: unknown): string | undefined {
 }
 
 /** Declares the properties of an event. @throws TypeError when the module is loaded, for a property that could identify a person */
-export function declared<const S extends Shape>(what: string, shape: S) {
+export function declared<const S extends EventShape>(what: string, shape: S) {
   for (const [name, property] of Object.entries(shape)) {
     const fault = wordForm.test(name) ? faultOf(property) : 'has a name that is none'
     if (fault !== undefined) throw new TypeError(`telemetry: the property "${name}" ${fault}`)

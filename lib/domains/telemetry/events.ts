@@ -36,10 +36,10 @@ export const events = {
   share_sent: declared('An entry was shared with sibling agents.', { was_stripped: z.boolean() }),
 }
 export type Events = typeof events
-export type EventName = keyof Events
-export type Properties<N extends EventName> = z.input<Events[N]['schema']>
+export type TelemetryEventName = keyof Events
+export type Properties<N extends TelemetryEventName> = z.input<Events[N]['schema']>
 
-export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
+export const isEventName = (name: string): name is TelemetryEventName => Object.hasOwn(events, name)
 
 const minute = 60_000
 /** A duration as one of four words. */

@@ -1,7 +1,7 @@
-import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/holder.ts'
+import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { openedKey, pseudonymUnder } from './pseudonyms.ts'
-import type { Told } from './rules.ts'
+import { decryptedKey, pseudonymUnder } from './pseudonyms.ts'
+import type { EventSubject } from './rules.ts'
 
 interface Row {
   sealed: Buffer
@@ -10,7 +10,11 @@ interface Row {
 }
 
 /** The current pseudonym of a subject. The key is not exported, because it could generate the pseudonym. */
-const exporter = (db: Database, key: () => Uint8Array, kind: NonNullable<Told>['kind']): Exporter & PersonExporter => ({
+const exporter = (
+  db: Database,
+  key: () => Uint8Array,
+  kind: NonNullable<EventSubject>['kind'],
+): Exporter & PersonExporter => ({
   part: 'telemetry',
   bases: ['all'],
   tables: ['telemetry_keys'],
@@ -23,7 +27,7 @@ const exporter = (db: Database, key: () => Uint8Array, kind: NonNullable<Told>['
     if (!row) return
     yield {
       lines: JSON.stringify({
-        pseudonym: pseudonymUnder(openedKey(key(), id, row.sealed)),
+        pseudonym: pseudonymUnder(decryptedKey(key(), id, row.sealed)),
         since: row.created_at.toISOString(),
         until: row.expires_at.toISOString(),
       }),

@@ -9,7 +9,7 @@ import type { Properties } from './events.ts'
 const completedJob = 'telemetry.erasure-completed'
 
 /** Sends an event about a completed erasure when the completing transaction commits. It contains no id. */
-export const tellCompleted = (tx: Transaction, { of, steps, duration }: Properties<'erasure_completed'>) =>
+export const reportCompletedErasures = (tx: Transaction, { of, steps, duration }: Properties<'erasure_completed'>) =>
   enqueue(tx, completedJob, { of, steps, duration }, { maxAttempts: 1 })
 
 /** Destroys keys after 30 days. From then on, their events are anonymous. */

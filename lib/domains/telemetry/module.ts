@@ -1,9 +1,9 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Telemetry } from './capture.ts'
+import { telemetryKeyDataSource } from './data-source.ts'
 import { telemetryEvidence } from './evidence.ts'
 import { telemetryExporters, telemetryPersonExporters } from './exporters.ts'
-import { telemetryKeyHolder } from './holders.ts'
 import { telemetryJobs } from './jobs.ts'
 import { telemetryService } from './service.ts'
 
@@ -15,7 +15,7 @@ export interface TelemetryDeps {
 }
 
 export const telemetryData = (db: Database, key: () => Uint8Array): PersonalData => ({
-  dataSources: [telemetryKeyHolder(db)],
+  dataSources: [telemetryKeyDataSource(db)],
   exporters: telemetryExporters(db, key),
   personExporters: telemetryPersonExporters(db, key),
 })

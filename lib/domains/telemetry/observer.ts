@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { RawInput } from '#lib/kernel/operation.ts'
-import type { Told } from './rules.ts'
+import type { EventSubject } from './rules.ts'
 
-export type Offer = (name: string, properties: unknown, told: Told) => void
+export type CaptureEvent = (name: string, properties: unknown, subject: EventSubject) => void
 
 /** An event with its name and properties; telemetry drops those that it does not know. */
 interface Offered {
@@ -65,20 +65,20 @@ const observed: Readonly<Record<string, (answered: Answered) => Offered[]>> = {
   ],
 }
 
-const toldOf = ({ kind, id, accountId }: Actor): Told =>
+const toldOf = ({ kind, id, accountId }: Actor): EventSubject =>
   kind === 'agent' ? { kind, id } : accountId === undefined ? null : { kind: 'account', id: accountId }
 
 /**
  * Sends an operation to telemetry after its transaction has committed. Errors here never reach the caller: an unexpected response is
  * offered without a name, so that it counts as dropped.
  */
-export function observer(offer: Offer) {
+export function observer(offer: CaptureEvent) {
   return (operationId: string, actor: Actor, answered: Answered): void => {
     const look = Object.hasOwn(observed, operationId) ? observed[operationId] : undefined
     if (!look) return
-    const told = toldOf(actor)
+    const subject = toldOf(actor)
     try {
-      for (const { name, properties } of look(answered)) offer(name, properties, told)
+      for (const { name, properties } of look(answered)) offer(name, properties, subject)
     } catch {
       offer('', undefined, null)
     }

@@ -1,15 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { seal, unseal } from '#lib/config/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { keyKept, type Told } from './rules.ts'
+import { type EventSubject, pseudonymKeyRetention } from './rules.ts'
 
-type Somebody = NonNullable<Told>
+type Somebody = NonNullable<EventSubject>
 /** The pseudonym of an event's subject: derived only from the key, so that it cannot be linked after the key is destroyed. */
 export const pseudonymUnder = (key: Uint8Array): string =>
   createHmac('sha256', key).update('knowledgepulse telemetry').digest('base64url')
 
 /** Opens the sealed key of a row. */
-export const openedKey = (installationKey: Uint8Array, id: string, sealed: Uint8Array): Buffer =>
+export const decryptedKey = (installationKey: Uint8Array, id: string, sealed: Uint8Array): Buffer =>
   unseal(installationKey, sealed, id)
 
 // Restriction includes objection (GDPR art. 21) and withdrawn consent. An agent is also covered by its owner's
@@ -22,7 +22,15 @@ const mayBeTold = {
 }
 
 /** Pseudonyms that change every 30 days. `regions`: those that events are stored in. Agents of other regions are not tracked. */
-export const pseudonyms = ({ db, key, regions }: { db: Database; key(): Uint8Array; regions: readonly string[] }) => ({
+export const telemetryPseudonyms = ({
+  db,
+  key,
+  regions,
+}: {
+  db: Database
+  key(): Uint8Array
+  regions: readonly string[]
+}) => ({
   /** Undefined for a subject that may not be tracked. @throws Problem `fenced` or `erased` during or after an erasure */
   async of({ kind, id }: Somebody, now: Date): Promise<string | undefined> {
     const [told] = await db.query(`telemetry-may-${kind}`, mayBeTold[kind], kind === 'agent' ? [id, regions] : [id])
@@ -40,11 +48,11 @@ export const pseudonyms = ({ db, key, regions }: { db: Database; key(): Uint8Arr
         `INSERT INTO telemetry_keys AS k (kind, id, sealed, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (kind, id) DO UPDATE SET sealed = excluded.sealed, created_at = excluded.created_at, expires_at = excluded.expires_at
          WHERE k.expires_at <= $4`,
-        [kind, id, seal(key(), randomBytes(32), id), now, new Date(now.getTime() + keyKept)],
+        [kind, id, seal(key(), randomBytes(32), id), now, new Date(now.getTime() + pseudonymKeyRetention)],
       )
       // Of two concurrent inserts, both use the key that was stored.
       ;[row] = await known()
     }
-    return row && pseudonymUnder(openedKey(key(), id, row.sealed))
+    return row && pseudonymUnder(decryptedKey(key(), id, row.sealed))
   },
 })

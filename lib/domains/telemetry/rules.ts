@@ -1,6 +1,6 @@
 const day = 86_400_000
 /** Lifetime of a key in milliseconds. Afterwards its events are anonymous. */
-export const keyKept = 30 * day
+export const pseudonymKeyRetention = 30 * day
 /** Maximum number of waiting events. Further events are dropped and counted. */
 export const mostWaiting = 1_000
 
@@ -8,4 +8,4 @@ export const dropReasons = ['undeclared', 'invalid', 'withheld', 'full', 'failed
 export type DropReason = (typeof dropReasons)[number]
 
 /** The subject of an event. Null: no subject, and the event gets a random id. */
-export type Told = { kind: 'account' | 'agent'; id: string } | null
+export type EventSubject = { kind: 'account' | 'agent'; id: string } | null

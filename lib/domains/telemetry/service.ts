@@ -2,7 +2,7 @@ import { read } from '#lib/kernel/use-case.ts'
 import { listTelemetryEvents } from './contract.ts'
 import { propertiesOf } from './declaration.ts'
 import { events } from './events.ts'
-import { keyKept } from './rules.ts'
+import { pseudonymKeyRetention } from './rules.ts'
 
 const day = 86_400_000
 
@@ -14,7 +14,7 @@ export const telemetryService = ({ to }: { to: { host: string; region: string | 
       data: {
         on: to !== undefined,
         to: to ?? null,
-        key_days: keyKept / day,
+        key_days: pseudonymKeyRetention / day,
         events: Object.entries(events).map(([name, { what, schema }]) => ({
           name,
           what,

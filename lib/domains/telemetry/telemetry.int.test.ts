@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { idForm, overhearing } from '#lib/testing/overhearing.ts'
+import { loggedIdForm, overhearing } from '#lib/testing/overhearing.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { capturingPostHog } from '#lib/testing/posthog.ts'
 import { madeSubject } from '#lib/testing/subjects.ts'
@@ -20,7 +20,7 @@ const flushed = async ({ app }: { app: TestApp }) => app.app.telemetryOf.close()
 const run = async (app: TestApp, name: string) => {
   const job = app.app.jobs.find((one) => one.name === name)
   if (!job) throw new Error(`no job ${name}`)
-  await job.execute(app.app.gate, {})
+  await job.execute(app.app.pipeline, {})
 }
 
 describe('a broad walk through the product', () => {
@@ -102,7 +102,7 @@ describe('a broad walk through the product', () => {
       expect(agent).toMatch(/^posthog-node\/[\d.]+$/)
       const whole = `${path}\n${JSON.stringify(rest)}\n${text}`.toLowerCase()
       for (const secret of secrets) expect(whole.includes(secret.toLowerCase()), secret.slice(0, 30)).toBe(false)
-      expect(whole).not.toMatch(idForm)
+      expect(whole).not.toMatch(loggedIdForm)
     }
     for (const { timestamp, distinct_id: id, uuid } of setting.posthog.events) {
       expect(timestamp).toMatch(/:00:00\.000Z$/)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { Token } from './contract.ts'
+import { TokenView } from './contract.ts'
 import { tiers } from './rules.ts'
 import { usePeriodNames } from './usage-rules.ts'
 
@@ -87,7 +87,7 @@ export const readAgentUse = operation({
   output: z.strictObject({
     data: z.strictObject({
       ...agent,
-      tokens: z.array(Token.extend({ use: Use.meta({ description: 'Within the period' }) })),
+      tokens: z.array(TokenView.extend({ use: Use.meta({ description: 'Within the period' }) })),
       tokens_total: count,
       tokens_allowed: count.meta({ description: 'How many may be active at once in its tier' }),
       use: z.strictObject({

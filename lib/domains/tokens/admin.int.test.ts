@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { hourOf } from './usage-rules.ts'
 
@@ -14,12 +14,12 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
-const get = (path: string, who: { cookie?: string; token?: string } = admin): Promise<Told> =>
+const get = (path: string, who: { cookie?: string; token?: string } = admin): Promise<TestResponse> =>
   app.fetch('GET', `/api/admin${path}`, who)
 const found = async (path: string) => {
-  const told = await get(path)
-  expect(told.status, told.text).toBe(200)
-  return told.json
+  const response = await get(path)
+  expect(response.status, response.text).toBe(200)
+  return response.json
 }
 const named = (name: string, more: Record<string, unknown> = {}) =>
   app.db.transaction(async (tx) => {
@@ -233,7 +233,8 @@ describe('automatic revocations', () => {
       },
     ])
     app.clock.advance(7 * day + hour)
-    for (const job of app.app.jobs.filter(({ name }) => name === 'tokens.purge')) await job.execute(app.app.gate, {})
+    for (const job of app.app.jobs.filter(({ name }) => name === 'tokens.purge'))
+      await job.execute(app.app.pipeline, {})
     expect((await found(`/revocations?agent_id=${agent.id}`)).data).toMatchObject([{ evidence: [] }])
     expect((await found('/revocations?agent_id=nobody-here')).data).toEqual([])
   })
@@ -279,6 +280,6 @@ test('the summary counts active tokens and their usage of one day', async () => 
 test('concurrent requests beyond the limit get 429', async () => {
   const { id, token } = await issuedAgent(app, ['admin'], { tier: 'enterprise' })
   await app.db.prisma.agent.update({ where: { id }, data: { readsPerMinute: 5 } })
-  const told = await Promise.all(Array.from({ length: 7 }, () => get('/agents', { token })))
-  expect(told.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429])
+  const responses = await Promise.all(Array.from({ length: 7 }, () => get('/agents', { token })))
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429])
 })

@@ -1,11 +1,11 @@
-import { type Place, pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listAgents, listRevocations, readAgentUse, summariseTokens } from './admin-contract.ts'
-import { columns, type TokenRow, tokenView } from './overview.ts'
-import { refusalsKept, refusalWindow, type TierName, tierLimits } from './rules.ts'
-import { pointsOf, startOf, sumOf, type Use, type UsePoint, usePeriods } from './usage-rules.ts'
+import { columns, type TokenOverviewRow, tokenView } from './overview.ts'
+import { refusalRetention, refusalWindow, type TierName, tierLimits } from './rules.ts'
+import { startOf, sumOf, type Use, type UsePoint, usagePointsOf, usePeriods } from './usage-rules.ts'
 
 /** Agent columns of the admin token list; `lib/app.ts` provides them. */
 interface ListedAgent {
@@ -27,7 +27,7 @@ interface AgentFilter {
 }
 export interface TokenAdminPorts {
   agents: {
-    page(filter: AgentFilter, after: Place | undefined, limit: number): Promise<ListedAgent[]>
+    page(filter: AgentFilter, after: TimeCursor | undefined, limit: number): Promise<ListedAgent[]>
     count(filter: AgentFilter, most: number): Promise<number>
     one(id: string): Promise<ListedAgent | undefined>
     total(): Promise<number>
@@ -98,7 +98,7 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
     agents: read(listAgents, async ({ now }, { query: { q, tier, cursor, limit } }) => {
       const filter = { beginning: q, tier }
       const [found, total] = await Promise.all([
-        agents.page(filter, placeOf(cursor), limit + 1),
+        agents.page(filter, parseCursor(cursor), limit + 1),
         agents.count(filter, mostCounted),
       ])
       const { shown, page } = pageOf(found, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
@@ -108,12 +108,12 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
         body: {
           data: shown.map((agent) => {
             const rows = use.get(agent.id) ?? []
-            const hours = pointsOf('24h', rows, now)
+            const hours = usagePointsOf('24h', rows, now)
             return {
               ...about(agent, active.get(agent.id) ?? 0),
               use: {
                 last_24h: sumOf(hours),
-                last_7d: sumOf(pointsOf('7d', rows, now)),
+                last_7d: sumOf(usagePointsOf('7d', rows, now)),
                 hours: hours.map(({ reads, writes }) => reads + writes),
               },
             }
@@ -132,7 +132,7 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
       const [active, use, tokens, ofTokens, [counted]] = await Promise.all([
         inUse([id], now),
         requestsOf([id], since),
-        db.query<TokenRow>(
+        db.query<TokenOverviewRow>(
           'agent-tokens',
           `SELECT ${columns} FROM tokens WHERE agent_id = $1 ORDER BY created_at DESC, id DESC LIMIT ${mostTokens}`,
           [id],
@@ -148,7 +148,7 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
         ]),
       ])
       const byToken = new Map(ofTokens.map(({ token_id, ...sum }) => [token_id, sum]))
-      const points = pointsOf(period, use.get(id) ?? [], now)
+      const points = usagePointsOf(period, use.get(id) ?? [], now)
       return {
         body: {
           data: {
@@ -202,8 +202,8 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
     }),
 
     revocations: read(listRevocations, async (_ctx, { query: { agent_id, cursor, limit } }) => {
-      const after = placeOf(cursor)
-      const [found, [count]] = await Promise.all([
+      const after = parseCursor(cursor)
+      const [records, [count]] = await Promise.all([
         db.query<RevokedRow>('tokens-auto-revoked', selectRevoked, [
           agent_id ?? null,
           after?.at ?? null,
@@ -216,7 +216,7 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
           [agent_id ?? null],
         ),
       ])
-      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ revoked_at, id }) => ({ at: revoked_at, id }))
+      const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ revoked_at, id }) => ({ at: revoked_at, id }))
       return {
         body: {
           data: shown.map(({ id, prefix, agent_id: agentId, revoked_at, evidence }) => ({
@@ -225,7 +225,7 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
             agent_id: agentId,
             revoked_at: revoked_at.toISOString(),
             evidence: evidence.map(({ at, ...refusal }) => ({ at: new Date(at).toISOString(), ...refusal })),
-            evidence_until: new Date(revoked_at.getTime() + refusalsKept).toISOString(),
+            evidence_until: new Date(revoked_at.getTime() + refusalRetention).toISOString(),
           })),
           ...page,
         },

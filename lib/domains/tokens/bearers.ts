@@ -3,7 +3,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { TierName } from './rules.ts'
 
 /** A token with the state and the limits of its agent. */
-export interface TokenRow {
+export interface TokenLookupRow {
   id: string
   agent_id: string
   limit_key: string
@@ -33,8 +33,8 @@ const selectTokens = `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.
   FROM tokens t JOIN agent_states a ON a.id = t.agent_id WHERE t.hash = ANY($1::bytea[])`
 
 /** Finds tokens by the SHA-256 of their raw keys, also revoked and expired ones. Read for every request of an agent: one indexed query. */
-export const tokensByHash = (db: Database, hashes: readonly Buffer[]): Promise<(TokenRow & { hash: Buffer })[]> =>
-  db.query<TokenRow & { hash: Buffer }>('token-lookup', selectTokens, [hashes])
+export const tokensByHash = (db: Database, hashes: readonly Buffer[]): Promise<(TokenLookupRow & { hash: Buffer })[]> =>
+  db.query<TokenLookupRow & { hash: Buffer }>('token-lookup', selectTokens, [hashes])
 
 /** Records the last use of tokens by id. Writes in the same order on every replica, which prevents deadlocks between two of them. */
 export async function noteTokenUses(db: Database, uses: ReadonlyMap<string, Date>): Promise<void> {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { inOrder, overlaps, scopes, tiers, tokenStates } from './rules.ts'
+import { overlaps, tiers, tokenScopes, tokenScopesInOrder, tokenStates } from './rules.ts'
 
 const Scopes = z
-  .array(z.enum(scopes))
+  .array(z.enum(tokenScopes))
   .min(1, 'names one scope at least')
-  .max(scopes.length, 'names each scope once')
-  .transform(inOrder)
+  .max(tokenScopes.length, 'names each scope once')
+  .transform(tokenScopesInOrder)
   .meta({
     description: '`read` retrieves and searches; `write` changes its own; `admin` is for admins to give, in a session',
   })
@@ -30,13 +30,13 @@ const token = {
   agent_id: z.string(),
   key_prefix: z.string().meta({ description: 'The first characters of the key, to recognise it by' }),
   name: z.string().nullable(),
-  scopes: z.array(z.enum(scopes)),
+  scopes: z.array(z.enum(tokenScopes)),
   created_at: when,
   expires_at: when.nullable(),
   issued_by_admin: z.boolean().meta({ description: 'An admin made it for an agent that is not their own' }),
   issued_by_token_id: z.string().nullable().meta({ description: 'The token that created it' }),
 }
-export const Token = z
+export const TokenView = z
   .strictObject({
     ...token,
     last_used_at: when.nullable().meta({ description: 'Exact to a few seconds' }),
@@ -47,9 +47,9 @@ export const Token = z
       .meta({ description: '`rotated`: replaced by a new one, and good until `expires_at`, where the overlap ends' }),
   })
   .meta({ id: 'Token' })
-export type Token = z.output<typeof Token>
+export type TokenView = z.output<typeof TokenView>
 
-export const ListedToken = Token.extend({
+export const ListedToken = TokenView.extend({
   refusals: z
     .array(
       z.strictObject({
@@ -100,7 +100,7 @@ export const readSelf = operation({
       account_id: z.string().nullable(),
       name: z.string().nullable(),
       tier: z.enum(tiers).nullable(),
-      scopes: z.array(z.enum(scopes)),
+      scopes: z.array(z.enum(tokenScopes)),
       organisation_id: z.string().nullable(),
       limits: z.strictObject({
         reads_per_minute: z.number().int(),
@@ -110,7 +110,7 @@ export const readSelf = operation({
         exports_per_day: z.number().int().nullable().meta({ description: 'null: no limit' }),
         tokens: z.number().int().meta({ description: 'How many tokens may be active at once' }),
       }),
-      token: Token.pick({
+      token: TokenView.pick({
         id: true,
         key_prefix: true,
         name: true,

@@ -1,4 +1,4 @@
-import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 
 const day = 86_400_000
 /** Refused requests, including their network addresses, are retained for 7 days; the purge job runs hourly. */
@@ -6,7 +6,7 @@ const refusalsKept = 7 * day
 const slack = day / 12
 
 /** Data minimisation: network addresses of refused requests are deleted when their retention ends. */
-export const tokensEvidence = (): Check[] => [
+export const tokensEvidence = (): EvidenceCheck[] => [
   {
     line: 'minimisation',
     name: 'tokens.refusals',

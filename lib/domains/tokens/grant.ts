@@ -2,11 +2,11 @@ import type { Actor, MutationContext } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { type Issuer, lockIssuer } from './lineage.ts'
-import type { AgentStanding, GrantToken, IssueToken } from './ports.ts'
-import { adminTokenLife, grantable, outlives, type Scope } from './rules.ts'
+import type { GrantToken, IssueToken, TokenAgentStatus } from './ports.ts'
+import { adminTokenLife, grantable, outlives, type TokenScope } from './rules.ts'
 
 /** Whether the actor is the agent itself or the person who owns it. */
-export const isOwn = (actor: Actor, agent: Pick<AgentStanding, 'id' | 'ownerId'>): boolean =>
+export const isOwn = (actor: Actor, agent: Pick<TokenAgentStatus, 'id' | 'ownerId'>): boolean =>
   actor.kind === 'agent'
     ? actor.id === agent.id
     : actor.kind === 'person' && actor.accountId !== undefined && actor.accountId === agent.ownerId
@@ -34,7 +34,7 @@ export function endOfAdminToken(ctx: Pick<MutationContext, 'actor' | 'now'>): Da
 export function refuseEscalation(
   ctx: MutationContext,
   issuer: Issuer | null,
-  wanted: { scopes: readonly Scope[]; expiresAt: Date | null },
+  wanted: { scopes: readonly TokenScope[]; expiresAt: Date | null },
 ): void {
   if (wanted.scopes.includes('admin') && outlives(wanted.expiresAt, endOfAdminToken(ctx)))
     throw invalid(['expires_at'], 'is later than 90 days from now, the longest life of a token with scope "admin"')

@@ -2,8 +2,8 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { IssuedToken, IssueToken, TokenPorts } from './ports.ts'
-import { counted, inOrder, makeKey, prefixOf, tierLimits } from './rules.ts'
+import type { IssueToken, NewToken, TokenPorts } from './ports.ts'
+import { endedTokenCounted, makeKey, prefixOf, tierLimits, tokenScopesInOrder } from './rules.ts'
 
 /** Counts an agent's active tokens. Exact only while the agent's row is locked. */
 export const countInUse = (tx: Transaction, agentId: string, now: Date): Promise<number> =>
@@ -22,7 +22,7 @@ async function countTaken(tx: Transaction, agentId: string, now: Date): Promise<
       SELECT count(*) FILTER (WHERE works) AS working FROM (
         SELECT limit_key, created_at, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) AS works
           FROM tokens WHERE agent_id = ${agentId}) own
-      WHERE works OR created_at > ${new Date(now.getTime() - counted)} GROUP BY limit_key) keys`
+      WHERE works OR created_at > ${new Date(now.getTime() - endedTokenCounted)} GROUP BY limit_key) keys`
   return taken?.n ?? 0
 }
 
@@ -39,8 +39,8 @@ export async function storeToken(
     issuedByTokenId = null,
     ...spec
   }: Parameters<IssueToken>[1] & { limitKey?: string },
-): Promise<IssuedToken> {
-  const scopes = inOrder(spec.scopes)
+): Promise<NewToken> {
+  const scopes = tokenScopesInOrder(spec.scopes)
   // Prefixes have 47 random bits and must be unique; draw again on a collision.
   for (let attempt = 0; attempt < 5; attempt++) {
     const key = makeKey()

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shownOnce } from '#lib/client/shown-once.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { createToken, listTokens, revokeByPrefix, rotateToken } from './contract.ts'
-import { tokenHolder } from './holders.ts'
+import { tokenDataSource } from './data-source.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -34,10 +34,10 @@ const codeOf = async (token: string) => {
   const { status, json } = await me(token)
   return status === 200 ? 'works' : json.code
 }
-const create = (ask: Ask) => app.fetch('POST', '/v1/auth/tokens', ask)
-const rotate = (id: string, ask: Ask) => app.fetch('POST', `/v1/auth/tokens/${id}/rotate`, ask)
-const revoke = (id: string, ask: Ask) => app.fetch('DELETE', `/v1/auth/tokens/${id}`, ask)
-const byPrefix = async (key_prefix: string, ask: Ask) =>
+const create = (ask: TestRequest) => app.fetch('POST', '/v1/auth/tokens', ask)
+const rotate = (id: string, ask: TestRequest) => app.fetch('POST', `/v1/auth/tokens/${id}/rotate`, ask)
+const revoke = (id: string, ask: TestRequest) => app.fetch('DELETE', `/v1/auth/tokens/${id}`, ask)
+const byPrefix = async (key_prefix: string, ask: TestRequest) =>
   revokeByPrefix.output.parse((await app.fetch('POST', '/v1/auth/revoke', { ...ask, body: { key_prefix } })).json)
 
 interface Made {
@@ -53,11 +53,11 @@ function madeOf(told: { status: number; text: string; json: unknown }): Made {
   const { id, key_prefix: prefix, expires_at: expires, issued_by_token_id: issuer } = data
   return { id, prefix, expires, issuer, token: shownOnce(data.api_key) }
 }
-const created = async (ask: Ask) => madeOf(await create(ask))
-const rotated = async (id: string, ask: Ask) => {
-  const told = await rotate(id, { body: {}, ...ask })
-  rotateToken.output.parse(told.json)
-  return madeOf(told)
+const created = async (ask: TestRequest) => madeOf(await create(ask))
+const rotated = async (id: string, ask: TestRequest) => {
+  const response = await rotate(id, { body: {}, ...ask })
+  rotateToken.output.parse(response.json)
+  return madeOf(response)
 }
 /** An agent with a token, a second one created with it, and a third one created with the second. */
 async function chain(owner?: Person): Promise<{ agent: Issued; keys: string[]; second: Made; third: Made }> {
@@ -247,9 +247,9 @@ describe('a token of an admin', () => {
     const leaked = await issuedAgent(app, ['admin'])
     const ordinary = await issuedAgent(app, ['read', 'write'])
     const register = async (token: string, body: object) => {
-      const told = await app.fetch('POST', '/v1/auth/register', { token, body })
-      expect(told.status, told.text).toBe(201)
-      return shownOnce(told.json.data.api_key)
+      const response = await app.fetch('POST', '/v1/auth/register', { token, body })
+      expect(response.status, response.text).toBe(201)
+      return shownOnce(response.json.data.api_key)
     }
     const paid = await register(leaked.token, { tier: 'pro', scopes: ['read', 'write'] })
     const free = await register(ordinary.token, {})
@@ -266,8 +266,8 @@ describe('a token of an admin', () => {
     const made = await created({ token: boss.token, body: { agent_id: agent.id } })
     await passwordEntered(app, admin)
     const body = { role: 'person' }
-    const told = await app.fetch('PATCH', `/api/admin/users/${former.accountId}`, { cookie: admin.cookie, body })
-    expect(told.status, told.text).toBe(200)
+    const response = await app.fetch('PATCH', `/api/admin/users/${former.accountId}`, { cookie: admin.cookie, body })
+    expect(response.status, response.text).toBe(200)
     expect(await codesOf([boss.token, made.token, agent.token])).toEqual([revoked, revoked, 'works'])
   })
 
@@ -275,9 +275,9 @@ describe('a token of an admin', () => {
     const boss = await issuedAgent(app, ['admin'])
     const agent = await issuedAgent(app, ['read'])
     const made = await created({ token: boss.token, body: { agent_id: agent.id } })
-    const holder = tokenHolder(app.app.db, app.app.gate)
+    const dataSource = tokenDataSource(app.app.db, app.app.pipeline)
     const subject = { account: null, agents: [boss.id] }
-    await app.app.db.transaction((tx) => holder.erase({ subject }, [boss.tokenId], tx))
+    await app.app.db.transaction((tx) => dataSource.erase({ subject }, [boss.tokenId], tx))
     expect(await codesOf([made.token, agent.token])).toEqual([revoked, 'works'])
     expect(await rows('SELECT issued_by_token_id FROM tokens WHERE id = $1', made.id)).toEqual([
       { issued_by_token_id: null },
@@ -291,8 +291,8 @@ describe('a token that is being revoked', () => {
       const agent = await issuedAgent(app, ['read'])
       await me(agent.token)
       const steps = [() => create({ token: agent.token }), () => revoke(agent.tokenId, { token: agent.token })]
-      const told = await queued(agentRow(agent.id), isCreationFirst ? steps : steps.toReversed())
-      expect(told.map(({ status, json }) => json?.code ?? status)).toEqual(
+      const responses = await queued(agentRow(agent.id), isCreationFirst ? steps : steps.toReversed())
+      expect(responses.map(({ status, json }) => json?.code ?? status)).toEqual(
         isCreationFirst ? [201, 204] : [204, 'token_revoked'],
       )
       const left = await rows(
@@ -349,12 +349,12 @@ describe('a token that is being revoked', () => {
     await revoke(agent.tokenId, { token: agent.token })
     const before = await rows('SELECT count(*) FROM tokens')
     for (const { token } of [agent, second, third])
-      for (const told of [
+      for (const response of [
         await create({ token }),
         await rotate(third.id, { token, body: {} }),
         await app.fetch('POST', '/v1/auth/register', { token, body: {} }),
       ])
-        expect([told.status, told.json.code]).toEqual([401, revoked])
+        expect([response.status, response.json.code]).toEqual([401, revoked])
     expect(await rows('SELECT count(*) FROM tokens')).toEqual(before)
   })
 })
@@ -404,8 +404,8 @@ describe('rotating a token', () => {
       [agent.tokenId, (await created({ token: second.token, body: { scopes: ['read', 'write'] } })).token],
     ]
     for (const [id, token] of attempts) {
-      const told = await rotate(id, { token, body: { overlap: '24h' } })
-      expect([told.status, told.json.code]).toEqual([403, 'forbidden'])
+      const response = await rotate(id, { token, body: { overlap: '24h' } })
+      expect([response.status, response.json.code]).toEqual([403, 'forbidden'])
     }
     expect(await codesOf(keys)).toEqual(['works', 'works', 'works'])
     await expect(rows('UPDATE tokens SET issued_by_token_id = id WHERE id = $1', third.id)).rejects.toThrow(
@@ -427,7 +427,7 @@ describe('rotating a token', () => {
     const { agent, second } = await chain()
     const next = await rotated(agent.tokenId, { token: agent.token })
     app.clock.advance(91 * day)
-    await app.app.jobs.find(({ name }) => name === 'tokens.purge')?.execute(app.app.gate, {})
+    await app.app.jobs.find(({ name }) => name === 'tokens.purge')?.execute(app.app.pipeline, {})
     expect(await rows('SELECT 1 FROM tokens WHERE id = $1', agent.tokenId)).toEqual([])
     await revoke(next.id, { token: next.token })
     expect(await codeOf(second.token)).toBe(revoked)

@@ -1,4 +1,4 @@
-import type { GatePorts, MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { MutationContext, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** The token that creates another one. The new token ends with it at the latest. */
@@ -103,7 +103,7 @@ const groupSize = 500
  */
 export async function revokeDescendants(
   tx: Transaction,
-  auditWithin: GatePorts['auditWithin'],
+  auditWithin: PipelinePorts['auditWithin'],
   family: readonly FamilyMember[],
   { now, actorId, ip }: { now: Date; actorId: string; ip: string },
 ): Promise<FamilyMember[]> {

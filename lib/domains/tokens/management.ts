@@ -5,15 +5,15 @@ import { createToken, revokeByPrefix, revokeToken, rotateToken } from './contrac
 import { endOfAdminToken, isOwn, refuseEscalation } from './grant.ts'
 import { countInUse, storeToken } from './issue.ts'
 import { descendsFrom, lockFamilies, lockIssuer, passOn, revokeDescendants } from './lineage.ts'
-import type { AgentStanding, GrantToken, IssuedToken, TokenPorts } from './ports.ts'
-import { inOrder, mayRotate, overlapEnd, overlaps, stateOf, tierLimits } from './rules.ts'
+import type { GrantToken, NewToken, TokenAgentStatus, TokenPorts } from './ports.ts'
+import { mayRotate, overlapEnd, overlaps, tierLimits, tokenScopesInOrder, tokenStateOf } from './rules.ts'
 
 const notFound = () => new Problem('not_found', 'There is no such token, or it is not yours.')
 
 const sooner = <D extends Date | null>(one: Date | null, other: D): Date | D =>
   one && (other === null || one < other) ? one : other
 
-const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
+const shown = (made: NewToken, agentId: string, name: string | null) => ({
   id: made.id,
   agent_id: agentId,
   api_key: made.key,
@@ -35,27 +35,28 @@ interface StoredToken {
 /** Creates, rotates and revokes tokens. Each operation locks the agent's row first, so that token counts are exact. */
 export function tokenManagement({
   agentOf,
-  gate,
+  pipeline,
   grant,
   notify,
-}: Pick<TokenPorts, 'agentOf' | 'gate' | 'notify'> & { grant: GrantToken }) {
+}: Pick<TokenPorts, 'agentOf' | 'pipeline' | 'notify'> & { grant: GrantToken }) {
   /** Whether an admin is issuing the token for an agent that they do not own. */
-  const byAdmin = ({ actor }: MutationContext, agent: AgentStanding): boolean => actor.isAdmin && !isOwn(actor, agent)
+  const byAdmin = ({ actor }: MutationContext, agent: TokenAgentStatus): boolean =>
+    actor.isAdmin && !isOwn(actor, agent)
   /** Such a token can read the private units of the agent's owner, so the owner is notified. */
-  async function tellOwner(ctx: MutationContext, agent: AgentStanding, { prefix }: IssuedToken): Promise<void> {
+  async function tellOwner(ctx: MutationContext, agent: TokenAgentStatus, { prefix }: NewToken): Promise<void> {
     if (byAdmin(ctx, agent) && agent.ownerId !== null)
       await notify(ctx.tx, { kind: 'token-issued', accountId: agent.ownerId, keyPrefix: prefix })
   }
   /** Returns the locked agent if the actor may manage it; agents of others look nonexistent. */
-  async function managed(ctx: MutationContext, agentId: string): Promise<AgentStanding | null> {
+  async function managed(ctx: MutationContext, agentId: string): Promise<TokenAgentStatus | null> {
     const agent = await agentOf(ctx.tx, agentId, { lock: true })
     return agent && (ctx.actor.isAdmin || isOwn(ctx.actor, agent)) ? agent : null
   }
   async function held(ctx: MutationContext, where: { id: string } | { prefix: string }) {
-    const found = await ctx.tx.token.findUnique({ where, select: { id: true, agentId: true } })
-    const agent = found && (await managed(ctx, found.agentId))
+    const record = await ctx.tx.token.findUnique({ where, select: { id: true, agentId: true } })
+    const agent = record && (await managed(ctx, record.agentId))
     // Read again: other changes to the agent's tokens are only blocked since the agent was locked.
-    const token = agent && (await ctx.tx.token.findUnique({ where: { id: found.id } }))
+    const token = agent && (await ctx.tx.token.findUnique({ where: { id: record.id } }))
     if (!token) throw notFound()
     return { agent, token }
   }
@@ -70,7 +71,7 @@ export function tokenManagement({
       data: { revokedAt: now, revokedReason },
     })
     const changed = count === 1
-    const descendants = await revokeDescendants(tx, gate.auditWithin, family, { now, actorId: actor.id, ip })
+    const descendants = await revokeDescendants(tx, pipeline.auditWithin, family, { now, actorId: actor.id, ip })
     const details = {
       agent_id: agent.id,
       changed: changed || descendants.length > 0,
@@ -130,13 +131,13 @@ export function tokenManagement({
       // Read again: the revocation of a token of another agent does not lock this agent.
       const old = await ctx.tx.token.findUnique({ where: { id: token.id } })
       if (!old) throw notFound()
-      const state = stateOf(old, ctx.now)
+      const state = tokenStateOf(old, ctx.now)
       if (state !== 'active')
         throw new Problem(
           'conflict',
           `This token is ${state}; only an active one can be rotated. Create a token instead.`,
         )
-      const scopes = inOrder(old.scopes)
+      const scopes = tokenScopesInOrder(old.scopes)
       // Tokens issued by earlier versions may live longer; their successors must not.
       const expiresAt = scopes.includes('admin')
         ? sooner(old.expiresAt, endOfAdminToken(ctx))

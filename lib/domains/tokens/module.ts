@@ -1,9 +1,9 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type TokenAdminPorts, tokenAdmin } from './admin.ts'
+import { tokenDataSource } from './data-source.ts'
 import { tokensEvidence } from './evidence.ts'
 import { tokenExporters } from './exporters.ts'
-import { tokenHolder } from './holders.ts'
 import { tokensJobs } from './jobs.ts'
 import type { TokenPorts } from './ports.ts'
 import { tokensService } from './service.ts'
@@ -14,8 +14,8 @@ export interface TokensDeps extends TokenPorts, Pick<TokenAdminPorts, 'agents'> 
   purgeWindows(): Promise<number>
 }
 
-export const tokensData = (db: Database, gate: Parameters<typeof tokenHolder>[1]): PersonalData => ({
-  dataSources: [tokenHolder(db, gate)],
+export const tokensData = (db: Database, gate: Parameters<typeof tokenDataSource>[1]): PersonalData => ({
+  dataSources: [tokenDataSource(db, gate)],
   exporters: tokenExporters(db),
 })
 

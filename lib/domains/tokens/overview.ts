@@ -1,4 +1,4 @@
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -6,22 +6,22 @@ import { listTokens, readSelf } from './contract.ts'
 import { isOwn } from './grant.ts'
 import type { TokenPorts } from './ports.ts'
 import {
-  inOrder,
   inState,
   refusalsToRevoke,
   refusalWindow,
-  type Scope,
-  stateOf,
+  type TokenScope,
   tierLimits,
+  tokenScopesInOrder,
+  tokenStateOf,
   type tokenStates,
 } from './rules.ts'
 
-export interface TokenRow {
+export interface TokenOverviewRow {
   id: string
   agent_id: string
   prefix: string
   name: string | null
-  scopes: Scope[]
+  scopes: TokenScope[]
   created_at: Date
   expires_at: Date | null
   last_used_at: Date | null
@@ -54,12 +54,12 @@ interface RefusalRow {
 }
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
-export const tokenView = (row: TokenRow, now: Date) => ({
+export const tokenView = (row: TokenOverviewRow, now: Date) => ({
   id: row.id,
   agent_id: row.agent_id,
   key_prefix: row.prefix,
   name: row.name,
-  scopes: inOrder(row.scopes),
+  scopes: tokenScopesInOrder(row.scopes),
   created_at: row.created_at.toISOString(),
   expires_at: iso(row.expires_at),
   last_used_at: iso(row.last_used_at),
@@ -67,7 +67,7 @@ export const tokenView = (row: TokenRow, now: Date) => ({
   revoked_reason: row.revoked_reason,
   issued_by_admin: row.issued_by_admin,
   issued_by_token_id: row.issued_by_token_id,
-  state: stateOf({ expiresAt: row.expires_at, revokedAt: row.revoked_at, revokedReason: row.revoked_reason }, now),
+  state: tokenStateOf({ expiresAt: row.expires_at, revokedAt: row.revoked_at, revokedReason: row.revoked_reason }, now),
 })
 /** Limits of a tier; an enterprise agent's own limits take precedence. */
 const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?: number | null) => {
@@ -85,7 +85,7 @@ const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?:
 /** Views of an actor's own tokens. */
 export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'profileOf'>) {
   /** Refusals behind each automatic revocation, without network addresses: a later owner must not see an earlier user's address. */
-  async function refusalsOf(tokens: readonly (TokenRow & { limit_key: string })[]) {
+  async function refusalsOf(tokens: readonly (TokenOverviewRow & { limit_key: string })[]) {
     const stopped = tokens.flatMap(({ id, limit_key, revoked_at, revoked_reason }) =>
       revoked_at && revoked_reason === 'rate_limit' ? [{ id, limit_key, revoked_at }] : [],
     )
@@ -125,7 +125,7 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
         }
       const [profile, [row]] = await Promise.all([
         profileOf(actor.id),
-        db.query<TokenRow>('token-own', `SELECT ${columns} FROM tokens WHERE id = $1`, [actor.tokenId]),
+        db.query<TokenOverviewRow>('token-own', `SELECT ${columns} FROM tokens WHERE id = $1`, [actor.tokenId]),
       ])
       // The token was purged or erased during this request.
       if (!profile || !row) throw new Problem('token_invalid', 'No such token.')
@@ -164,10 +164,10 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
           throw new Problem('not_found', 'There is no such agent, or it is not yours.')
         agents = [agent.id]
       }
-      const after = placeOf(cursor)
+      const after = parseCursor(cursor)
       const where = ownTokens(state)
       const [found, [count]] = await Promise.all([
-        db.query<TokenRow & { limit_key: string }>(`token-page-${state ?? 'any'}`, selectPage(where), [
+        db.query<TokenOverviewRow & { limit_key: string }>(`token-page-${state ?? 'any'}`, selectPage(where), [
           agents,
           now,
           after?.at ?? null,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { listTokens } from './contract.ts'
-import { refusalsKept, tokenStates } from './rules.ts'
+import { refusalRetention, tokenStates } from './rules.ts'
 
 const hour = 3_600_000
 let app: TestApp
@@ -16,17 +16,17 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 const list = async (query = '', cookie = person.cookie) => {
-  const told = await app.fetch('GET', `/v1/auth/tokens${query}`, { cookie })
-  expect(told.status, told.text).toBe(200)
-  return listTokens.output.parse(told.json)
+  const response = await app.fetch('GET', `/v1/auth/tokens${query}`, { cookie })
+  expect(response.status, response.text).toBe(200)
+  return listTokens.output.parse(response.json)
 }
 async function create(body: object): Promise<string> {
-  const told = await app.fetch('POST', '/v1/auth/tokens', {
+  const response = await app.fetch('POST', '/v1/auth/tokens', {
     cookie: person.cookie,
     body: { agent_id: agent.id, ...body },
   })
-  expect(told.status, told.text).toBe(201)
-  return told.json.data.id
+  expect(response.status, response.text).toBe(201)
+  return response.json.data.id
 }
 const refuse = (tokenId: string, requestClass: 'read' | 'write' = 'read') =>
   app.app.tokens.keepRefusal({ tokenId, requestClass, limit: 300, consumed: 301, ip: '192.0.2.7' })
@@ -76,9 +76,9 @@ describe("list of a person's tokens", () => {
     expect(JSON.stringify(shown)).not.toContain('192.0.2.7')
     expect((await list('?limit=100')).data.find((token) => token.id === quiet)?.refusals).toEqual([])
 
-    app.clock.advance(refusalsKept + hour)
+    app.clock.advance(refusalRetention + hour)
     const purge = app.app.jobs.find(({ name }) => name === 'tokens.purge')
-    await purge?.execute(app.app.gate, {})
+    await purge?.execute(app.app.pipeline, {})
     expect((await list('?limit=100')).data.find((token) => token.id === id)?.refusals).toEqual([])
   })
 

@@ -1,14 +1,14 @@
-import type { GatePorts, MutationContext, Transaction } from '#lib/kernel/context.ts'
-import type { Scope, TierName } from './rules.ts'
+import type { MutationContext, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
+import type { TierName, TokenScope } from './rules.ts'
 
 /** Properties of the owning agent that token rules depend on. */
-export interface AgentStanding {
+export interface TokenAgentStatus {
   id: string
   tier: TierName
   ownerId: string | null
   organisationId: string
 }
-export interface AgentProfile extends AgentStanding {
+export interface AgentProfile extends TokenAgentStatus {
   name: string | null
   readsPerMinute: number | null
   writesPerMinute: number | null
@@ -22,9 +22,9 @@ export interface AgentProfile extends AgentStanding {
 
 /** Dependencies on other domains; `lib/app.ts` provides them. */
 export interface TokenPorts {
-  gate: Pick<GatePorts, 'clock' | 'auditWithin'>
+  pipeline: Pick<PipelinePorts, 'clock' | 'auditWithin'>
   /** `lock` locks the agent's row until the transaction ends. Lock it before counting the agent's tokens. */
-  agentOf(tx: Transaction, agentId: string, options?: { lock?: boolean }): Promise<AgentStanding | null>
+  agentOf(tx: Transaction, agentId: string, options?: { lock?: boolean }): Promise<TokenAgentStatus | null>
   profileOf(agentId: string): Promise<AgentProfile | null>
   /** Queues the email within the transaction. */
   notify(
@@ -33,9 +33,9 @@ export interface TokenPorts {
   ): Promise<void>
 }
 
-export interface TokenSpec {
+export interface TokenOrder {
   agentId: string
-  scopes: readonly Scope[]
+  scopes: readonly TokenScope[]
   name: string | null
   expiresAt: Date | null
   /** An admin issues the token for an agent that they do not own. */
@@ -44,19 +44,19 @@ export interface TokenSpec {
   issuedByTokenId?: string | null
 }
 /** A newly issued token. The raw key is not stored anywhere. */
-export interface IssuedToken {
+export interface NewToken {
   id: string
   key: string
   prefix: string
   createdAt: Date
   expiresAt: Date | null
-  scopes: Scope[]
+  scopes: TokenScope[]
   issuedByAdmin: boolean
   issuedByTokenId: string | null
 }
-export type IssueToken = (tx: Transaction, spec: TokenSpec & { now: Date }) => Promise<IssuedToken>
+export type IssueToken = (tx: Transaction, spec: TokenOrder & { now: Date }) => Promise<NewToken>
 /** Without `expiresAt` the token gets the longest lifetime that the actor may grant. If the actor is a token, that token is its issuer. */
 export type GrantToken = (
   ctx: MutationContext,
-  spec: Omit<TokenSpec, 'expiresAt' | 'issuedByTokenId'> & { expiresAt?: Date | undefined },
-) => Promise<IssuedToken>
+  spec: Omit<TokenOrder, 'expiresAt' | 'issuedByTokenId'> & { expiresAt?: Date | undefined },
+) => Promise<NewToken>

@@ -5,7 +5,7 @@ import { lockFamilies, revokeDescendants } from './lineage.ts'
 import type { TokenPorts } from './ports.ts'
 import { countsSince, refusalsToRevoke } from './rules.ts'
 
-export interface Refusal {
+export interface TokenRefusal {
   tokenId: string
   requestClass: 'read' | 'write'
   limit: number
@@ -17,11 +17,11 @@ export interface Refusal {
  * Stores a 429 response as evidence. The third one within an hour for tokens with the same limit key revokes all active tokens with that
  * key, and those created with them, in the same transaction. Returns true if tokens were revoked. Returns false if the database is unavailable: the 429 is still sent.
  */
-export function refusalKeeper(
+export function refusalRecorder(
   db: Database,
-  { gate, agentOf, notify }: Pick<TokenPorts, 'gate' | 'agentOf' | 'notify'>,
+  { pipeline, agentOf, notify }: Pick<TokenPorts, 'pipeline' | 'agentOf' | 'notify'>,
 ) {
-  const keep = ({ tokenId, requestClass, limit, consumed, ip }: Refusal): Promise<boolean> =>
+  const keep = ({ tokenId, requestClass, limit, consumed, ip }: TokenRefusal): Promise<boolean> =>
     db.transaction(async (tx) => {
       const token = await tx.token.findUnique({ where: { id: tokenId }, select: { agentId: true, limitKey: true } })
       // Locking the agent serializes refusals: each is counted and none is stored after the revocation. It also blocks rotations, whose new
@@ -29,7 +29,7 @@ export function refusalKeeper(
       const agent = token && (await agentOf(tx, token.agentId, { lock: true }))
       if (!agent) return false
       const { limitKey } = token
-      const now = gate.clock.now()
+      const now = pipeline.clock.now()
       const sharing = await tx.token.findMany({
         where: { limitKey, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
         select: { id: true },
@@ -51,10 +51,10 @@ export function refusalKeeper(
         data: { revokedAt: now, revokedReason: 'rate_limit' },
       })
       const actorId = 'system:rate-limit'
-      const descendants = await revokeDescendants(tx, gate.auditWithin, family, { now, actorId, ip })
+      const descendants = await revokeDescendants(tx, pipeline.auditWithin, family, { now, actorId, ip })
       const evidence = { agent_id: agent.id, received_by: tokenId, refusals, limit, consumed, class: requestClass }
       for (const { id, prefix } of working) {
-        await gate.auditWithin(tx, {
+        await pipeline.auditWithin(tx, {
           action: 'update',
           actorId,
           resourceType: 'token',
@@ -75,7 +75,7 @@ export function refusalKeeper(
       return true
     })
 
-  return async (refusal: Refusal): Promise<boolean> => {
+  return async (refusal: TokenRefusal): Promise<boolean> => {
     try {
       return await keep(refusal)
     } catch (error) {

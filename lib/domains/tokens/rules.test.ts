@@ -4,17 +4,17 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import {
   countsSince,
   grantable,
-  inOrder,
-  isKey,
+  isTokenKey,
   makeKey,
   mayRotate,
   outlives,
   overlapEnd,
   prefixOf,
   refusalWindow,
-  scopes,
-  stateOf,
   tierLimits,
+  tokenScopes,
+  tokenScopesInOrder,
+  tokenStateOf,
 } from './rules.ts'
 
 const base62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
@@ -26,7 +26,7 @@ describe('keys', () => {
     const keys = Array.from({ length: 1_000 }, makeKey)
     for (const key of keys) {
       expect(key).toMatch(/^kp_[0-9A-Za-z]{49}$/)
-      expect(isKey(key)).toBe(true)
+      expect(isTokenKey(key)).toBe(true)
     }
     expect(new Set(keys.map(prefixOf)).size).toBe(1_000)
   })
@@ -35,7 +35,7 @@ describe('keys', () => {
     const key = makeKey()
     for (let place = 0; place < key.length; place++)
       for (const letter of base62)
-        if (letter !== key[place]) expect(isKey(key.slice(0, place) + letter + key.slice(place + 1))).toBe(false)
+        if (letter !== key[place]) expect(isTokenKey(key.slice(0, place) + letter + key.slice(place + 1))).toBe(false)
   })
 
   test('isKey rejects two swapped neighbouring characters', () => {
@@ -44,13 +44,13 @@ describe('keys', () => {
         const key = makeKey()
         const [one = '', other = ''] = key.slice(place, place + 2)
         fc.pre(one !== other)
-        return !isKey(key.slice(0, place) + other + one + key.slice(place + 2))
+        return !isTokenKey(key.slice(0, place) + other + one + key.slice(place + 2))
       }),
     )
   })
 
   test('isKey rejects all other texts', () => {
-    fc.assert(fc.property(fc.string(), (text) => !isKey(text)))
+    fc.assert(fc.property(fc.string(), (text) => !isTokenKey(text)))
     const key = makeKey()
     for (const text of [
       '',
@@ -61,7 +61,7 @@ describe('keys', () => {
       key.toUpperCase(),
       key.replace('_', '-'),
     ])
-      expect(isKey(text)).toBe(false)
+      expect(isTokenKey(text)).toBe(false)
   })
 
   test('hashes differ between keys, and only the prefix stays readable', () => {
@@ -105,11 +105,11 @@ describe('grantable permissions', () => {
 
   test('inOrder sorts scopes and removes duplicates', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...scopes)), (some) => {
-        const ordered = inOrder(some)
+      fc.property(fc.array(fc.constantFrom(...tokenScopes)), (some) => {
+        const ordered = tokenScopesInOrder(some)
         expect(new Set(ordered)).toEqual(new Set(some))
         expect(ordered).toHaveLength(new Set(some).size)
-        expect(inOrder([...ordered].reverse())).toEqual(ordered)
+        expect(tokenScopesInOrder([...ordered].reverse())).toEqual(ordered)
       }),
     )
   })
@@ -124,7 +124,7 @@ describe('lifetime of a token', () => {
     [{ expiresAt: now, revokedAt: null, revokedReason: 'rotation' }, 'expired'],
     [{ expiresAt: null, revokedAt: now, revokedReason: 'rotation' }, 'revoked'],
     [{ expiresAt: at(-1), revokedAt: at(-2), revokedReason: 'owner' }, 'revoked'],
-  ])('the state of %j is %s', (life, state) => expect(stateOf(life, now)).toBe(state))
+  ])('the state of %j is %s', (life, state) => expect(tokenStateOf(life, now)).toBe(state))
 
   test.each([
     [4, 0, true],

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Actor } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
-import { type Scope, scopes, type TierName, tierLimits } from './tier-rules.ts'
+import { type TierName, type TokenScope, tierLimits, tokenScopes } from './tier-rules.ts'
 
-export { type Scope, scopes, type TierLimits, type TierName, tierLimits, tiers } from './tier-rules.ts'
+export { type TierLimits, type TierName, type TokenScope, tierLimits, tiers, tokenScopes } from './tier-rules.ts'
 
 const secretLength = 43
 const checkLength = 6
@@ -25,7 +25,7 @@ export function makeKey(): string {
 }
 
 /** Whether the text has a key's format and checksum. Needs no database, so scanners can detect leaked keys offline. */
-export const isKey = (text: string): boolean =>
+export const isTokenKey = (text: string): boolean =>
   form.test(text) && checksum(text.slice(0, -checkLength)) === text.slice(-checkLength)
 
 export const prefixOf = (key: string): string => key.slice(0, prefixLength)
@@ -46,22 +46,23 @@ export const refusalWindow = 3_600_000
 export const refusalsToRevoke = 3
 
 /** Milliseconds after creation during which an ended token still counts towards its agent's limit; equals the rate limit window. */
-export const counted = 60_000
+export const endedTokenCounted = 60_000
 
 /** Start of the revocation window. The window is half-open: a refusal exactly one hour ago does not count. */
 export const countsSince = (now: Date): Date => new Date(now.getTime() - refusalWindow)
 
 /** Returns the scopes in canonical order without duplicates. */
-export const inOrder = (wanted: readonly string[]): Scope[] => scopes.filter((scope) => wanted.includes(scope))
+export const tokenScopesInOrder = (wanted: readonly string[]): TokenScope[] =>
+  tokenScopes.filter((scope) => wanted.includes(scope))
 
 /**
  * Scopes that the actor may grant: all for an admin in a session, `read` and `write` for a person, its own for a token. A token never
  * grants `admin`.
  */
-export function grantable(actor: Pick<Actor, 'kind' | 'isAdmin' | 'scopes'>): readonly Scope[] {
-  if (actor.kind === 'person') return actor.isAdmin ? scopes : ['read', 'write']
+export function grantable(actor: Pick<Actor, 'kind' | 'isAdmin' | 'scopes'>): readonly TokenScope[] {
+  if (actor.kind === 'person') return actor.isAdmin ? tokenScopes : ['read', 'write']
   if (actor.kind !== 'agent') return []
-  return actor.isAdmin ? ['read', 'write'] : inOrder(actor.scopes.filter((scope) => scope !== 'admin'))
+  return actor.isAdmin ? ['read', 'write'] : tokenScopesInOrder(actor.scopes.filter((scope) => scope !== 'admin'))
 }
 
 /** Maximum and default lifetime of a token with scope `admin`, in milliseconds. */
@@ -78,13 +79,16 @@ export interface TokenLife {
 }
 export const tokenStates = ['active', 'rotated', 'expired', 'revoked'] as const
 /** `rotated` means replaced but still valid until the overlap ends; its reason is `rotation` and it is not revoked. */
-export function stateOf({ expiresAt, revokedAt, revokedReason }: TokenLife, now: Date): (typeof tokenStates)[number] {
+export function tokenStateOf(
+  { expiresAt, revokedAt, revokedReason }: TokenLife,
+  now: Date,
+): (typeof tokenStates)[number] {
   if (revokedAt) return 'revoked'
   if (expiresAt && expiresAt <= now) return 'expired'
   return revokedReason === 'rotation' ? 'rotated' : 'active'
 }
 
-/** {@link stateOf} as an SQL condition on `tokens`; `now` is the SQL expression for the current time. */
+/** {@link tokenStateOf} as an SQL condition on `tokens`; `now` is the SQL expression for the current time. */
 export const inState = (state: (typeof tokenStates)[number], now: string): string => {
   const works = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
   switch (state) {
@@ -114,5 +118,5 @@ export function overlapEnd(expiresAt: Date | null, overlap: number, now: Date): 
 
 const day = 86_400_000
 /** Retention of refusals and of ended tokens, in milliseconds. */
-export const refusalsKept = 7 * day
-export const endedTokensKept = 90 * day
+export const refusalRetention = 7 * day
+export const endedTokenRetention = 90 * day

@@ -7,8 +7,8 @@ import { lockFamilies, revokeDescendants } from './lineage.ts'
 import { tokenManagement } from './management.ts'
 import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
-import { refusalKeeper } from './refusals.ts'
-import { inOrder, isKey, type Scope } from './rules.ts'
+import { refusalRecorder } from './refusals.ts'
+import { isTokenKey, type TokenScope, tokenScopesInOrder } from './rules.ts'
 import { tokenUse } from './usage.ts'
 
 const countWorking = `SELECT agent_id, count(*)::int AS n FROM tokens
@@ -24,17 +24,17 @@ export function tokensService(db: Database, ports: TokenPorts) {
     issue,
     grant,
     endOfAdminToken,
-    keepRefusal: refusalKeeper(db, ports),
-    use: tokenUse(db, ports.gate.clock),
+    keepRefusal: refusalRecorder(db, ports),
+    use: tokenUse(db, ports.pipeline.clock),
 
     /** Returns the agent and scopes of an active key, or null for any other text. Does not reveal which token it is. */
-    async bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null> {
-      if (!isKey(key)) return null
+    async bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: TokenScope[] } | null> {
+      if (!isTokenKey(key)) return null
       const token = await tx.token.findFirst({
         where: { hash: hashOf(key), revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
         select: { agentId: true, scopes: true },
       })
-      return token && { agentId: token.agentId, scopes: inOrder(token.scopes) }
+      return token && { agentId: token.agentId, scopes: tokenScopesInOrder(token.scopes) }
     },
     /**
      * Revokes all active tokens of the agents that have the scope, and those created with them; returns how many. Locks each agent first,
@@ -43,7 +43,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
     async revokeScoped(
       { tx, actor, ip, now }: MutationContext,
       agents: readonly string[],
-      scope: Scope,
+      scope: TokenScope,
       reason: 'owner_role' | 'owner_closed',
     ): Promise<number> {
       for (const id of [...agents].sort()) await ports.agentOf(tx, id, { lock: true })
@@ -63,7 +63,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
         data: { revokedAt: now, revokedReason: reason },
         select: { id: true, agentId: true },
       })
-      await ports.gate.auditWithin(
+      await ports.pipeline.auditWithin(
         tx,
         ...revoked.map(({ id, agentId }) => ({
           action: 'update' as const,
@@ -75,7 +75,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
           details: { agent_id: agentId, reason, fields: ['revoked_at'] },
         })),
       )
-      const { auditWithin } = ports.gate
+      const { auditWithin } = ports.pipeline
       const descendants = await revokeDescendants(tx, auditWithin, family, { now, actorId: actor.id, ip })
       return revoked.length + descendants.length
     },
@@ -85,12 +85,12 @@ export function tokensService(db: Database, ports: TokenPorts) {
       return new Map(counted.map(({ agent_id, n }) => [agent_id, n]))
     },
     /** Union of the scopes of the agent's active tokens. */
-    async scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]> {
+    async scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<TokenScope[]> {
       const tokens = await tx.token.findMany({
         where: { agentId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
         select: { scopes: true },
       })
-      return inOrder(tokens.flatMap(({ scopes }) => scopes))
+      return tokenScopesInOrder(tokens.flatMap(({ scopes }) => scopes))
     },
   }
 }

@@ -1,7 +1,7 @@
 // Separate from rules.ts, which uses hashes that are unavailable in browsers.
 
-export const scopes = ['read', 'write', 'admin'] as const
-export type Scope = (typeof scopes)[number]
+export const tokenScopes = ['read', 'write', 'admin'] as const
+export type TokenScope = (typeof tokenScopes)[number]
 export const tiers = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof tiers)[number]
 

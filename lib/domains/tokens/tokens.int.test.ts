@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '#lib/app.ts'
 import { shownOnce } from '#lib/client/shown-once.ts'
-import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { createToken, listTokens, readSelf, revokeByPrefix, rotateToken } from './contract.ts'
 import { makeKey, type TierName } from './rules.ts'
@@ -24,19 +24,19 @@ const rows = async (sql: string, ...values: unknown[]): Promise<Record<string, u
   (await app.db.pool.query(sql, values)).rows
 const tokenRow = async (id: string) => (await rows('SELECT * FROM tokens WHERE id = $1', id))[0]
 const me = (token: string) => app.fetch('GET', '/v1/auth/me', { token })
-const create = (ask: Ask) => app.fetch('POST', '/v1/auth/tokens', ask)
-const rotate = (id: string, ask: Ask) => app.fetch('POST', `/v1/auth/tokens/${id}/rotate`, ask)
-const revoke = (id: string, ask: Ask) => app.fetch('DELETE', `/v1/auth/tokens/${id}`, ask)
-async function created(ask: Ask) {
-  const told = await create(ask)
-  expect(told.status, told.text).toBe(201)
-  const { data } = createToken.output.parse(told.json)
+const create = (ask: TestRequest) => app.fetch('POST', '/v1/auth/tokens', ask)
+const rotate = (id: string, ask: TestRequest) => app.fetch('POST', `/v1/auth/tokens/${id}/rotate`, ask)
+const revoke = (id: string, ask: TestRequest) => app.fetch('DELETE', `/v1/auth/tokens/${id}`, ask)
+async function created(ask: TestRequest) {
+  const response = await create(ask)
+  expect(response.status, response.text).toBe(201)
+  const { data } = createToken.output.parse(response.json)
   return { ...data, api_key: shownOnce(data.api_key) }
 }
-async function rotated(id: string, ask: Ask) {
-  const told = await rotate(id, ask)
-  expect(told.status, told.text).toBe(201)
-  const { data } = rotateToken.output.parse(told.json)
+async function rotated(id: string, ask: TestRequest) {
+  const response = await rotate(id, ask)
+  expect(response.status, response.text).toBe(201)
+  const { data } = rotateToken.output.parse(response.json)
   return { ...data, api_key: shownOnce(data.api_key) }
 }
 const active = async (agentId: string): Promise<number> =>
@@ -112,9 +112,9 @@ describe('a token', () => {
     [{ tier: 'pro' }, 'tier'],
   ])('creating one with %j returns 422 naming %s', async (body, field) => {
     const agent = await issuedAgent(app, ['read'])
-    const told = await create({ token: agent.token, body })
-    expect([told.status, told.json.code]).toEqual([422, 'invalid'])
-    expect(JSON.stringify(told.json.issues)).toContain(`"${field}"`)
+    const response = await create({ token: agent.token, body })
+    expect([response.status, response.json.code]).toEqual([422, 'invalid'])
+    expect(JSON.stringify(response.json.issues)).toContain(`"${field}"`)
     expect(await active(agent.id)).toBe(1)
   })
 
@@ -126,13 +126,13 @@ describe('a token', () => {
       [reader.token, ['read', 'write']],
       [writer.token, ['admin']],
     ] as const) {
-      const told = await create({ token, body: { scopes } })
-      expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+      const response = await create({ token, body: { scopes } })
+      expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
     }
     const more = await created({ token: writer.token, body: { scopes: ['read'] } })
     // A read-only token cannot turn a wider one into its own by rotating it.
-    const told = await rotate(writer.tokenId, { token: more.api_key, body: {} })
-    expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+    const response = await rotate(writer.tokenId, { token: more.api_key, body: {} })
+    expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
     expect((await me(writer.token)).status).toBe(200)
   })
 
@@ -156,8 +156,8 @@ describe('a token', () => {
       ['GET', '/v1/auth/tokens'],
       ['GET', '/v1/knowledge/kp:trace:x'],
     ] as const) {
-      const told = await app.fetch(method, path, { token: made.api_key })
-      expect([told.status, told.json.code]).toEqual([401, 'token_revoked'])
+      const response = await app.fetch(method, path, { token: made.api_key })
+      expect([response.status, response.json.code]).toEqual([401, 'token_revoked'])
     }
     expect((await revoke(made.id, { token: agent.token })).status).toBe(204)
     expect(await tokenRow(made.id)).toMatchObject({ revoked_reason: 'owner' })
@@ -176,7 +176,7 @@ describe('a token', () => {
 })
 
 describe('revoking by prefix', () => {
-  const byPrefix = (key_prefix: string, ask: Ask) =>
+  const byPrefix = (key_prefix: string, ask: TestRequest) =>
     app.fetch('POST', '/v1/auth/revoke', { body: { key_prefix }, ...ask })
 
   test("revokes the agent's token idempotently", async () => {
@@ -207,14 +207,14 @@ describe("access to another agent's token", () => {
     const stranger = await issuedAgent(app, ['read', 'write'])
     for (const ask of [{ token: stranger.token }, { cookie: person.cookie }])
       for (const { id, tokenId, token } of [victim, owned]) {
-        const told = [
+        const responses = [
           await app.fetch('GET', `/v1/auth/tokens?agent_id=${id}`, ask),
           await create({ ...ask, body: { agent_id: id } }),
           await rotate(tokenId, { ...ask, body: {} }),
           await revoke(tokenId, ask),
           await app.fetch('POST', '/v1/auth/revoke', { ...ask, body: { key_prefix: token.slice(0, 11) } }),
         ]
-        expect(told.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404])
+        expect(responses.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404])
         expect(await tokenRow(tokenId)).toMatchObject({ revoked_at: null, expires_at: null })
         expect(await active(id)).toBe(1)
       }
@@ -225,14 +225,14 @@ describe("access to another agent's token", () => {
 
   test('requests without a token get 401', async () => {
     const victim = await issuedAgent(app, ['read'])
-    const told = [
+    const responses = [
       await app.fetch('GET', '/v1/auth/tokens'),
       await create({ body: { agent_id: victim.id } }),
       await rotate(victim.tokenId, { body: {} }),
       await revoke(victim.tokenId, {}),
       await app.fetch('POST', '/v1/auth/revoke', { body: { key_prefix: victim.token.slice(0, 11) } }),
     ]
-    for (const { status, json } of told) expect([status, json.code]).toEqual([401, 'token_missing'])
+    for (const { status, json } of responses) expect([status, json.code]).toEqual([401, 'token_missing'])
   })
 
   test('admins and owners can manage it', async () => {
@@ -268,9 +268,9 @@ describe('list of tokens', () => {
     let cursor: string | null = null
     do {
       const query: string = cursor === null ? '' : `&cursor=${cursor}`
-      const told = await app.fetch('GET', `/v1/auth/tokens?limit=3${query}`, { token: agent.token })
-      expect(told.text).not.toContain('api_key')
-      const page = listTokens.output.parse(told.json)
+      const response = await app.fetch('GET', `/v1/auth/tokens?limit=3${query}`, { token: agent.token })
+      expect(response.text).not.toContain('api_key')
+      const page = listTokens.output.parse(response.json)
       expect(page).toMatchObject({ total: 5, limit: 3 })
       seen.push(...page.data.map(({ id }) => id))
       cursor = page.next_cursor
@@ -296,7 +296,7 @@ describe('list of tokens', () => {
   test('returns the tokens of all agents that a person owns', async () => {
     const owner = await signedIn(app)
     const [one, other] = [await issuedAgent(app, ['read'], { owner }), await issuedAgent(app, ['read'], { owner })]
-    const list = async (query: string, ask: Ask) =>
+    const list = async (query: string, ask: TestRequest) =>
       listTokens.output
         .parse((await app.fetch('GET', `/v1/auth/tokens${query}`, ask)).json)
         .data.map(({ id }) => id)
@@ -342,10 +342,10 @@ describe('rotation', () => {
     const agent = await issuedAgent(app, ['read'])
     for (const overlap of ['1h', '0s']) {
       const victim = await created({ token: agent.token })
-      const told = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 8 }, () => rotate(victim.id, { token: agent.token, body: { overlap } })),
       )
-      expect(statuses(told)).toEqual([201, ...Array(7).fill(409)])
+      expect(statuses(responses)).toEqual([201, ...Array(7).fill(409)])
     }
   })
 
@@ -423,8 +423,8 @@ describe('limit of tokens per agent', () => {
       app.clock.now(),
       most,
     )
-    const told = await Promise.all(Array.from({ length: 10 }, () => create({ token: agent.token })))
-    expect(statuses(told)).toEqual([...Array(3).fill(201), ...Array(7).fill(409)])
+    const responses = await Promise.all(Array.from({ length: 10 }, () => create({ token: agent.token })))
+    expect(statuses(responses)).toEqual([...Array(3).fill(201), ...Array(7).fill(409)])
     expect(await active(agent.id)).toBe(most)
   })
 
@@ -432,11 +432,13 @@ describe('limit of tokens per agent', () => {
     const agent = await issuedAgent(app, ['read'])
     const made = []
     for (let n = 0; n < 4; n++) made.push(await created({ token: agent.token }))
-    const told = await Promise.all(made.map(({ id }) => rotate(id, { token: agent.token, body: { overlap: '1h' } })))
-    expect(statuses(told)).toEqual([201, 409, 409, 409])
+    const responses = await Promise.all(
+      made.map(({ id }) => rotate(id, { token: agent.token, body: { overlap: '1h' } })),
+    )
+    expect(statuses(responses)).toEqual([201, 409, 409, 409])
     expect(await active(agent.id)).toBe(6)
     expect((await create({ token: agent.token })).status).toBe(409)
-    const left = made[told.findIndex(({ status }) => status === 409)]
+    const left = made[responses.findIndex(({ status }) => status === 409)]
     expect((await rotate(left?.id ?? '', { token: agent.token, body: {} })).status).toBe(201)
     expect(await active(agent.id)).toBe(6)
     app.clock.advance(hour)
@@ -483,19 +485,19 @@ describe('rate limit windows', () => {
     const agent = await issuedAgent(app, ['read', 'write'])
     const keys = [agent.tokenId]
     const again = async () => {
-      const told = await create({ token: agent.token, body: { scopes: ['read', 'write'] } })
-      if (told.status !== 201) return told.status
-      const made = createToken.output.parse(told.json).data
+      const response = await create({ token: agent.token, body: { scopes: ['read', 'write'] } })
+      if (response.status !== 201) return response.status
+      const made = createToken.output.parse(response.json).data
       keys.push(made.id)
       expect(letThrough(await write(shownOnce(made.api_key), 1))).toBe(1)
       expect((await revoke(made.id, { token: agent.token })).status).toBe(204)
-      return told.status
+      return response.status
     }
     for (let n = 0; n < 4; n++) expect(await again()).toBe(201)
     expect(await active(agent.id)).toBe(1)
-    const told = await create({ token: agent.token })
-    expect([told.status, told.json.code]).toEqual([409, 'conflict'])
-    expect(told.json.detail).toContain('within the last minute')
+    const response = await create({ token: agent.token })
+    expect([response.status, response.json.code]).toEqual([409, 'conflict'])
+    expect(response.json.detail).toContain('within the last minute')
     // The limit also applies to registering again.
     const register = { token: agent.token, body: { agent_id: agent.id } }
     expect((await app.fetch('POST', '/v1/auth/register', register)).status).toBe(409)
@@ -669,19 +671,19 @@ test('the purge deletes only expired refusals and tokens that ended long ago', a
   const evidence = () => rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)
 
   app.clock.advance(7 * day)
-  await job?.execute(app.app.gate, {})
+  await job?.execute(app.app.pipeline, {})
   expect(await evidence()).toHaveLength(1)
   app.clock.advance(1)
-  await job?.execute(app.app.gate, {})
+  await job?.execute(app.app.pipeline, {})
   expect(await evidence()).toHaveLength(0)
 
   app.clock.advance(83 * day - 1)
-  await job?.execute(app.app.gate, {})
+  await job?.execute(app.app.pipeline, {})
   expect(await left()).toHaveLength(3)
   app.clock.advance(1)
-  await job?.execute(app.app.gate, {})
+  await job?.execute(app.app.pipeline, {})
   expect(await left()).toEqual([agent.tokenId, expiring.id].sort())
   app.clock.advance(day)
-  await job?.execute(app.app.gate, {})
+  await job?.execute(app.app.pipeline, {})
   expect(await left()).toEqual([agent.tokenId])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hourOf, pointsOf, startOf, sumOf, usePeriodNames, usePeriods } from './usage-rules.ts'
+import { hourOf, startOf, sumOf, usagePointsOf, usePeriodNames, usePeriods } from './usage-rules.ts'
 
 const now = new Date('2026-03-01T10:42:13.500Z')
 const at = (text: string) => new Date(text)
@@ -12,7 +12,7 @@ it('hourOf returns the start of the UTC hour', () => {
 
 describe.each(usePeriodNames)('points of %s', (period) => {
   it('are ordered without gaps and end with the current one', () => {
-    const points = pointsOf(period, [], now)
+    const points = usagePointsOf(period, [], now)
     const { points: count, step } = usePeriods[period]
     expect(points).toHaveLength(count)
     expect(points[0]?.at).toEqual(startOf(period, now))
@@ -32,7 +32,7 @@ describe.each(usePeriodNames)('points of %s', (period) => {
       { at: hourOf(now), ...one },
       { at: new Date(now.getTime() + 2 * 86_400_000), ...one },
     ]
-    expect(sumOf(pointsOf(period, rows, now))).toEqual({ reads: 2, writes: 4, refused: 6 })
+    expect(sumOf(usagePointsOf(period, rows, now))).toEqual({ reads: 2, writes: 4, refused: 6 })
   })
 })
 
@@ -43,7 +43,7 @@ it('pointsOf adds up the hours of a day', () => {
     writes: 0,
     refused: 0,
   }))
-  expect(pointsOf('30d', rows, now).filter(({ reads }) => reads > 0)).toEqual([
+  expect(usagePointsOf('30d', rows, now).filter(({ reads }) => reads > 0)).toEqual([
     { at: at('2026-02-27T00:00:00Z'), reads: 10, writes: 0, refused: 0 },
   ])
 })

@@ -12,7 +12,7 @@ export interface UsePoint extends Use {
 const hour = 3_600_000
 const day = 24 * hour
 /** Retention of usage counts, in milliseconds. */
-export const usageKept = 90 * day
+export const usageRetention = 90 * day
 
 const floored = (at: Date, step: number): Date => new Date(Math.floor(at.getTime() / step) * step)
 export const hourOf = (at: Date): Date => floored(at, hour)
@@ -34,7 +34,7 @@ export function startOf(period: UsePeriod, now: Date): Date {
 }
 
 /** Returns one point per hour or day of the period, oldest first, including those without usage. */
-export function pointsOf(period: UsePeriod, rows: readonly UsePoint[], now: Date): UsePoint[] {
+export function usagePointsOf(period: UsePeriod, rows: readonly UsePoint[], now: Date): UsePoint[] {
   const { points, step } = usePeriods[period]
   const start = startOf(period, now).getTime()
   const made = Array.from({ length: points }, (_, n) => ({

@@ -179,22 +179,23 @@ describe('erasure and retention', () => {
     const agent = await issuedAgent(app, ['read'])
     count(agent.tokenId)
     await flush()
-    const holder = app.app.holders.find(({ name }) => name === 'tokens')
-    if (!holder) throw new Error('no holder of tokens')
+    const dataSource = app.app.dataSources.find(({ name }) => name === 'tokens')
+    if (!dataSource) throw new Error('no holder of tokens')
     const subject = { account: null, agents: [agent.id] }
     const now = app.clock.now()
-    const { items } = await app.db.transaction((tx) => holder.plan({ subject }, tx, now))
+    const { items } = await app.db.transaction((tx) => dataSource.plan({ subject }, tx, now))
     expect(items).toEqual([agent.tokenId])
-    expect(await holder.residue({ subject: { account: null, agents: [] } }, items, now)).toBe(1)
-    await app.db.transaction((tx) => holder.erase({ subject }, items, tx))
+    expect(await dataSource.residue({ subject: { account: null, agents: [] } }, items, now)).toBe(1)
+    await app.db.transaction((tx) => dataSource.erase({ subject }, items, tx))
     expect(await usesOf(agent.tokenId)).toEqual([])
-    expect(await holder.residue({ subject }, items, now)).toBe(0)
+    expect(await dataSource.residue({ subject }, items, now)).toBe(0)
   })
 
   test('counts are deleted after 90 days, not earlier', async () => {
     const { tokenId } = await issuedAgent(app, ['read'])
     const purge = async () => {
-      for (const job of app.app.jobs.filter(({ name }) => name === 'tokens.purge')) await job.execute(app.app.gate, {})
+      for (const job of app.app.jobs.filter(({ name }) => name === 'tokens.purge'))
+        await job.execute(app.app.pipeline, {})
     }
     count(tokenId)
     await flush()

@@ -1,10 +1,10 @@
 import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
-import { type Parameter, sharedParameters } from './parameters.ts'
+import { type OpenApiParameter, sharedParameters } from './parameters.ts'
 import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
-import { type Components, type Schema, schemaOf } from './schemas.ts'
+import { type Components, type OpenApiSchema, schemaOf } from './schemas.ts'
 import { tagOf, tags } from './tags.ts'
 
-const idempotencyKey: Parameter = {
+const idempotencyKey: OpenApiParameter = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
@@ -13,12 +13,12 @@ const idempotencyKey: Parameter = {
 }
 
 const placeOf = { params: 'path', query: 'query', headers: 'header' } as const
-const parametersOf = (operation: OperationShape, components: Components): Parameter[] => [
+const parametersOf = (operation: OperationShape, components: Components): OpenApiParameter[] => [
   ...(['params', 'query', 'headers'] as const).flatMap((part) => {
     const shape = operation[part]
     if (!shape) return []
     const { properties = {}, required = [] } = schemaOf(shape, 'input', components) as {
-      properties?: Record<string, Schema>
+      properties?: Record<string, OpenApiSchema>
       required?: string[]
     }
     return Object.entries(properties).map(([name, { description, ...schema }]) => ({
@@ -59,7 +59,7 @@ const listedAgain = 5
  * Several media types are merged into one range: generators would create a separate parameter or result for each.
  * `lists`: the lists so far, with the id of their first operation.
  */
-function contentOf(id: string, mediaTypes: readonly string[], content: Schema, lists: Map<string, string>) {
+function contentOf(id: string, mediaTypes: readonly string[], content: OpenApiSchema, lists: Map<string, string>) {
   const [only = '', ...others] = mediaTypes
   if (others.length === 0) return { content: { [only]: content } }
   const list = mediaTypes.join(', ')
@@ -74,12 +74,12 @@ function contentOf(id: string, mediaTypes: readonly string[], content: Schema, l
 interface Shared {
   components: Components
   mediaTypes: Map<string, string>
-  responses: Record<string, Schema>
-  referenceTo: (parameter: Parameter) => Schema
+  responses: Record<string, OpenApiSchema>
+  referenceTo: (parameter: OpenApiParameter) => OpenApiSchema
 }
 function described(
   operation: OperationShape,
-  parameters: readonly Parameter[],
+  parameters: readonly OpenApiParameter[],
   { components, mediaTypes, responses, referenceTo }: Shared,
 ) {
   const { description, permission, status } = operation
@@ -131,7 +131,7 @@ const sorted = <T>(of: Record<string, T>): Record<string, T> =>
 /** The OpenAPI 3.1 document of the operations, from their validation schemas. The same operations produce the same text. */
 export function openApi(operations: readonly OperationShape[], version: string): Record<string, unknown> {
   const components: Components = { Problem: problemSchema }
-  const responses: Record<string, Schema> = {}
+  const responses: Record<string, OpenApiSchema> = {}
   const mediaTypes = new Map<string, string>()
   const paths: Record<string, Record<string, unknown>> = {}
   const ordered = [...operations].sort((a, b) =>

@@ -1,9 +1,9 @@
-import type { Schema } from './schemas.ts'
+import type { OpenApiSchema } from './schemas.ts'
 
 /** The minimum number of uses of a shared parameter. */
 const leastUses = 2
 
-export interface Parameter extends Schema {
+export interface OpenApiParameter extends OpenApiSchema {
   name: string
   in: 'path' | 'query' | 'header'
 }
@@ -14,10 +14,10 @@ const pascal = (name: string): string =>
  * Shares parameters that several operations have in common. If two have the same name but differ otherwise, they get numbers, in the
  * order of their text. @returns the shared parameters by name, and a function that replaces a parameter with its reference
  */
-export function sharedParameters(all: readonly Parameter[]) {
+export function sharedParameters(all: readonly OpenApiParameter[]) {
   const byText = Map.groupBy(all, (parameter) => JSON.stringify(parameter))
   const names = new Map<string, string>()
-  const shared: Record<string, Parameter> = {}
+  const shared: Record<string, OpenApiParameter> = {}
   for (const text of [...byText.keys()].sort()) {
     const [first, ...others] = byText.get(text) ?? []
     if (!first || others.length + 1 < leastUses) continue
@@ -27,7 +27,7 @@ export function sharedParameters(all: readonly Parameter[]) {
     shared[own] = first
     names.set(text, own)
   }
-  const referenceTo = (parameter: Parameter): Schema => {
+  const referenceTo = (parameter: OpenApiParameter): OpenApiSchema => {
     const name = names.get(JSON.stringify(parameter))
     return name === undefined ? parameter : { $ref: `#/components/parameters/${name}` }
   }

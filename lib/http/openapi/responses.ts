@@ -1,6 +1,6 @@
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { type ProblemCode, problems } from '#lib/kernel/problem.ts'
-import type { Schema } from './schemas.ts'
+import type { OpenApiSchema } from './schemas.ts'
 
 const always: readonly ProblemCode[] = ['bad_request', 'rate_limited', 'internal', 'unavailable']
 const withToken: readonly ProblemCode[] = [
@@ -47,7 +47,7 @@ const reference = (kind: 'headers' | 'responses', name: string) => ({ $ref: `#/c
 const text = { type: 'string' }
 
 /** Headers of responses, by their names in the document. */
-export const headers: Record<string, Schema> = {
+export const headers: Record<string, OpenApiSchema> = {
   ETag: { description: 'The version of the content, for `If-Match` and `If-None-Match` (RFC 9110)', schema: text },
   Location: { description: 'The address of what was created or started', schema: text },
   RateLimit: {
@@ -68,7 +68,7 @@ export const successHeaders = ({
   method,
   status,
   contributed,
-}: Pick<OperationShape, 'method' | 'status' | 'contributed'>): Schema => ({
+}: Pick<OperationShape, 'method' | 'status' | 'contributed'>): OpenApiSchema => ({
   ...common,
   ...((method === 'get' || method === 'put' || method === 'patch') &&
     status === 200 && { ETag: reference('headers', 'ETag') }),
@@ -78,7 +78,10 @@ export const successHeaders = ({
 const retried = new Set([429, 503])
 
 /** References to shared error responses; new ones are added to `shared`. */
-export function errorResponses(operation: OperationShape, shared: Record<string, Schema>): Record<string, Schema> {
+export function errorResponses(
+  operation: OperationShape,
+  shared: Record<string, OpenApiSchema>,
+): Record<string, OpenApiSchema> {
   return Object.fromEntries(
     [...errorsOf(operation)].map(([status, codes]) => {
       const name = nameOf(codes)
@@ -97,7 +100,7 @@ export function errorResponses(operation: OperationShape, shared: Record<string,
 }
 
 /** RFC 9457. */
-export const problemSchema: Schema = {
+export const problemSchema: OpenApiSchema = {
   type: 'object',
   description: 'What went wrong (RFC 9457)',
   required: ['type', 'title', 'status', 'code'],

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
-export type Schema = Record<string, unknown>
+export type OpenApiSchema = Record<string, unknown>
 /** Schemas that several operations share, by their names. */
-export type Components = Record<string, Schema>
+export type Components = Record<string, OpenApiSchema>
 
 const anyJson = 'Json'
-const isObject = (value: unknown): value is Schema =>
+const isObject = (value: unknown): value is OpenApiSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Zod's `z.json()`: a recursive union from which generators create types that no compiler accepts. */
-const isJsonUnion = ({ anyOf }: Schema): boolean =>
+const isJsonUnion = ({ anyOf }: OpenApiSchema): boolean =>
   Array.isArray(anyOf) &&
   anyOf.length === 6 &&
   ['string', 'number', 'boolean', 'null', 'array', 'object'].every((type) =>
@@ -25,7 +25,7 @@ const withoutCategories = (pattern: string): string =>
  * Simplifies Zod's output: removes a pattern of 300 characters for times, and bounds that every safe integer satisfies. Outputs may get
  * more properties in a later version.
  */
-function simplified(schema: Schema, io: 'input' | 'output'): Schema {
+function simplified(schema: OpenApiSchema, io: 'input' | 'output'): OpenApiSchema {
   const { pattern, minimum, maximum, additionalProperties, ...rest } = schema
   const isTime = schema.format === 'date-time'
   const isZulu = isTime && typeof pattern === 'string' && !pattern.includes('[+-]')
@@ -41,13 +41,13 @@ function simplified(schema: Schema, io: 'input' | 'output'): Schema {
 }
 
 /** The JSON Schema of an input or output. Schemas with an id are moved to `components`; those of inputs end in `Input`. */
-export function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Components): Schema {
+export function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Components): OpenApiSchema {
   const {
     $schema: _,
     $defs = {},
     ...schema
-  } = z.toJSONSchema(type, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as Schema & {
-    $defs?: Record<string, Schema>
+  } = z.toJSONSchema(type, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as OpenApiSchema & {
+    $defs?: Record<string, OpenApiSchema>
   }
   const suffix = io === 'input' ? 'Input' : ''
   const nameOf = (id: string): string => (isJsonUnion($defs[id] ?? {}) ? anyJson : `${id}${suffix}`)
@@ -68,8 +68,8 @@ export function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Co
     )
   }
   for (const [id, definition] of Object.entries($defs))
-    if (!isJsonUnion(definition)) components[nameOf(id)] = moved(definition) as Schema
-  const found = moved(schema) as Schema
+    if (!isJsonUnion(definition)) components[nameOf(id)] = moved(definition) as OpenApiSchema
+  const found = moved(schema) as OpenApiSchema
   if (JSON.stringify([found, components]).includes(`schemas/${anyJson}"`))
     components[anyJson] = { description: 'Any JSON value' }
   return found

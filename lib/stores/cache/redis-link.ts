@@ -12,7 +12,7 @@ const connecting = 2_000
 const answering = 15_000
 
 /** The error's name by Redis or the system, without the command, which contains keys, and without the address. */
-export function nameOf(error: unknown): string {
+export function errorNameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown fault'
   return errorCode(error) ?? /^[A-Z]{3,20}(?= )/.exec(error.message)?.[0] ?? error.name
 }
@@ -38,7 +38,7 @@ function connect(url: string) {
   })
   let fault = 'no connection'
   client.on('error', (error: unknown) => {
-    fault = nameOf(error)
+    fault = errorNameOf(error)
   })
   client.connect().catch(() => {}) // rejects if it is destroyed before it is connected; commands report the error
   return { client, fault: () => fault }
@@ -76,7 +76,7 @@ export function redisLink(url: string) {
       try {
         return await Promise.race([question(client), late])
       } catch (error) {
-        throw Problem.is(error) ? error : unavailable(nameOf(error))
+        throw Problem.is(error) ? error : unavailable(errorNameOf(error))
       } finally {
         end.abort()
       }

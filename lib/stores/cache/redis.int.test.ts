@@ -1,10 +1,10 @@
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import { refusalOf } from '#lib/kernel/store-refusal.ts'
+import { storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 import { redisCache } from './redis.ts'
-import { nameOf, redisRefusal } from './redis-link.ts'
+import { errorNameOf, redisRefusal } from './redis-link.ts'
 import { cacheSuite } from './suite/cache-suite.ts'
 
 const isInstalled = await isRedisInstalled()
@@ -166,14 +166,14 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
         const error: unknown = await ask(store).catch((fault: unknown) => fault)
         await store.close()
         expect(error).toMatchObject({ code: 'unavailable' })
-        return refusalOf(error)
+        return storeRefusalOf(error)
       }
       const get = (store: ReturnType<typeof redisCache>) => store.get('a')
       const set = (store: ReturnType<typeof redisCache>) => store.set('a', 'x', { ttl: 60, about: [] })
       expect(await refusalAt(limited, get)).toBe('access_denied')
       await admin.configSet('maxmemory', '1')
       const full: unknown = await admin.set('a', 'x').catch((fault: unknown) => fault)
-      expect(redisRefusal(nameOf(full))).toBe('quota_exceeded')
+      expect(redisRefusal(errorNameOf(full))).toBe('quota_exceeded')
       await admin.configSet('maxmemory', '0')
       await admin.configSet('replica-serve-stale-data', 'yes')
       await admin.sendCommand(['REPLICAOF', '127.0.0.1', '1'])

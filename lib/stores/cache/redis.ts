@@ -2,7 +2,7 @@ import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
 import { needlesOf } from './needles.ts'
 import { matcherOf } from './patterns.ts'
 import { redisLifetimes } from './redis-lifetimes.ts'
-import { nameOf, redisLink } from './redis-link.ts'
+import { errorNameOf, redisLink } from './redis-link.ts'
 import { asLatin, bytesOfName, nameFrom, redisScan } from './redis-scan.ts'
 
 /**
@@ -139,7 +139,7 @@ export function redisCache(url: string): CacheStore {
         return { state: 'ok', latency: performance.now() - began }
       } catch (error) {
         const detail =
-          /\(([\w ]+)\) *\. Nothing/.exec(error instanceof Error ? error.message : '')?.[1] ?? nameOf(error)
+          /\(([\w ]+)\) *\. Nothing/.exec(error instanceof Error ? error.message : '')?.[1] ?? errorNameOf(error)
         return { state: 'down', latency: performance.now() - began, detail }
       }
     },

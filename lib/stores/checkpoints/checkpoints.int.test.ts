@@ -1,15 +1,15 @@
 import { afterAll, expect, test } from 'vitest'
-import { longestSearch } from '#lib/kernel/holder.ts'
-import { refusalOf } from '#lib/kernel/store-refusal.ts'
+import { longestSearch } from '#lib/kernel/data-source.ts'
+import { storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { withConnection } from '../postgres/connection.ts'
 import { type Database, openDatabase } from '../postgres/database.ts'
 import { otherCheckpoints, ownCheckpoints } from './connected-checkpoints.ts'
-import { type CheckpointsPlace, checkpointsSuite } from './suite/checkpoints-suite.ts'
+import { type CheckpointsUnderTest, checkpointsSuite } from './suite/checkpoints-suite.ts'
 
 /** Transactions with the time limit of erasures that search a store. */
 const searching =
-  (db: Database): CheckpointsPlace['transaction'] =>
+  (db: Database): CheckpointsUnderTest['transaction'] =>
   (run) =>
     db.transaction(run, { longest: longestSearch })
 
@@ -23,7 +23,7 @@ async function database(): Promise<TestDatabase> {
   return made
 }
 
-checkpointsSuite('our own database', async (): Promise<CheckpointsPlace> => {
+checkpointsSuite('our own database', async (): Promise<CheckpointsUnderTest> => {
   const { appUrl, ownerUrl } = await database()
   const db = openDatabase(appUrl, { isGuarded: true })
   return { store: ownCheckpoints(db), url: ownerUrl, schema: 'langgraph', transaction: searching(db), close: db.close }
@@ -34,7 +34,7 @@ function inSchema(address: string, schema: string): string {
   url.searchParams.set('schema', schema)
   return url.href
 }
-const another = (schema: string) => async (): Promise<CheckpointsPlace> => {
+const another = (schema: string) => async (): Promise<CheckpointsUnderTest> => {
   const [own, theirs] = [await database(), await database()]
   const db = openDatabase(own.appUrl, { isGuarded: true })
   const store = otherCheckpoints(schema === 'public' ? theirs.ownerUrl : inSchema(theirs.ownerUrl, schema))
@@ -99,7 +99,7 @@ test('refusalOf returns a refusal for wrong credentials, database, rights and ta
       .residue([{ thread: 't', ids: ['a-message-of-somebody'], texts: [] }], [])
       .catch((fault: unknown) => fault)
     expect(error, refusal).toMatchObject({ code: 'unavailable' })
-    expect(refusalOf(error) ?? 'none').toBe(refusal)
+    expect(storeRefusalOf(error) ?? 'none').toBe(refusal)
     expect(`${error} ${JSON.stringify(error)}`).not.toMatch(/secret|nowhere/)
     await store.close()
   }

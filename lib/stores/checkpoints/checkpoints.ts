@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { RunMatch } from '#lib/kernel/holder.ts'
+import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import type { StoreState } from '../store-state.ts'
 import type { ThreadCursor, ThreadPage } from './exporting.ts'
 import type { Memory, MemoryChange, MemoryCursor, MemoryPage } from './memory-pages.ts'
@@ -7,10 +7,10 @@ import type { Memory, MemoryChange, MemoryCursor, MemoryPage } from './memory-pa
 export type { Memory, MemoryChange, MemoryCursor }
 
 /** Finds words of the erased texts in other texts: six in a row, or 24 characters in scripts without spaces. */
-export interface WordSearch {
-  runsIn(text: string): readonly RunMatch[]
+export interface TextSearch {
+  runsIn(text: string): readonly ErasedRunMatch[]
   /** The same search with further erased texts: the wording in a thread may differ from ours. */
-  including(texts: readonly string[]): WordSearch
+  including(texts: readonly string[]): TextSearch
   /** Runs that texts of remaining authors also contain, so that they do not count. Called only if a run was found. */
   explained(): Promise<ReadonlySet<number>>
   /** Those of these message ids whose messages remain. */
@@ -18,7 +18,7 @@ export interface WordSearch {
 }
 
 /** The messages to erase: their ids in LangGraph, and their words. */
-export interface Wanted {
+export interface ThreadSearchTerms {
   ids: readonly string[]
   /** Texts shorter than {@link leastText} are not searched: too many other messages contain them. */
   texts: readonly string[]
@@ -27,16 +27,16 @@ export interface Wanted {
    * erased.
    */
   reported?: ReadonlySet<string>
-  words?: WordSearch
+  words?: TextSearch
 }
-export interface WantedIn extends Wanted {
+export interface WantedIn extends ThreadSearchTerms {
   thread: string
 }
 /**
  * What to erase in the long-term store, which all applications share: items with an id of ours (`sure`), which nobody else can have
  * chosen, and items with another id or the words, which others may also use, if they also contain a tie.
  */
-export interface Remembered extends Wanted {
+export interface Remembered extends ThreadSearchTerms {
   /** Ids that we generated: every item that contains one is about it. */
   sure: readonly string[]
   /**
@@ -45,7 +45,7 @@ export interface Remembered extends Wanted {
    */
   ties: readonly string[]
   /** An item that contains a tie and these words is also erased. */
-  words?: WordSearch
+  words?: TextSearch
 }
 /** The minimum number of characters of a text that is searched. */
 export const leastText = 20
@@ -96,7 +96,7 @@ export interface CheckpointStore {
   provider: 'postgresql'
   state(): Promise<StoreState>
   /** What would be erased in a thread, without locks: for a plan. */
-  find(thread: string, wanted: Wanted, tx: Transaction): Promise<FoundInThread>
+  find(thread: string, wanted: ThreadSearchTerms, tx: Transaction): Promise<FoundInThread>
   /** All threads of any owner that contain one of these ids. Ids shorter than {@link leastId} are not searched. */
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
   /** Those of the threads that have at least one row. */
@@ -111,7 +111,7 @@ export interface CheckpointStore {
    * @throws `conflict` if a row cannot be rewritten safely; nothing is changed, and the message and the extension `thread` name the
    * thread
    */
-  rewrite(thread: string, wanted: Wanted, tx: Transaction): Promise<Rewritten>
+  rewrite(thread: string, wanted: ThreadSearchTerms, tx: Transaction): Promise<Rewritten>
   /** Deletes items of the long-term store, with their vectors. Returns how many. */
   forget(wanted: Remembered, tx: Transaction): Promise<number>
   /**

@@ -7,19 +7,19 @@ import { type Database, isDatabaseDown, isGivenUp, queryWithin } from '../postgr
 import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
 import { changeMemories, memoryPage } from './memory-pages.ts'
-import { isTelling } from './needles.ts'
-import { type Ask, named, otherStores, type Shape, shapeOf } from './rows.ts'
-import { countMemories, dropMemories, dropThread, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
+import { isDistinctiveText } from './needles.ts'
+import { type CheckpointQuery, type CheckpointSchema, otherStores, shapeOf, statementName } from './rows.ts'
+import { countMemories, deleteThread, dropMemories, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
 import { findInThread, rewriteThread, wordsInThread } from './thread.ts'
 
 /** A schema of our own database; lib/stores/postgres/checkpoint-tables.ts creates its tables. */
 export const ownSchema = 'langgraph'
 
 /** Where the tables are, and how a call gets its transaction. */
-interface Place {
+interface SchemaLocation {
   schema: string
-  reading<T>(run: (ask: Ask) => Promise<T>, tx?: Transaction): Promise<T>
-  writing<T>(run: (ask: Ask) => Promise<T>, tx: Transaction): Promise<T>
+  reading<T>(run: (ask: CheckpointQuery) => Promise<T>, tx?: Transaction): Promise<T>
+  writing<T>(run: (ask: CheckpointQuery) => Promise<T>, tx: Transaction): Promise<T>
   close(): Promise<void>
 }
 
@@ -27,10 +27,10 @@ const lockSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
 
 /** Runs on every long-term store of the database. */
 async function inStores(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   wanted: Remembered,
-  run: (ask: Ask, shape: Shape, wanted: Remembered) => Promise<number>,
+  run: (ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered) => Promise<number>,
 ): Promise<number> {
   let count = await run(ask, shape, wanted)
   for (const other of await otherStores(ask, shape.schema)) count += await run(ask, other, wanted)
@@ -38,11 +38,11 @@ async function inStores(
 }
 
 /** All long-term stores of the database. */
-async function storesOf(ask: Ask, schema: string): Promise<Shape[]> {
+async function storesOf(ask: CheckpointQuery, schema: string): Promise<CheckpointSchema[]> {
   return [await shapeOf(ask, schema), ...(await otherStores(ask, schema))]
 }
 
-const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointStore => ({
+const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): CheckpointStore => ({
   provider: 'postgresql',
   async state() {
     const began = performance.now()
@@ -66,13 +66,14 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
   rewrite: (thread, wanted, tx) =>
     writing(async (ask) => {
       const shape = await shapeOf(ask, schema)
-      await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
+      await ask(statementName(lockSql), lockSql, [`checkpoints of ${thread}`])
       // If the caller continues without this thread, nothing of it is partially written.
-      await ask(named('SAVEPOINT thread'), 'SAVEPOINT thread', [])
+      await ask(statementName('SAVEPOINT thread'), 'SAVEPOINT thread', [])
       try {
         return await rewriteThread(ask, shape, thread, wanted)
       } catch (error) {
-        if (Problem.is(error, 'conflict')) await ask(named('ROLLBACK TO thread'), 'ROLLBACK TO SAVEPOINT thread', [])
+        if (Problem.is(error, 'conflict'))
+          await ask(statementName('ROLLBACK TO thread'), 'ROLLBACK TO SAVEPOINT thread', [])
         throw error
       }
     }, tx),
@@ -82,8 +83,8 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
     writing(async (ask) => changeMemories(ask, await storesOf(ask, schema), changes), tx),
   drop: (thread, tx) =>
     writing(async (ask) => {
-      await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
-      return dropThread(ask, await shapeOf(ask, schema), thread)
+      await ask(statementName(lockSql), lockSql, [`checkpoints of ${thread}`])
+      return deleteThread(ask, await shapeOf(ask, schema), thread)
     }, tx),
   residue: (wanted, remembered) =>
     reading(async (ask) => {
@@ -99,7 +100,7 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
         count += await rowsHolding(ask, shape, thread, { ids: one.ids, texts })
         if (words) count += await wordsInThread(ask, shape, thread, words)
         // Ids that are too short are searched only as ids of messages.
-        const short = one.ids.filter((id) => !isTelling(id))
+        const short = one.ids.filter((id) => !isDistinctiveText(id))
         if (short.length > 0)
           count += (await findInThread(ask, shape, thread, { ids: short, texts: [] })).messages.length
       }
@@ -159,7 +160,7 @@ export function otherCheckpoints(address: string): CheckpointStore {
   })
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
-  async function within<T>(begin: string, run: (ask: Ask) => Promise<T>): Promise<T> {
+  async function within<T>(begin: string, run: (ask: CheckpointQuery) => Promise<T>): Promise<T> {
     try {
       const client = await pool.connect()
       let isBroken = true

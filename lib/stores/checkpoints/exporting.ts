@@ -1,4 +1,12 @@
-import { type Ask, has, named, type Shape, type ThreadTable, tableOf, threadTables } from './rows.ts'
+import {
+  type CheckpointQuery,
+  type CheckpointSchema,
+  has,
+  qualifiedTable,
+  statementName,
+  type ThreadTable,
+  threadTables,
+} from './rows.ts'
 
 /** The end of a page of a thread's rows; undefined: before the first row. */
 export interface ThreadCursor {
@@ -34,8 +42,8 @@ function contentOf(type: unknown, base64: string | null): { value?: unknown; bas
 
 /** A page of a thread's rows in the order of their keys, table by table. */
 export async function threadPage(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   thread: string,
   { table, after }: ThreadCursor = { table: threadTables[0], after: [] },
 ): Promise<ThreadPage> {
@@ -44,12 +52,13 @@ export async function threadPage(
   const placeholders = columns.map((column, n) => (isNumber(column) ? `$${n + 2}::int` : `$${n + 2}`)).join(', ')
   const blob = has(shape, table, 'blob') ? "encode(x.blob, 'base64')" : 'NULL::text'
   const text = `SELECT ARRAY[${columns.map((column) => `x.${column}::text`).join(', ')}] AS key, to_jsonb(x) - ARRAY['blob'] AS row, ${blob} AS blob
-    FROM ${tableOf(shape, table)} x WHERE x.thread_id = $1 ${after.length === 0 ? '' : `AND (${key}) > (${placeholders})`}
+    FROM ${qualifiedTable(shape, table)} x WHERE x.thread_id = $1 ${after.length === 0 ? '' : `AND (${key}) > (${placeholders})`}
     ORDER BY ${key} LIMIT ${rowsAtOnce}`
-  const found = await ask<{ key: string[]; row: Record<string, unknown>; blob: string | null }>(named(text), text, [
-    thread,
-    ...after,
-  ])
+  const found = await ask<{ key: string[]; row: Record<string, unknown>; blob: string | null }>(
+    statementName(text),
+    text,
+    [thread, ...after],
+  )
   const rows = found.map(({ row, blob: bytes }) => ({ table, ...row, ...contentOf(row.type, bytes) }))
   const last = found.at(-1)
   if (last && found.length === rowsAtOnce) return { rows, next: { table, after: last.key } }

@@ -1,4 +1,4 @@
-import { type Ask, has, named, type Shape, tableOf } from './rows.ts'
+import { type CheckpointQuery, type CheckpointSchema, has, qualifiedTable, statementName } from './rows.ts'
 
 /** An item of a long-term store. */
 export interface Memory {
@@ -26,16 +26,17 @@ export interface MemoryChange {
 const rowsAtOnce = 20_000
 const bytesAtOnce = 4 * 1024 * 1024
 
-const namespaceColumn = (shape: Shape): string => (has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix')
+const namespaceColumn = (shape: CheckpointSchema): string =>
+  has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix'
 
-function indexedSql(shape: Shape): string {
+function indexedSql(shape: CheckpointSchema): string {
   const column = namespaceColumn(shape)
   const texts = (shape.columns.get('store_vectors') ?? []).filter(
     (one) => one.type === 'text' && ![column, 'key'].includes(one.column),
   )
   if (texts.length === 0) return "''"
   const joined = texts.map((one) => `v."${one.column}"`).join(', ')
-  return `coalesce((SELECT string_agg(concat_ws(E'\\n', ${joined}), E'\\n') FROM ${tableOf(shape, 'store_vectors')} v
+  return `coalesce((SELECT string_agg(concat_ws(E'\\n', ${joined}), E'\\n') FROM ${qualifiedTable(shape, 'store_vectors')} v
     WHERE v."${column}" = s."${column}" AND v.key = s.key), '')`
 }
 /**
@@ -43,8 +44,8 @@ function indexedSql(shape: Shape): string {
  * same item as without it.
  */
 async function pageOf(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   after: Omit<MemoryCursor, 'schema'> | undefined,
   pattern: string,
 ): Promise<{ memories: Memory[]; last: Omit<MemoryCursor, 'schema'> | undefined }> {
@@ -53,12 +54,12 @@ async function pageOf(
   const text = `WITH page AS MATERIALIZED (SELECT * FROM (
       SELECT s."${column}" AS namespace, s.key, s.value::text AS value, ${indexedSql(shape)} AS indexed,
         sum(pg_column_size(s.value)) OVER (ORDER BY s."${column}", s.key) - pg_column_size(s.value) AS before
-      FROM ${tableOf(shape, 'store')} s ${from} ORDER BY s."${column}", s.key LIMIT ${rowsAtOnce}) AS sized WHERE before < ${bytesAtOnce})
+      FROM ${qualifiedTable(shape, 'store')} s ${from} ORDER BY s."${column}", s.key LIMIT ${rowsAtOnce}) AS sized WHERE before < ${bytesAtOnce})
     SELECT namespace, key, value, indexed FROM page WHERE $3 = '' OR concat_ws(E'\\n', namespace, key, value, indexed) ~* $3
     UNION ALL (SELECT namespace, key, NULL, NULL FROM page ORDER BY namespace DESC, key DESC LIMIT 1)`
   const values = after ? [after.namespace, after.key, pattern] : ['', '', pattern]
   const rows = await ask<{ namespace: string; key: string; value: string | null; indexed: string | null }>(
-    named(text),
+    statementName(text),
     text,
     values,
   )
@@ -72,8 +73,8 @@ async function pageOf(
 
 /** The next page over all long-term stores. `words`: items without any of them are omitted. */
 export async function memoryPage(
-  ask: Ask,
-  shapes: readonly Shape[],
+  ask: CheckpointQuery,
+  shapes: readonly CheckpointSchema[],
   { after, words }: { after?: MemoryCursor | undefined; words?: readonly string[] | undefined },
 ): Promise<MemoryPage> {
   const pattern = (words ?? []).join('|')
@@ -94,20 +95,20 @@ const mayUpdateSql = `SELECT has_table_privilege(c.oid, 'UPDATE') AS may FROM pg
 
 /** Changes items that are unchanged since they were read; returns those that were changed. Vectors of their former texts are deleted. */
 export async function changeMemories(
-  ask: Ask,
-  shapes: readonly Shape[],
+  ask: CheckpointQuery,
+  shapes: readonly CheckpointSchema[],
   changes: readonly MemoryChange[],
 ): Promise<MemoryChange[]> {
   const changed: MemoryChange[] = []
   for (const [schema, own] of Map.groupBy(changes, ({ memory }) => memory.schema)) {
     const shape = shapes.find((one) => one.schema === schema)
     if (!shape) continue
-    const [row] = await ask<{ may: boolean }>(named(mayUpdateSql), mayUpdateSql, [schema])
+    const [row] = await ask<{ may: boolean }>(statementName(mayUpdateSql), mayUpdateSql, [schema])
     const column = namespaceColumn(shape)
-    const where = (table: string) => `FROM ${tableOf(shape, table)} WHERE "${column}" = $1 AND key = $2`
+    const where = (table: string) => `FROM ${qualifiedTable(shape, table)} WHERE "${column}" = $1 AND key = $2`
     const drop = `DELETE ${where('store')} AND value = $3::jsonb RETURNING 1`
     const vectors = `DELETE ${where('store_vectors')}`
-    const write = `UPDATE ${tableOf(shape, 'store')} SET value = $4::jsonb WHERE "${column}" = $1 AND key = $2 AND value = $3::jsonb RETURNING 1`
+    const write = `UPDATE ${qualifiedTable(shape, 'store')} SET value = $4::jsonb WHERE "${column}" = $1 AND key = $2 AND value = $3::jsonb RETURNING 1`
     for (const one of own) {
       const { memory, value } = one
       const key = [memory.namespace, memory.key]
@@ -115,10 +116,10 @@ export async function changeMemories(
       // item.
       const isWritten = value !== null && row?.may === true
       const done = isWritten
-        ? await ask(named(write), write, [...key, memory.value, value])
-        : await ask(named(drop), drop, [...key, memory.value])
+        ? await ask(statementName(write), write, [...key, memory.value, value])
+        : await ask(statementName(drop), drop, [...key, memory.value])
       if (done.length === 0) continue
-      if (isWritten && has(shape, 'store_vectors')) await ask(named(vectors), vectors, key)
+      if (isWritten && has(shape, 'store_vectors')) await ask(statementName(vectors), vectors, key)
       changed.push(isWritten ? one : { memory, value: null })
     }
   }

@@ -1,6 +1,6 @@
 export type JsonObject = Record<string, unknown>
 
-export const isObject = (value: unknown): value is JsonObject =>
+export const isPlainObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The relevant fields of a serialised message. */
@@ -20,7 +20,7 @@ const roles = new Set([
   ...['HumanMessageChunk', 'AIMessageChunk', 'SystemMessageChunk', 'ToolMessageChunk', 'FunctionMessageChunk'],
 ])
 const people = new Set(['human', 'user', 'HumanMessageChunk'])
-const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : [])
+const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isPlainObject) : [])
 const strings = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === 'string')
 
 /**
@@ -35,10 +35,10 @@ export const isConstructed = (value: JsonObject, name: RegExp): boolean =>
 
 /** The fields of a message in any notation: constructed, `{type, data}`, or the input format of chat models. */
 function fieldsOf(value: JsonObject): JsonObject | undefined {
-  if (isConstructed(value, /Message(Chunk)?$/)) return isObject(value.kwargs) ? value.kwargs : undefined
+  if (isConstructed(value, /Message(Chunk)?$/)) return isPlainObject(value.kwargs) ? value.kwargs : undefined
   const { type, role, data } = value
   const isOfRole = (said: unknown) => typeof said === 'string' && roles.has(said)
-  if (isObject(data) && isOfRole(type) && 'content' in data) return data
+  if (isPlainObject(data) && isOfRole(type) && 'content' in data) return data
   if ('content' in value && (isOfRole(role) || isOfRole(type))) return value
   return type === 'remove' && typeof value.id === 'string' ? value : undefined
 }
@@ -53,7 +53,7 @@ export function messageIn(value: JsonObject): MessageFacts | undefined {
     fields.tool_calls,
     fields.invalid_tool_calls,
     fields.tool_call_chunks,
-    isObject(more) ? more.tool_calls : [],
+    isPlainObject(more) ? more.tool_calls : [],
   ]
   const used = blocks.filter(({ type }) => type === 'tool_use' || type === 'tool_call')
   return {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './messages.ts'
+import { isPlainObject, type JsonObject } from './messages.ts'
 
 /** Thrown for bytes that LangGraph in Python cannot read either. */
 export class InvalidMsgpack extends Error {}
@@ -40,7 +40,7 @@ export class PackedExtension {
   constructor(raw: Uint8Array, payload: Uint8Array) {
     this.raw = raw
     this.text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8')
-    this.isOpaque = !isText(payload)
+    this.isOpaque = !isUtf8Text(payload)
   }
 }
 
@@ -89,7 +89,7 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 /** Whether the bytes may be text: UTF-8, mostly of printable characters. */
-export function isText(bytes: Uint8Array): boolean {
+export function isUtf8Text(bytes: Uint8Array): boolean {
   try {
     const text = utf8.decode(bytes)
     const controls = text.match(/[^\P{C}\s]/gu)?.length ?? 0
@@ -264,7 +264,7 @@ export function unpack(bytes: Uint8Array): Unpacked {
     return view
   }
   function readBytes(start: number, payload: Buffer): PackedBytes {
-    const isOpaque = !isText(payload)
+    const isOpaque = !isUtf8Text(payload)
     if (isOpaque) opaque++
     return new PackedBytes(rawFrom(start), [payload.toString('utf8')], isOpaque, () => Buffer.from([0xc4, 0]))
   }
@@ -357,7 +357,7 @@ export function unpack(bytes: Uint8Array): Unpacked {
       else if (typeof one === 'number') parts.push(Buffer.from([one & 0xff]))
       else if (one instanceof PackedNumber || one instanceof PackedBytes || one instanceof PackedExtension)
         parts.push(one.raw)
-      else if (Array.isArray(one) || isObject(one)) container(one)
+      else if (Array.isArray(one) || isPlainObject(one)) container(one)
       else throw new InvalidMsgpack('a value of no kind')
     }
     const nested = (one: unknown): Buffer => pack(one, originOf)

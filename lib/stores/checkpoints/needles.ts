@@ -1,5 +1,5 @@
-import type { RunMatch } from '#lib/kernel/holder.ts'
-import { leastId, leastText, type Wanted } from './checkpoints.ts'
+import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
+import { leastId, leastText, type ThreadSearchTerms } from './checkpoints.ts'
 
 /** Replaces removed words. Not empty, because some models reject a message without content. */
 export const placeholder = '[erased]'
@@ -21,10 +21,10 @@ export function formsOf(text: string): string[] {
 /** Identifiers of the libraries, which every thread contains: `completion_tokens_details`, `langchain_core.messages.human`. */
 const isMachines = (text: string): boolean => /^[A-Za-z_.:-]+$/.test(text)
 /** The distinct texts that are long enough, without surrounding white space. */
-export const tellingTexts = ({ texts }: Pick<Wanted, 'texts'>): string[] => [
+export const distinctiveTexts = ({ texts }: Pick<ThreadSearchTerms, 'texts'>): string[] => [
   ...new Set(texts.map((text) => text.trim()).filter((text) => text.length >= leastText && !isMachines(text))),
 ]
-export const isTelling = (id: string): boolean => id.length >= leastId && /\d/.test(id)
+export const isDistinctiveText = (id: string): boolean => id.length >= leastId && /\d/.test(id)
 const generated = /^([a-z]{2,8}_[0-9A-Za-z]{22}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
 /** Whether the id has a form that no word has: `thread_` and 22 characters, or a UUID. It does not tell who generated it. */
 export const isGenerated = (id: string): boolean => generated.test(id)
@@ -52,7 +52,7 @@ export function holdsAny(
   { ids, calls = [], forms }: { ids: Iterable<string>; calls?: Iterable<string>; forms: readonly string[] },
 ): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const named = [...ids, ...calls].map((id) => (isTelling(id) ? id : packed(id)))
+  const named = [...ids, ...calls].map((id) => (isDistinctiveText(id) ? id : packed(id)))
   return [...forms, ...named].some((needle) => buffer.includes(needle))
 }
 
@@ -79,7 +79,7 @@ function unescaped(text: string): { text: string; offsets: number[] } {
 }
 
 /** Runs in a text, and in the text without one and two levels of JSON escapes, as in the arguments of a tool call. */
-export function runsWithin(text: string, runsIn: (text: string) => readonly RunMatch[]): RunMatch[] {
+export function runsWithin(text: string, runsIn: (text: string) => readonly ErasedRunMatch[]): ErasedRunMatch[] {
   const found = [...runsIn(text)]
   let plain = text
   let offsets: number[] | undefined
@@ -95,7 +95,7 @@ export function runsWithin(text: string, runsIn: (text: string) => readonly RunM
   return found
 }
 /** A text without these runs, which may overlap. */
-export function withoutRuns(text: string, runs: readonly RunMatch[]): string {
+export function withoutRuns(text: string, runs: readonly ErasedRunMatch[]): string {
   let rest = ''
   let from = 0
   for (const { start, end } of [...runs].sort((one, other) => one.start - other.start)) {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { RunMatch } from '#lib/kernel/holder.ts'
+import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { withConnection } from '../postgres/connection.ts'
 import { type Database, openDatabase } from '../postgres/database.ts'
-import type { CheckpointStore, Wanted, WordSearch } from './checkpoints.ts'
+import type { CheckpointStore, TextSearch, ThreadSearchTerms } from './checkpoints.ts'
 import { ownCheckpoints } from './connected-checkpoints.ts'
 import { unpack } from './msgpack.ts'
 
@@ -22,7 +22,7 @@ const State = z.object({
 const nothing = z.null()
 
 /** Finds runs of six words of a text like an erasure, without fingerprints. */
-function wordsOf(texts: readonly string[], remaining: readonly string[] = []): WordSearch {
+function wordsOf(texts: readonly string[], remaining: readonly string[] = []): TextSearch {
   const split = (text: string) => [...text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)]
   const runs = [
     ...texts.flatMap((text) => {
@@ -31,7 +31,7 @@ function wordsOf(texts: readonly string[], remaining: readonly string[] = []): W
     }),
   ]
   return {
-    runsIn(text): RunMatch[] {
+    runsIn(text): ErasedRunMatch[] {
       const words = split(text)
       return words.flatMap((word, at) => {
         const run = words.slice(at, at + 6)
@@ -71,7 +71,8 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
   const say = (thread: string, id: string, text: string) => python.call('say', { url, thread, id, text }, nothing)
   const resume = (thread: string) => python.call('resume', { url, thread }, z.array(z.string()))
   const history = (thread: string) => python.call('history', { url, thread }, z.array(State))
-  const rewrite = (thread: string, wanted: Wanted) => db.transaction((tx) => store.rewrite(thread, wanted, tx))
+  const rewrite = (thread: string, wanted: ThreadSearchTerms) =>
+    db.transaction((tx) => store.rewrite(thread, wanted, tx))
   interface Row {
     key: string
     type: string | null

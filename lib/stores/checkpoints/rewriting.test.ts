@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import type { Wanted } from './checkpoints.ts'
+import type { ThreadSearchTerms } from './checkpoints.ts'
 import { formsOf, isNaming, withoutId } from './needles.ts'
 import { isDerived, type Rewriting, rewriteValue } from './rewriting.ts'
 import { surveyor } from './survey.ts'
@@ -19,7 +19,7 @@ const constructed = (name: string, kwargs: object) => ({
 function rewritten(
   value: unknown,
   name = 'state',
-  wanted: Wanted = {
+  wanted: ThreadSearchTerms = {
     ids: [id, generated, 'HumanMessage', 'langchain_core', 'additional_kwargs'],
     texts: [text, 'completion_tokens_details'],
   },

@@ -1,6 +1,6 @@
-import { isConstructed, isObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
+import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
-import { isGenerated, isTelling, placeholder, withoutId, withoutRuns } from './needles.ts'
+import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './needles.ts'
 import { Unreadable } from './serialised.ts'
 import { type Doomed, goes, isHolding, isPairThatGoes, isRemaining } from './survey.ts'
 
@@ -37,7 +37,7 @@ function cut(text: string, { forms, ids, runsIn }: Doomed): string {
   let rest = text
   for (const form of forms) rest = rest.replaceAll(form, placeholder)
   rest = withoutRuns(rest, runsIn(rest))
-  for (const id of ids) if (isTelling(id)) rest = withoutId(rest, id)
+  for (const id of ids) if (isDistinctiveText(id)) rest = withoutId(rest, id)
   return isJson(text) && !isJson(rest) ? JSON.stringify(placeholder) : rest
 }
 function isJson(text: string): boolean {
@@ -52,9 +52,9 @@ function isJson(text: string): boolean {
 const human = /^(human|user|HumanMessageChunk)$/
 /** A human message in its notation, without everything that it said. */
 function emptiedMessage(record: JsonObject, id: string): JsonObject | undefined {
-  const inner = isObject(record.kwargs) ? 'kwargs' : isObject(record.data) ? 'data' : undefined
+  const inner = isPlainObject(record.kwargs) ? 'kwargs' : isPlainObject(record.data) ? 'data' : undefined
   const fields = inner === undefined ? record : record[inner]
-  if (!isObject(fields)) return undefined
+  if (!isPlainObject(fields)) return undefined
   const isHuman = [record.type, record.role, fields.type, fields.role].some(
     (said) => typeof said === 'string' && human.test(said),
   )
@@ -94,7 +94,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
 
   function string(text: string, isOfDerived: boolean): unknown {
     if (isOfDerived && how.isLater && text !== '') return changed('')
-    if (isTelling(text) && doomed.ids.has(text)) return changed(gone)
+    if (isDistinctiveText(text) && doomed.ids.has(text)) return changed(gone)
     return isHolding(text, doomed) ? changed(cut(text, doomed)) : text
   }
 
@@ -202,19 +202,19 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
       if (isHolding(item.text, doomed)) throw new Unreadable('an extension that cannot be changed')
       return item
     }
-    return isObject(item) ? object(item, isOfDerived) : item
+    return isPlainObject(item) ? object(item, isOfDerived) : item
   }
 
   /** Keeps an empty human message in a list of messages that lost its last one. */
   function withHuman(before: unknown, after: unknown, id: string): unknown {
     if (!Array.isArray(before) || !Array.isArray(after) || before === after) return after
     const isHuman = (one: unknown) =>
-      isObject(one) && messageIn(one) !== undefined && emptiedMessage(one, id) !== undefined
+      isPlainObject(one) && messageIn(one) !== undefined && emptiedMessage(one, id) !== undefined
     const last = before.findLast(isHuman)
-    if (!isObject(last) || after.some(isHuman)) return after
+    if (!isPlainObject(last) || after.some(isHuman)) return after
     const made = emptiedMessage(last, id)
     if (made === undefined) return after
-    if (isObject(made.kwargs) && isObject(last.kwargs)) madeOf(last.kwargs, made.kwargs)
+    if (isPlainObject(made.kwargs) && isPlainObject(last.kwargs)) madeOf(last.kwargs, made.kwargs)
     const at = after.findIndex((item) => before.indexOf(originOf(item) ?? item) > before.indexOf(last))
     return madeOf(before, after.toSpliced(at === -1 ? after.length : at, 0, madeOf(last, made)))
   }

@@ -3,27 +3,32 @@ import type { QueryResultRow } from 'pg'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
 
 /** Runs one statement on one connection and returns its rows. */
-export type Ask = <R extends QueryResultRow>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
+export type CheckpointQuery = <R extends QueryResultRow>(
+  name: string,
+  text: string,
+  values: readonly unknown[],
+) => Promise<R[]>
 /** A name for the statement, so that it is prepared once per connection. */
-export const named = (text: string): string =>
+export const statementName = (text: string): string =>
   `checkpoints-${createHash('sha256').update(text).digest('base64url').slice(0, 16)}`
 
 export const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes'] as const
 export type ThreadTable = (typeof threadTables)[number]
 const memoryTables = ['store', 'store_vectors'] as const
-export interface Column {
+export interface TableColumn {
   table: string
   column: string
   type: string
 }
 /** The library's tables that exist in a schema. Python's tables have additional columns, and so may later versions. */
-export interface Shape {
+export interface CheckpointSchema {
   schema: string
-  columns: ReadonlyMap<string, readonly Column[]>
+  columns: ReadonlyMap<string, readonly TableColumn[]>
 }
-export const has = (shape: Shape, table: string, column?: string): boolean =>
+export const has = (shape: CheckpointSchema, table: string, column?: string): boolean =>
   shape.columns.get(table)?.some((one) => column === undefined || one.column === column) ?? false
-export const tableOf = (shape: Shape, table: string): string => `"${shape.schema.replaceAll('"', '""')}"."${table}"`
+export const qualifiedTable = (shape: CheckpointSchema, table: string): string =>
+  `"${shape.schema.replaceAll('"', '""')}"."${table}"`
 
 const shapeSql = `SELECT c.relname AS table, a.attname AS column, format_type(a.atttypid, NULL) AS type
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
@@ -32,12 +37,12 @@ const shapeSql = `SELECT c.relname AS table, a.attname AS column, format_type(a.
  * Reads the tables and columns. A wrong database or schema must never look like an empty one. @throws `unavailable` if the tables are
  * missing
  */
-export async function shapeOf(ask: Ask, schema: string): Promise<Shape> {
-  const found = await ask<{ table: string; column: string; type: string }>(named(shapeSql), shapeSql, [
+export async function shapeOf(ask: CheckpointQuery, schema: string): Promise<CheckpointSchema> {
+  const found = await ask<{ table: string; column: string; type: string }>(statementName(shapeSql), shapeSql, [
     schema,
     [...threadTables, ...memoryTables],
   ])
-  const columns = new Map<string, Column[]>()
+  const columns = new Map<string, TableColumn[]>()
   for (const column of found) columns.set(column.table, [...(columns.get(column.table) ?? []), column])
   if (threadTables.some((table) => !columns.has(table)))
     throw unusableStore('wrong_tables', {
@@ -57,9 +62,12 @@ const storesSql = `SELECT n.nspname AS schema, c.relname AS table, a.attname AS 
  * LangGraph's long-term stores in other schemas of the same database. The Python and JavaScript libraries use different columns, so a
  * schema has the store of one of them.
  */
-export async function otherStores(ask: Ask, schema: string): Promise<Shape[]> {
-  const rows = await ask<Column & { schema: string }>(named(storesSql), storesSql, [schema, [...memoryTables]])
-  const shapes: Shape[] = []
+export async function otherStores(ask: CheckpointQuery, schema: string): Promise<CheckpointSchema[]> {
+  const rows = await ask<TableColumn & { schema: string }>(statementName(storesSql), storesSql, [
+    schema,
+    [...memoryTables],
+  ])
+  const shapes: CheckpointSchema[] = []
   for (const [name, columns] of Map.groupBy(rows, (row) => row.schema)) {
     const shape = { schema: name, columns: Map.groupBy(columns, ({ table }) => table) }
     const isKeyed = has(shape, 'store', 'prefix') || has(shape, 'store', 'namespace_path')
@@ -90,13 +98,13 @@ const rowsAtOnce = 500
 
 /** The rows of a thread, some megabytes at a time, so that a whole thread is never in memory. */
 export async function* threadRows(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   thread: string,
   lock: '' | 'FOR UPDATE',
 ): AsyncGenerator<ThreadRow> {
   for (const table of threadTables) {
-    const place = tableOf(shape, table)
+    const place = qualifiedTable(shape, table)
     const size =
       table === 'checkpoints'
         ? '(pg_column_size(checkpoint) + pg_column_size(metadata))'
@@ -109,7 +117,7 @@ export async function* threadRows(
       ${column('version', "''")} AS version, type, ${column('blob', 'NULL::bytea')} AS blob,
       ${column('checkpoint', 'NULL::text')}::text AS checkpoint, ${column('metadata', 'NULL::text')}::text AS metadata
       FROM ${place} WHERE ctid = ANY($1::tid[]) AND thread_id = $2`
-    const places = await ask<{ at: string; size: number }>(named(placesSql), placesSql, [thread])
+    const places = await ask<{ at: string; size: number }>(statementName(placesSql), placesSql, [thread])
     for (let from = 0; from < places.length; ) {
       const batch: string[] = []
       for (let bytes = 0; from < places.length && batch.length < rowsAtOnce; from++) {
@@ -118,23 +126,28 @@ export async function* threadRows(
         bytes += one.size
         batch.push(one.at)
       }
-      for (const row of await ask<Omit<ThreadRow, 'table'>>(named(rowsSql), rowsSql, [batch, thread]))
+      for (const row of await ask<Omit<ThreadRow, 'table'>>(statementName(rowsSql), rowsSql, [batch, thread]))
         yield { table, ...row }
     }
   }
 }
 
-export async function writeBlob(ask: Ask, shape: Shape, row: ThreadRow, blob: Uint8Array): Promise<void> {
-  const text = `UPDATE ${tableOf(shape, row.table)} SET blob = $2 WHERE ctid = $1::tid`
-  await ask(named(text), text, [row.at, Buffer.from(blob)])
+export async function writeBlob(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  row: ThreadRow,
+  blob: Uint8Array,
+): Promise<void> {
+  const text = `UPDATE ${qualifiedTable(shape, row.table)} SET blob = $2 WHERE ctid = $1::tid`
+  await ask(statementName(text), text, [row.at, Buffer.from(blob)])
 }
 export async function writeCheckpoint(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   row: ThreadRow,
   checkpoint: string,
   metadata: string,
 ): Promise<void> {
-  const text = `UPDATE ${tableOf(shape, row.table)} SET checkpoint = $2::jsonb, metadata = $3::jsonb WHERE ctid = $1::tid`
-  await ask(named(text), text, [row.at, checkpoint, metadata])
+  const text = `UPDATE ${qualifiedTable(shape, row.table)} SET checkpoint = $2::jsonb, metadata = $3::jsonb WHERE ctid = $1::tid`
+  await ask(statementName(text), text, [row.at, checkpoint, metadata])
 }

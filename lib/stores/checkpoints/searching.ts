@@ -1,6 +1,22 @@
-import type { Remembered, Wanted } from './checkpoints.ts'
-import { beforeId, formsOf, isGenerated, isTelling, namingPattern, runsWithin, tellingTexts } from './needles.ts'
-import { type Ask, type Column, has, named, type Shape, tableOf, threadTables } from './rows.ts'
+import type { Remembered, ThreadSearchTerms } from './checkpoints.ts'
+import {
+  beforeId,
+  distinctiveTexts,
+  formsOf,
+  isDistinctiveText,
+  isGenerated,
+  namingPattern,
+  runsWithin,
+} from './needles.ts'
+import {
+  type CheckpointQuery,
+  type CheckpointSchema,
+  has,
+  qualifiedTable,
+  statementName,
+  type TableColumn,
+  threadTables,
+} from './rows.ts'
 
 /** Up to this many ids are searched one by one; more are compared with all quoted names in a row. */
 const fewIds = 16
@@ -11,7 +27,7 @@ const fewIds = 16
  */
 const packedBefore = '(^|[^A-Za-z0-9_-]|\\\\[23][0-7][0-7]|\\\\331.)'
 /** SQL: whether a column contains `needle`, and matches `pattern` unless that is empty. */
-function holds(shape: Shape, { table, column, type }: Column): string {
+function holds(shape: CheckpointSchema, { table, column, type }: TableColumn): string {
   if (type !== 'bytea')
     return `position(needle IN "${column}"::text) > 0 AND (pattern = '' OR "${column}"::text ~ pattern)`
   const own = has(shape, table, 'type')
@@ -19,14 +35,14 @@ function holds(shape: Shape, { table, column, type }: Column): string {
     : 'pattern'
   return `position(convert_to(needle, 'UTF8') IN "${column}") > 0 AND (pattern = '' OR encode("${column}", 'escape') ~ ${own})`
 }
-const anyColumn = (shape: Shape, table: string): string =>
+const anyColumn = (shape: CheckpointSchema, table: string): string =>
   `(${(shape.columns.get(table) ?? []).map((column) => `(${holds(shape, column)})`).join(' OR ')})`
 const wantedSql = 'unnest($1::text[], $2::text[]) AS wanted (needle, pattern)'
 
 /** All forms of the texts, as words and as the bytes of a `Uint8Array` in JSON, and the ids with their patterns. */
-function needlesOf(wanted: Wanted): [string[], string[]] | undefined {
-  const texts = tellingTexts(wanted).flatMap((text) => [...formsOf(text), [...Buffer.from(text)].join(',')])
-  const ids = wanted.ids.filter(isTelling)
+function needlesOf(wanted: ThreadSearchTerms): [string[], string[]] | undefined {
+  const texts = distinctiveTexts(wanted).flatMap((text) => [...formsOf(text), [...Buffer.from(text)].join(',')])
+  const ids = wanted.ids.filter(isDistinctiveText)
   return texts.length + ids.length === 0
     ? undefined
     : [
@@ -36,39 +52,45 @@ function needlesOf(wanted: Wanted): [string[], string[]] | undefined {
 }
 
 /** How many rows of the thread contain one of the needles in any column. */
-export async function rowsHolding(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<number> {
+export async function rowsHolding(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  thread: string,
+  wanted: ThreadSearchTerms,
+): Promise<number> {
   const needles = needlesOf(wanted)
   if (!needles) return 0
   let count = 0
   for (const table of threadTables) {
-    const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, table)}
+    const text = `SELECT count(*)::int AS n FROM ${qualifiedTable(shape, table)}
       WHERE thread_id = $3 AND EXISTS (SELECT FROM ${wantedSql} WHERE ${anyColumn(shape, table)})`
-    const [row] = await ask<{ n: number }>(named(text), text, [...needles, thread])
+    const [row] = await ask<{ n: number }>(statementName(text), text, [...needles, thread])
     count += row?.n ?? 0
   }
   return count
 }
 
 /** The column of the namespace in the key of `store`: JavaScript's and Python's differ. */
-const memoryKey = (shape: Shape): string => (has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix')
+const memoryKey = (shape: CheckpointSchema): string =>
+  has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix'
 /** SQL: whether an item `s` of the long-term store, or its indexed texts, contains one of the needles. */
-function memoryHolds(shape: Shape, needles: string): string {
+function memoryHolds(shape: CheckpointSchema, needles: string): string {
   const own = `EXISTS (SELECT FROM ${needles} WHERE ${anyColumn(shape, 'store')})`
   const indexed = (shape.columns.get('store_vectors') ?? []).filter(({ type }) => type === 'text')
   if (indexed.length === 0) return own
   const key = memoryKey(shape)
-  return `(${own} OR EXISTS (SELECT FROM ${tableOf(shape, 'store_vectors')} v, ${needles} WHERE v."${key}" = s."${key}" AND v.key = s.key
+  return `(${own} OR EXISTS (SELECT FROM ${qualifiedTable(shape, 'store_vectors')} v, ${needles} WHERE v."${key}" = s."${key}" AND v.key = s.key
     AND (${indexed.map(({ column }) => `(position(needle IN v."${column}") > 0 AND (pattern = '' OR v."${column}" ~ pattern))`).join(' OR ')})))`
 }
 /** SQL: whether the namespace or key of an item `s` contains one of the needles. */
-const memoryIsIn = (shape: Shape, needles: string): string =>
+const memoryIsIn = (shape: CheckpointSchema, needles: string): string =>
   `EXISTS (SELECT FROM ${needles} WHERE s."${memoryKey(shape)}" ~ pattern OR s.key ~ pattern)`
 
 /** SQL and its values: whether an item `s` is to be erased. Undefined if no item can be. */
-function memoryGoes(shape: Shape, wanted: Remembered): { where: string; values: string[][] } | undefined {
+function memoryGoes(shape: CheckpointSchema, wanted: Remembered): { where: string; values: string[][] } | undefined {
   const patterned = (ids: readonly string[]): [string[], string[]] => [[...ids], ids.map(namingPattern)]
-  const ties = wanted.ties.filter(isTelling)
-  const sure = wanted.sure.filter(isTelling)
+  const ties = wanted.ties.filter(isDistinctiveText)
+  const sure = wanted.sure.filter(isDistinctiveText)
   const weak = ties.length > 0 ? (needlesOf(wanted) ?? [[], []]) : [[], []]
   if (sure.length + (weak[0]?.length ?? 0) === 0) return undefined
   const values = [
@@ -82,26 +104,34 @@ function memoryGoes(shape: Shape, wanted: Remembered): { where: string; values: 
     AND (${memoryHolds(shape, list(5))} OR ${memoryIsIn(shape, list(7))})))`
   return { where, values }
 }
-async function isEmptyStore(ask: Ask, shape: Shape): Promise<boolean> {
+async function isEmptyStore(ask: CheckpointQuery, shape: CheckpointSchema): Promise<boolean> {
   if (!has(shape, 'store')) return true
-  const text = `SELECT 1 FROM ${tableOf(shape, 'store')} LIMIT 1`
-  return (await ask(named(text), text, [])).length === 0
+  const text = `SELECT 1 FROM ${qualifiedTable(shape, 'store')} LIMIT 1`
+  return (await ask(statementName(text), text, [])).length === 0
 }
 const itemsAtOnce = 500
 /** SQL for the text of an item `s`: its namespace, key and value, and its indexed texts. */
-const itemsSql = (shape: Shape, where: string, from: string): string =>
-  `SELECT s.ctid::text AS at, concat_ws(E'\\n', s."${memoryKey(shape)}", s.key, s.value::text) AS text FROM ${tableOf(shape, 'store')} s
+const itemsSql = (shape: CheckpointSchema, where: string, from: string): string =>
+  `SELECT s.ctid::text AS at, concat_ws(E'\\n', s."${memoryKey(shape)}", s.key, s.value::text) AS text FROM ${qualifiedTable(shape, 'store')} s
    WHERE s.ctid > ${from}::tid AND ${where} ORDER BY s.ctid LIMIT ${itemsAtOnce}`
 
 /** Items that contain a tie and erased words, by their position in the table. */
-async function itemsWithWords(ask: Ask, shape: Shape, { ties, words }: Remembered): Promise<string[]> {
-  const telling = ties.filter(isTelling)
+async function itemsWithWords(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  { ties, words }: Remembered,
+): Promise<string[]> {
+  const telling = ties.filter(isDistinctiveText)
   if (!words || telling.length === 0) return []
   const found: { at: string; runs: number[] }[] = []
   const list = (at: number) => `unnest($${at}::text[], $${at + 1}::text[]) AS wanted (needle, pattern)`
   const sql = itemsSql(shape, `(${memoryHolds(shape, list(1))} OR ${memoryIsIn(shape, list(1))})`, '$3')
   for (let after = '(0,0)'; ; ) {
-    const rows = await ask<{ at: string; text: string }>(named(sql), sql, [telling, telling.map(namingPattern), after])
+    const rows = await ask<{ at: string; text: string }>(statementName(sql), sql, [
+      telling,
+      telling.map(namingPattern),
+      after,
+    ])
     for (const { at, text } of rows) {
       const runs = runsWithin(text, words.runsIn).map(({ run }) => run)
       if (runs.length > 0) found.push({ at, runs })
@@ -115,33 +145,37 @@ async function itemsWithWords(ask: Ask, shape: Shape, { ties, words }: Remembere
   return found.filter(({ runs }) => runs.some((run) => !explained.has(run))).map(({ at }) => at)
 }
 
-export async function countMemories(ask: Ask, shape: Shape, wanted: Remembered): Promise<number> {
+export async function countMemories(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  wanted: Remembered,
+): Promise<number> {
   if (await isEmptyStore(ask, shape)) return 0
   const goes = memoryGoes(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
   if (!goes) return withWords.length
-  const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, 'store')} s WHERE ${goes.where} OR s.ctid = ANY($${goes.values.length + 1}::tid[])`
-  const [row] = await ask<{ n: number }>(named(text), text, [...goes.values, withWords])
+  const text = `SELECT count(*)::int AS n FROM ${qualifiedTable(shape, 'store')} s WHERE ${goes.where} OR s.ctid = ANY($${goes.values.length + 1}::tid[])`
+  const [row] = await ask<{ n: number }>(statementName(text), text, [...goes.values, withWords])
   return row?.n ?? 0
 }
 /** Deletes items; the library's own foreign key deletes their vectors. */
-export async function dropMemories(ask: Ask, shape: Shape, wanted: Remembered): Promise<number> {
+export async function dropMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<number> {
   if (await isEmptyStore(ask, shape)) return 0
   const goes = memoryGoes(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
   if (!goes && withWords.length === 0) return 0
   const [where, values] = goes ? [goes.where, goes.values] : ['false', []]
-  const text = `DELETE FROM ${tableOf(shape, 'store')} s WHERE ${where} OR s.ctid = ANY($${values.length + 1}::tid[]) RETURNING 1`
-  return (await ask(named(text), text, [...values, withWords])).length
+  const text = `DELETE FROM ${qualifiedTable(shape, 'store')} s WHERE ${where} OR s.ctid = ANY($${values.length + 1}::tid[]) RETURNING 1`
+  return (await ask(statementName(text), text, [...values, withWords])).length
 }
 
 /** Searches all threads for these ids. */
 export async function threadsNaming(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   ids: readonly string[],
 ): Promise<{ thread: string; id: string }[]> {
-  const telling = ids.filter(isTelling)
+  const telling = ids.filter(isDistinctiveText)
   if (telling.length === 0) return []
   const found = new Map<string, { thread: string; id: string }>()
   const note = (rows: readonly { thread: string; id: string }[]) => {
@@ -152,36 +186,40 @@ export async function threadsNaming(
     for (const one of shape.columns.get(table) ?? []) {
       const { column, type } = one
       if (!['bytea', 'jsonb', 'text'].includes(type) || column === 'thread_id') continue
-      const place = tableOf(shape, table)
+      const place = qualifiedTable(shape, table)
       const oneByOne = (where: string) =>
         `SELECT DISTINCT thread_id AS thread, needle AS id FROM ${place}, ${wantedSql} WHERE ${where} ${holds(shape, one)}`
       const isBytes = type === 'bytea'
       if (telling.length <= fewIds || type === 'text') {
         const text = oneByOne('')
-        note(await ask(named(text), text, needles))
+        note(await ask(statementName(text), text, needles))
         continue
       }
       // Compares all quoted names in one pass. Python's rows have no quotes.
       const names = `SELECT DISTINCT t.thread_id AS thread, m[1] AS id FROM ${place} t,
         LATERAL regexp_matches(${isBytes ? `encode(t."${column}", 'escape')` : `t."${column}"::text`}, '"([[:alnum:]_.:-]{12,200})\\\\*"', 'g') m
         WHERE m[1] = ANY($1::text[])${isBytes ? " AND t.type = 'json'" : ''}`
-      note(await ask(named(names), names, [telling]))
+      note(await ask(statementName(names), names, [telling]))
       if (!isBytes) continue
       const packed = oneByOne("type IS DISTINCT FROM 'json' AND type IS DISTINCT FROM 'empty' AND")
-      note(await ask(named(packed), packed, needles))
+      note(await ask(statementName(packed), packed, needles))
     }
   return [...found.values()]
 }
 
-export async function presentThreads(ask: Ask, shape: Shape, threads: readonly string[]): Promise<string[]> {
-  const text = `${threadTables.map((table) => `SELECT thread_id AS thread FROM ${tableOf(shape, table)} WHERE thread_id = ANY($1::text[])`).join(' UNION ')} ORDER BY 1`
-  return (await ask<{ thread: string }>(named(text), text, [threads])).map(({ thread }) => thread)
+export async function presentThreads(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  threads: readonly string[],
+): Promise<string[]> {
+  const text = `${threadTables.map((table) => `SELECT thread_id AS thread FROM ${qualifiedTable(shape, table)} WHERE thread_id = ANY($1::text[])`).join(' UNION ')} ORDER BY 1`
+  return (await ask<{ thread: string }>(statementName(text), text, [threads])).map(({ thread }) => thread)
 }
-export async function dropThread(ask: Ask, shape: Shape, thread: string): Promise<number> {
+export async function deleteThread(ask: CheckpointQuery, shape: CheckpointSchema, thread: string): Promise<number> {
   let count = 0
   for (const table of threadTables) {
-    const text = `DELETE FROM ${tableOf(shape, table)} WHERE thread_id = $1 RETURNING 1`
-    count += (await ask(named(text), text, [thread])).length
+    const text = `DELETE FROM ${qualifiedTable(shape, table)} WHERE thread_id = $1 RETURNING 1`
+    count += (await ask(statementName(text), text, [thread])).length
   }
   return count
 }

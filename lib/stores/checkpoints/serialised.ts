@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { lazily } from '#lib/kernel/lazily.ts'
-import { isConstructed, isObject } from './messages.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
+import { isConstructed, isPlainObject } from './messages.ts'
 import { InvalidMsgpack, type Unpacked, unpack } from './msgpack.ts'
 import { type Doomed, isHolding } from './survey.ts'
 
@@ -8,7 +8,7 @@ import { type Doomed, isHolding } from './survey.ts'
 export class Unreadable extends Error {}
 
 // The library is large, so it is loaded only to erase checkpoints.
-const serialiser = lazily(async () => new (await import('@langchain/langgraph-checkpoint')).JsonPlusSerializer())
+const serialiser = memoize(async () => new (await import('@langchain/langgraph-checkpoint')).JsonPlusSerializer())
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** A blob, decoded by the type of its serializer. */
@@ -77,7 +77,7 @@ export function cutBytes(bytes: Uint8Array, doomed: Doomed, cut: (text: string) 
 /** Whether a tree contains classes other than messages and documents, which the library would instantiate; that is unnecessary here. */
 function namesOtherClasses(tree: unknown): boolean {
   if (Array.isArray(tree)) return tree.some(namesOtherClasses)
-  if (!isObject(tree)) return false
+  if (!isPlainObject(tree)) return false
   if (tree.lc === 1 && !isConstructed(tree, /(Message(Chunk)?|Document)$/)) return true
   return Object.values(tree).some(namesOtherClasses)
 }

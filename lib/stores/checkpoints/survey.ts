@@ -1,8 +1,8 @@
-import type { RunMatch } from '#lib/kernel/holder.ts'
-import type { FoundMessage, Wanted } from './checkpoints.ts'
-import { isObject, type MessageFacts, messageIn, wordsOfPair } from './messages.ts'
+import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
+import type { FoundMessage, ThreadSearchTerms } from './checkpoints.ts'
+import { isPlainObject, type MessageFacts, messageIn, wordsOfPair } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
-import { formsOf, holdsAny, isNaming, isTelling, runsWithin, tellingTexts } from './needles.ts'
+import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming, runsWithin } from './needles.ts'
 
 /** What is erased in a thread, determined by reading all of it before anything is rewritten. */
 export interface Doomed {
@@ -18,7 +18,7 @@ export interface Doomed {
   /** Whether a text contains erased words, including those that other authors also wrote. */
   isQuoting(text: string): boolean
   /** Runs of erased words in a text that no remaining author explains. */
-  runsIn(text: string): readonly RunMatch[]
+  runsIn(text: string): readonly ErasedRunMatch[]
 }
 export const isRemaining = ({ id }: MessageFacts, { remaining, ids }: Pick<Doomed, 'remaining' | 'ids'>): boolean =>
   id !== undefined && remaining.has(id) && !ids.has(id)
@@ -35,7 +35,7 @@ export const isPairThatGoes = (value: readonly unknown[], doomed: Doomed): boole
 /** Whether a string that is not a message's own id or words contains erased data. */
 export const isHolding = (text: string, { ids, forms, runsIn }: Pick<Doomed, 'ids' | 'forms' | 'runsIn'>): boolean =>
   forms.some((form) => text.includes(form)) ||
-  ids.values().some((id) => isTelling(id) && isNaming(text, id)) ||
+  ids.values().some((id) => isDistinctiveText(id) && isNaming(text, id)) ||
   runsIn(text).length > 0
 
 /** Visits every message in a decoded value, and every string, including keys. `owner` is the innermost message that contains the string. */
@@ -52,7 +52,7 @@ function visit(
     for (const item of value) visit(item, see, facts)
   } else if (value instanceof PackedBytes) for (const text of value.texts) see.string(text, owner)
   else if (value instanceof PackedExtension) see.string(value.text, owner)
-  else if (isObject(value) && !(value instanceof PackedNumber)) {
+  else if (isPlainObject(value) && !(value instanceof PackedNumber)) {
     const facts = messageIn(value) ?? owner
     if (facts && facts !== owner) see.message(facts)
     for (const [key, item] of Object.entries(value)) {
@@ -63,12 +63,12 @@ function visit(
 }
 
 /** Reads a thread value by value and determines what is erased. */
-export function surveyor(wanted: Wanted) {
-  const texts = new Set(tellingTexts(wanted))
+export function surveyor(wanted: ThreadSearchTerms) {
+  const texts = new Set(distinctiveTexts(wanted))
   const byForm = [...texts].flatMap((text) => formsOf(text).map((form) => ({ form, text })))
   byForm.sort((a, b) => b.form.length - a.form.length)
   const asked = { ids: new Set(wanted.ids), texts, forms: byForm.map(({ form }) => form) }
-  const telling = wanted.ids.filter(isTelling)
+  const telling = wanted.ids.filter(isDistinctiveText)
   const known = new Map<string, Omit<MessageFacts, 'text'> & { text: string | null }>()
   const standing = new Set<string>()
   const own = new Set(wanted.texts.map((text) => text.trim()))
@@ -128,7 +128,7 @@ export function surveyor(wanted: Wanted) {
       explained: ReadonlySet<number> = new Set(),
     ): { doomed: Doomed; messages: FoundMessage[] } {
       const { words } = wanted
-      const unexplained = (found: readonly RunMatch[]) => found.filter(({ run }) => !explained.has(run))
+      const unexplained = (found: readonly ErasedRunMatch[]) => found.filter(({ run }) => !explained.has(run))
       const isTheirs = (text: string): boolean => {
         const found = words?.runsIn(text) ?? []
         return found.length > 0 && unexplained(found).length === 0

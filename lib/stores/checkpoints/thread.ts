@@ -1,18 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { FoundInThread, Rewritten, Wanted, WordSearch } from './checkpoints.ts'
-import { isObject, type JsonObject } from './messages.ts'
-import { isText } from './msgpack.ts'
+import type { FoundInThread, Rewritten, TextSearch, ThreadSearchTerms } from './checkpoints.ts'
+import { isPlainObject, type JsonObject } from './messages.ts'
+import { isUtf8Text } from './msgpack.ts'
 import { runsWithin } from './needles.ts'
 import { type Rewriting, type RewrittenValue, rewriteValue } from './rewriting.ts'
-import { type Ask, type Shape, type ThreadRow, threadRows, writeBlob, writeCheckpoint } from './rows.ts'
+import {
+  type CheckpointQuery,
+  type CheckpointSchema,
+  type ThreadRow,
+  threadRows,
+  writeBlob,
+  writeCheckpoint,
+} from './rows.ts'
 import { cutBytes, decode, decodeColumn, encode, encodeMsgpack, Unreadable } from './serialised.ts'
 import { type Doomed, surveyor } from './survey.ts'
 
 /** The fields of a checkpoint that describe it and contain no words of messages. */
 const structure = new Set(['v', 'id', 'ts', 'channel_versions', 'versions_seen', 'updated_channels'])
 const withoutStructure = (checkpoint: unknown): JsonObject =>
-  isObject(checkpoint) ? Object.fromEntries(Object.entries(checkpoint).filter(([key]) => !structure.has(key))) : {}
+  isPlainObject(checkpoint) ? Object.fromEntries(Object.entries(checkpoint).filter(([key]) => !structure.has(key))) : {}
 
 /** Compares versions, which increase: numbers, or Python's strings of fixed width. */
 function isBefore(one: string, other: string): boolean {
@@ -29,7 +36,7 @@ interface Surveyed extends FoundInThread {
   /** The thread's own wording of erased messages. */
   wording: string[]
   /** Includes the thread's own wording. */
-  words: WordSearch | undefined
+  words: TextSearch | undefined
   explained: ReadonlySet<number>
   /** The id of the empty message that replaces the last human message. */
   emptiedId: string
@@ -43,10 +50,10 @@ function isOfRow(error: unknown): boolean {
 }
 
 async function survey(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   thread: string,
-  wanted: Wanted,
+  wanted: ThreadSearchTerms,
   lock: '' | 'FOR UPDATE',
 ): Promise<Surveyed> {
   const reader = surveyor(wanted)
@@ -67,7 +74,7 @@ async function survey(
       return reader.read(decoded.tree)
     }
     if (decoded.kind === 'nothing') return false
-    if (!isText(decoded.bytes)) notSearched++
+    if (!isUtf8Text(decoded.bytes)) notSearched++
     reader.readBytes(decoded.bytes)
     return reader.read(Buffer.from(decoded.bytes).toString('utf8'))
   }
@@ -117,15 +124,20 @@ async function survey(
 }
 
 /** What would be erased in the thread; it only reads. */
-export async function findInThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<FoundInThread> {
+export async function findInThread(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  thread: string,
+  wanted: ThreadSearchTerms,
+): Promise<FoundInThread> {
   const { messages, standing, hasWords, isUnreadable, notSearched } = await survey(ask, shape, thread, wanted, '')
   return { messages, standing, hasWords, isUnreadable, notSearched }
 }
 
 /** Rewrites one row; returns whether it changed. @throws Unreadable */
 async function rewriteRow(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   row: ThreadRow,
   surveyed: Surveyed,
   onMention: (id: string) => void,
@@ -140,15 +152,15 @@ async function rewriteRow(
   const how = (version?: string): Rewriting => ({ doomed, lists, isLater: isLater(version), onMention })
   if (row.table === 'checkpoints') {
     const checkpoint = decodeColumn(row.checkpoint ?? 'null')
-    if (!isObject(checkpoint)) throw new Unreadable('no checkpoint')
-    const versions = isObject(checkpoint.channel_versions) ? checkpoint.channel_versions : {}
+    if (!isPlainObject(checkpoint)) throw new Unreadable('no checkpoint')
+    const versions = isPlainObject(checkpoint.channel_versions) ? checkpoint.channel_versions : {}
     const { channel_values: inline, ...rest } = withoutStructure(checkpoint)
     let isChanged = false
     const take = (made: RewrittenValue): unknown => {
       isChanged ||= made.isChanged
       return made.value
     }
-    const values = isObject(inline)
+    const values = isPlainObject(inline)
       ? Object.fromEntries(
           Object.entries(inline).map(([channel, value]) => [
             channel,
@@ -161,7 +173,7 @@ async function rewriteRow(
     if (!isChanged) return false
     const made = {
       ...checkpoint,
-      ...(isObject(others) && others),
+      ...(isPlainObject(others) && others),
       ...(inline !== undefined && { channel_values: values }),
     }
     await writeCheckpoint(ask, shape, row, JSON.stringify(made), JSON.stringify(metadata))
@@ -199,10 +211,10 @@ const rawTexts = ({ blob, checkpoint, metadata, channel, ns }: ThreadRow): strin
 ]
 /** How many rows contain erased words that no remaining author explains. Searches their bytes without decoding them. */
 async function rowsWithWords(
-  ask: Ask,
-  shape: Shape,
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
   thread: string,
-  words: Pick<WordSearch, 'runsIn'>,
+  words: Pick<TextSearch, 'runsIn'>,
   explained: ReadonlySet<number>,
 ): Promise<number> {
   let count = 0
@@ -211,7 +223,12 @@ async function rowsWithWords(
   return count
 }
 /** Like {@link rowsWithWords}, for a thread that was not surveyed. */
-export async function wordsInThread(ask: Ask, shape: Shape, thread: string, words: WordSearch): Promise<number> {
+export async function wordsInThread(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  thread: string,
+  words: TextSearch,
+): Promise<number> {
   if ((await rowsWithWords(ask, shape, thread, words, new Set())) === 0) return 0
   const { explained } = await survey(ask, shape, thread, { ids: [], texts: [], words }, '')
   return rowsWithWords(ask, shape, thread, words, explained)
@@ -226,7 +243,12 @@ const refused = (thread: string, cause?: unknown): Problem =>
   })
 
 /** Runs in the caller's transaction, with the thread locked. */
-export async function rewriteThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<Rewritten> {
+export async function rewriteThread(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  thread: string,
+  wanted: ThreadSearchTerms,
+): Promise<Rewritten> {
   const surveyed = await survey(ask, shape, thread, wanted, 'FOR UPDATE')
   if (surveyed.isUnreadable) throw refused(thread, new Unreadable('a row that cannot be read'))
   let rows = 0

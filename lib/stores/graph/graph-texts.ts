@@ -12,7 +12,7 @@ function textIn(value: unknown): string {
 }
 
 /** The texts of a record. `fields` are the known properties, by field name; `attributes` are all others. */
-export function textsOf(
+export function graphTextsOf(
   kind: GraphText['kind'],
   id: string,
   fields: Readonly<Record<string, unknown>>,

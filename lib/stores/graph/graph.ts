@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { StoreState } from '../store-state.ts'
-import type { Listed, ListedKind } from './listing.ts'
+import type { ListedElement, ListedKind } from './listing.ts'
 
 /**
  * A temporal knowledge graph in Graphiti's model (graphiti-core, `nodes.py`, `edges.py`). Episodes mention entities. Facts relate
@@ -65,7 +65,7 @@ export interface Saga {
  * A community with what a judgement needs: its members among the neighbourhood's entities, and how many other members it has, counted up
  * to {@link mostCounted}.
  */
-export interface Gathered {
+export interface CommunityNeighbour {
   uuid: string
   name: string
   summary: string
@@ -76,7 +76,7 @@ export interface Gathered {
  * A saga with what a judgement needs: some of its episodes, and how many it has besides the requested ones, counted up to {@link
  * mostCounted}.
  */
-export interface Told extends Saga {
+export interface SagaNeighbour extends Saga {
   others: number
 }
 export interface Mentioning {
@@ -109,9 +109,9 @@ export interface Neighbourhood {
    */
   ended: Fact[]
   /** Communities with one of the entities, or with such a community, as a member. */
-  communities: Gathered[]
+  communities: CommunityNeighbour[]
   /** Sagas that contain one of the episodes, or point to one. Of their episodes: the requested ones, and their neighbours along `next`. */
-  sagas: Told[]
+  sagas: SagaNeighbour[]
   /** `NEXT_EPISODE` to or from one of the episodes. */
   next: { from: string; to: string }[]
 }
@@ -174,7 +174,7 @@ export interface GraphChange {
 }
 /** A text property of a node or relationship. `link`: a relationship that is not a fact. `node`: a node outside Graphiti's model. */
 export interface GraphText {
-  kind: NamePlace['kind'] | 'link' | 'node'
+  kind: NameLocation['kind'] | 'link' | 'node'
   /** Its uuid; for a link or node, the store's internal id. */
   id: string
   /** `name`, `summary`, `fact`, `content`, `sourceDescription`, `metadata`, or `attributes.<key>`. */
@@ -186,7 +186,7 @@ export interface TextEdit extends Omit<GraphText, 'text'> {
   text: string | null
 }
 /** Where a name occurs in the remaining records. */
-export interface NamePlace {
+export interface NameLocation {
   kind: 'fact' | 'entity' | 'episode' | 'community' | 'saga'
   id: string
   field: string
@@ -205,7 +205,7 @@ export interface GraphOutcome {
   episodesCut: number
   /** Texts of {@link GraphChange.editTexts} that changed. */
   textsEdited: number
-  mentions: NamePlace[]
+  mentions: NameLocation[]
   told: GraphChange['told']
 }
 /** A port with two implementations: tables of our database, and Neo4j. Both pass lib/stores/graph/suite. */
@@ -234,7 +234,7 @@ export interface GraphStore {
   /** The number of facts at each entity, for a plan. */
   factsAt(group: string, entities: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, number>>
   /** A page of all records of one kind in a group, ordered by uuid, after `after`: for an export. */
-  list(group: string, kind: ListedKind, after: string, most: number, tx: Transaction): Promise<Listed[]>
+  list(group: string, kind: ListedKind, after: string, most: number, tx: Transaction): Promise<ListedElement[]>
   /** A page of the group's episodes, ordered by uuid, after `after`: for a search without pointers. */
   episodes(group: string, after: string, most: number, tx: Transaction): Promise<Episode[]>
   /**

@@ -3,7 +3,7 @@ export const listedKinds = ['episodes', 'entities', 'facts', 'communities', 'sag
 export type ListedKind = (typeof listedKinds)[number]
 
 /** One node or fact with all its properties except its group and its embeddings. */
-export interface Listed {
+export interface ListedElement {
   uuid: string
   record: Record<string, unknown>
 }

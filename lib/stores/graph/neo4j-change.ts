@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { GraphChange } from './graph.ts'
-import type { Asking, Row } from './neo4j-connection.ts'
-import { noted, phrases } from './neo4j-indexes.ts'
-import { editTexts } from './neo4j-texts.ts'
+import type { CypherRow, CypherSession } from './neo4j-connection.ts'
+import { notedIndex, phrases } from './neo4j-indexes.ts'
+import { neo4jEditTexts } from './neo4j-texts.ts'
 import { coreOfEntity, coreOfFact, coreOfGathering, lock } from './neo4j-values.ts'
 
 const facts = 'UNWIND $ids AS id MATCH ()-[r:RELATES_TO {uuid: id}]->() WHERE r.group_id = $group WITH DISTINCT r'
@@ -21,7 +21,7 @@ const editEpisodes = `UNWIND $rows AS row MATCH (n:Episodic {uuid: row.uuid}) WH
 const removeMentions = `UNWIND $rows AS row MATCH (:Episodic {uuid: row.episode})-[r:MENTIONS]->(:Entity {uuid: row.entity}) WHERE r.group_id = $group DELETE r`
 const blankFacts = `${facts} SET r.name = 'RELATES_TO', r.fact = '' REMOVE r.fact_embedding, r.reference_time RETURN r.uuid AS uuid`
 const restoreFacts = `${facts} REMOVE r.invalid_at, r.expired_at RETURN r.uuid AS uuid`
-const naming = `CALL db.index.fulltext.queryNodes('${noted}', $query) YIELD node AS n WHERE n.group_id = $group
+const naming = `CALL db.index.fulltext.queryNodes('${notedIndex}', $query) YIELD node AS n WHERE n.group_id = $group
   AND any(one IN n.entity_edges WHERE one IN $ids) RETURN DISTINCT n.uuid AS uuid`
 const forgetFacts = `UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.group_id = $group
   SET n.entity_edges = [one IN n.entity_edges WHERE NOT one IN $facts] RETURN n.uuid AS uuid`
@@ -38,8 +38,8 @@ const remove = (label: string) => `${nodes(label)}, n.uuid AS uuid DETACH DELETE
 const Uuids = z.array(z.object({ uuid: z.string() }))
 
 /** Applies the change. Deletions are counted as they are found, so facts at a deleted entity count whatever episodes they list. */
-export async function applyChange({ ask, seek }: Asking, group: string, change: GraphChange) {
-  const each = async (text: string, ids: readonly string[], more: Row = {}): Promise<string[]> =>
+export async function neo4jApplyChange({ ask, seek }: CypherSession, group: string, change: GraphChange) {
+  const each = async (text: string, ids: readonly string[], more: CypherRow = {}): Promise<string[]> =>
     ids.length === 0 ? [] : Uuids.parse(await ask(text, { group, ids, ...more })).map(({ uuid }) => uuid)
   const { deleteEpisodes, deleteEntities } = change
   const goneFacts = [...(await each(deleteFacts, change.deleteFacts)), ...(await each(deleteFactsAt, deleteEntities))]
@@ -64,7 +64,7 @@ export async function applyChange({ ask, seek }: Asking, group: string, change: 
   const goneSagas = await each(remove('Saga'), change.deleteSagas)
   const goneEntities = await each(remove('Entity'), deleteEntities)
   const goneEpisodes = await each(remove('Episodic'), deleteEpisodes)
-  const textsEdited = await editTexts({ ask }, group, change.editTexts)
+  const textsEdited = await neo4jEditTexts({ ask }, group, change.editTexts)
   return {
     episodesCut: cut.length,
     textsEdited,

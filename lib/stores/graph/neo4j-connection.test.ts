@@ -1,7 +1,7 @@
 import { Neo4jError } from 'neo4j-driver'
 import { expect, test } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
-import { asProblem, isSupported, neo4jRefusal } from './neo4j-connection.ts'
+import { asGraphProblem, isSupported, neo4jRefusal } from './neo4j-connection.ts'
 
 test.each([
   ['5.26.0', true],
@@ -21,7 +21,7 @@ test('asProblem omits Neo4j’s message, which may quote stored data', () => {
     '',
     '',
   )
-  const problem = asProblem(said)
+  const problem = asGraphProblem(said)
   expect(problem).toBeInstanceOf(Problem)
   expect(JSON.stringify(problem) + String(problem)).not.toContain('Nobody')
   expect(problem).toMatchObject({ code: 'unavailable', detail: expect.stringContaining('ConstraintValidationFailed') })

@@ -9,16 +9,16 @@ const transactionTimeout = 120_000
 const retryFor = 1_000
 const connectWithin = 5_000
 
-export type Row = Record<string, unknown>
-export type Ask = (text: string, parameters?: Row) => Promise<Row[]>
+export type CypherRow = Record<string, unknown>
+export type CypherQuery = (text: string, parameters?: CypherRow) => Promise<CypherRow[]>
 
 /**
  * `ask` runs in the transaction. `seek` queries full-text indexes in a separate transaction, which sees committed data. In a transaction
  * with changes, a full-text index omits unchanged records (seen in 5.26.0), as if it confused node ids with relationship ids.
  */
-export interface Asking {
-  ask: Ask
-  seek: Ask
+export interface CypherSession {
+  ask: CypherQuery
+  seek: CypherQuery
 }
 
 /**
@@ -34,7 +34,7 @@ export function neo4jRefusal(code: string): StoreRefusal | undefined {
 }
 
 /** Turns a Neo4j error into a problem, by its code only: its message may quote stored data. */
-export function asProblem(error: unknown): unknown {
+export function asGraphProblem(error: unknown): unknown {
   if (!(error instanceof Neo4jError)) return error
   const why = error.code.startsWith('Neo.ClientError.Security')
     ? 'it refuses the credentials of KP_GRAPH_URL, or what they may do is not enough'
@@ -56,10 +56,10 @@ export function isSupported(version: string): boolean {
   return major > 5 || (major === 5 && minor >= 26)
 }
 
-export interface Connection {
+export interface Neo4jConnection {
   /** Runs one transaction, which the driver restarts after a conflict; `work` must be repeatable. */
-  write<T>(work: (ask: Ask) => Promise<T>): Promise<T>
-  read<T>(work: (ask: Ask) => Promise<T>): Promise<T>
+  write<T>(work: (ask: CypherQuery) => Promise<T>): Promise<T>
+  read<T>(work: (ask: CypherQuery) => Promise<T>): Promise<T>
   /**
    * Creates an index or constraint: one statement in a separate transaction. If another process created it at the same time, that is
    * fine.
@@ -71,7 +71,7 @@ export interface Connection {
 }
 
 /** Connects on first use. Credentials are removed from the URL here and appear in no message. */
-export function connectNeo4j(url: string): Connection {
+export function connectNeo4j(url: string): Neo4jConnection {
   const { protocol, username, password, host, pathname, search } = new URL(url)
   const database = decodeURIComponent(pathname.slice(1))
   const auth =
@@ -89,7 +89,7 @@ export function connectNeo4j(url: string): Connection {
     })
     return opened
   }
-  const within = async <T>(mode: 'READ' | 'WRITE', work: (ask: Ask) => Promise<T>): Promise<T> => {
+  const within = async <T>(mode: 'READ' | 'WRITE', work: (ask: CypherQuery) => Promise<T>): Promise<T> => {
     const session = driver().session({ defaultAccessMode: mode, ...(database === '' ? {} : { database }) })
     const since = performance.now()
     const run = (tx: ManagedTransaction) =>
@@ -100,7 +100,7 @@ export function connectNeo4j(url: string): Connection {
         try {
           return await (mode === 'READ' ? session.executeRead(run, settings) : session.executeWrite(run, settings))
         } catch (error) {
-          if (!gaveWay(error) || performance.now() - since > transactionTimeout) throw asProblem(error)
+          if (!gaveWay(error) || performance.now() - since > transactionTimeout) throw asGraphProblem(error)
           await delay(Math.random() * 100)
         }
       }
@@ -123,7 +123,7 @@ export function connectNeo4j(url: string): Connection {
       try {
         await session.run('RETURN 1', {}, { timeout: connectWithin })
       } catch (error) {
-        throw asProblem(error)
+        throw asGraphProblem(error)
       } finally {
         await session.close()
       }

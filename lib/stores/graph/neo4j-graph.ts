@@ -1,15 +1,21 @@
 import { z } from 'zod'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphOutcome, GraphStore } from './graph.ts'
-import { applyChange } from './neo4j-change.ts'
-import { type Ask, connectNeo4j } from './neo4j-connection.ts'
-import { inGroup, inProperties, neo4jIndexes, phrases, type WordIndexes } from './neo4j-indexes.ts'
-import { listGroup } from './neo4j-listing.ts'
-import { nameMentions } from './neo4j-names.ts'
-import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
-import { search } from './neo4j-search.ts'
-import { allTexts, entitiesWithoutMentions, isOther, textsAfter, textsWithPhrases } from './neo4j-texts.ts'
-import { asEpisodes } from './neo4j-values.ts'
+import { neo4jApplyChange } from './neo4j-change.ts'
+import { type CypherQuery, connectNeo4j } from './neo4j-connection.ts'
+import { inProperties, neo4jIndexes, neo4jInGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { neo4jListGroup } from './neo4j-listing.ts'
+import { neo4jNameMentions } from './neo4j-names.ts'
+import { neo4jNeighbourhood, unlock } from './neo4j-neighbourhood.ts'
+import { searchFullText } from './neo4j-search.ts'
+import {
+  isOther,
+  neo4jAllTexts,
+  neo4jEntitiesWithoutMentions,
+  neo4jTextsAfter,
+  neo4jTextsWithPhrases,
+} from './neo4j-texts.ts'
+import { neo4jEpisodes } from './neo4j-values.ts'
 
 const Place = z.object({
   kind: z.enum(['fact', 'entity', 'episode', 'community', 'saga']),
@@ -40,7 +46,7 @@ const Outcome: z.ZodType<GraphOutcome> = z.object({
 })
 const Pages = z.array(z.object({ outcome: z.string().nullable() }))
 const Count = z.array(z.object({ n: z.number() }))
-const countOf = async (ask: Ask, text: string, parameters: Record<string, unknown>): Promise<number> =>
+const countOf = async (ask: CypherQuery, text: string, parameters: Record<string, unknown>): Promise<number> =>
   Count.parse(await ask(text, parameters))[0]?.n ?? 0
 
 // Both block until a transaction that took the same node commits: the page's node blocks a repetition of the page, the group's node any
@@ -90,17 +96,17 @@ const linksOf =
 export function neo4jGraph(url: string): GraphStore {
   const connection = connectNeo4j(url)
   const indexes = neo4jIndexes(connection)
-  const reading = async <T>(work: (ask: Ask) => Promise<T>): Promise<T> => {
+  const reading = async <T>(work: (ask: CypherQuery) => Promise<T>): Promise<T> => {
     await indexes.ready()
     return connection.read(work)
   }
-  const writing = async <T>(work: (ask: Ask) => Promise<T>): Promise<T> => {
+  const writing = async <T>(work: (ask: CypherQuery) => Promise<T>): Promise<T> => {
     await indexes.ready()
     return connection.write(work)
   }
   // Runs as a writer, because in a cluster the leader has all committed data. Within a group, only late writes of other applications can
   // change data meanwhile.
-  const seek: Ask = (text, parameters) => connection.write((ask) => ask(text, parameters))
+  const seek: CypherQuery = (text, parameters) => connection.write((ask) => ask(text, parameters))
   /** Another process that found new property names may have replaced our word indexes: retry with the new ones. */
   const withWords = async <T>(work: (words: WordIndexes) => Promise<T>): Promise<T> => {
     let words = await indexes.words()
@@ -127,7 +133,7 @@ export function neo4jGraph(url: string): GraphStore {
       }
     },
     read: (group, episodes, _tx, ended = []) =>
-      reading((ask) => neighbourhood({ ask, seek: ask }, group, episodes, ended, { locks: false })),
+      reading((ask) => neo4jNeighbourhood({ ask, seek: ask }, group, episodes, ended, { locks: false })),
     change: (group, episodes, key, judge, _tx, ended = []) =>
       withWords(async (words) => {
         // In a separate transaction: two transactions that create and lock the node at the same time would conflict.
@@ -136,15 +142,15 @@ export function neo4jGraph(url: string): GraphStore {
           const [page] = Pages.parse(await ask(takePage, { key }))
           if (page?.outcome != null) return Outcome.parse(JSON.parse(page.outcome))
           if ((await ask(takeGroup, { group })).length === 0) await ask(makeGroup, { group })
-          const found = await neighbourhood({ ask, seek }, group, episodes, ended, { locks: true })
+          const found = await neo4jNeighbourhood({ ask, seek }, group, episodes, ended, { locks: true })
           const change = judge(found)
-          const counts = await applyChange({ ask, seek }, group, change)
+          const counts = await neo4jApplyChange({ ask, seek }, group, change)
           const gone = new Set(change.deleteEntities)
           const outcome: GraphOutcome = {
             ...counts,
             deleted: change.deleteEntities,
             orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
-            mentions: await nameMentions({ ask, seek }, group, change.names, change.redact, words),
+            mentions: await neo4jNameMentions({ ask, seek }, group, change.names, change.redact, words),
             told: change.told,
           }
           const ends = found.facts.flatMap(({ source, target }) => [source, target])
@@ -159,7 +165,7 @@ export function neo4jGraph(url: string): GraphStore {
         async (ask) =>
           void (await ask('MATCH (p:KnowledgePulsePage) WHERE p.key STARTS WITH $keyPrefix DELETE p', { keyPrefix })),
       ),
-    list: (group, kind, after, most) => reading((ask) => listGroup(ask, group, kind, after, most)),
+    list: (group, kind, after, most) => reading((ask) => neo4jListGroup(ask, group, kind, after, most)),
     async groupsOf(episodes) {
       const Rows = z.array(z.object({ uuid: z.string(), group: z.string() }))
       const rows = await reading((ask) =>
@@ -181,7 +187,7 @@ export function neo4jGraph(url: string): GraphStore {
       return new Map(Rows.parse(rows).map(({ uuid, n }) => [uuid, n]))
     },
     episodes: async (group, after, most) =>
-      asEpisodes(
+      neo4jEpisodes(
         await reading((ask) =>
           ask(
             'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after WITH e ORDER BY e.group_id, e.uuid LIMIT toInteger($most) RETURN properties(e) AS p',
@@ -189,9 +195,9 @@ export function neo4jGraph(url: string): GraphStore {
           ),
         ),
       ),
-    search: (group, sought) => withWords((words) => reading((ask) => search(ask, group, sought, words))),
+    search: (group, sought) => withWords((words) => reading((ask) => searchFullText(ask, group, sought, words))),
     episodesById: async (group, ids) =>
-      asEpisodes(
+      neo4jEpisodes(
         await reading((ask) =>
           ask(
             'UNWIND $ids AS id MATCH (e:Episodic {uuid: id}) WHERE e.group_id = $group RETURN DISTINCT properties(e) AS p',
@@ -200,17 +206,18 @@ export function neo4jGraph(url: string): GraphStore {
         ),
       ),
     texts: async (group, _tx, mayMatter = () => true) =>
-      allTexts((text, parameters) => reading((ask) => ask(text, parameters)), group, mayMatter),
-    textsWith: (group, phrases) => withWords((words) => reading((ask) => textsWithPhrases(ask, group, phrases, words))),
-    bareEntities: (group) => reading((ask) => entitiesWithoutMentions(ask, group)),
-    exposedTexts: (group, episodes) => reading((ask) => textsAfter(ask, group, episodes)),
+      neo4jAllTexts((text, parameters) => reading((ask) => ask(text, parameters)), group, mayMatter),
+    textsWith: (group, phrases) =>
+      withWords((words) => reading((ask) => neo4jTextsWithPhrases(ask, group, phrases, words))),
+    bareEntities: (group) => reading((ask) => neo4jEntitiesWithoutMentions(ask, group)),
+    exposedTexts: (group, episodes) => reading((ask) => neo4jTextsAfter(ask, group, episodes)),
     // Searches the words of every property, including ids and lists of ids, and not by the queries that erasure uses.
     residue: (group, episodes, asIds = []) =>
       withWords((words) =>
         reading(async (ask) => {
           let left = 0
           for (const { texts, query } of phrases(episodes, words.phrases)) {
-            const parameters = { group, ids: texts, query: inGroup(group, query) }
+            const parameters = { group, ids: texts, query: neo4jInGroup(group, query) }
             left += await countOf(ask, linksOf, { group, ids: texts })
             left += await countOf(ask, nodesNaming, { ...parameters, index: words.nodes })
             left += await countOf(ask, relationsNaming, { ...parameters, index: words.relations })
@@ -221,7 +228,7 @@ export function neo4jGraph(url: string): GraphStore {
               ['nodes', nodesOfIds],
               ['relations', relationsOfIds],
             ] as const) {
-              const query = inGroup(group, inProperties(idsOf[of], ids))
+              const query = neo4jInGroup(group, inProperties(idsOf[of], ids))
               left += await countOf(ask, text, { group, ids, index: words[of], query })
             }
           }

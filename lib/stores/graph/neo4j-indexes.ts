@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
-import { type Connection, isSupported } from './neo4j-connection.ts'
+import { isSupported, type Neo4jConnection } from './neo4j-connection.ts'
 
 /**
  * Full-text indexes of the facts' sources, and of the facts in episodes' `entityEdges`. Each list element is one term, which a property
  * index does not support.
  */
 export const sources = 'knowledgepulse_sources'
-export const noted = 'knowledgepulse_noted'
+export const notedIndex = 'knowledgepulse_noted'
 /**
  * Full-text index of runs of letters in the properties that may name an id: finds an id whatever surrounds it (`message:msg_1`,
  * `msg_1.md`).
@@ -38,7 +38,7 @@ const definitions: Record<string, string> = {
   [sources]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON EACH [r.episodes] ${exact}`,
   [namings]:
     "CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.group_id, n.name, n.source_description, n.episode_metadata] OPTIONS {indexConfig: {`fulltext.analyzer`: 'simple'}}",
-  [noted]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
+  [notedIndex]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
 }
 const Named = z.array(z.object({ name: z.string() }))
 /** How long to wait for an index to be populated, in seconds, before the caller is told to retry. */
@@ -61,7 +61,7 @@ export interface Indexes {
   words(): Promise<WordIndexes>
 }
 
-export function neo4jIndexes(connection: Connection): Indexes {
+export function neo4jIndexes(connection: Neo4jConnection): Indexes {
   const names = async () =>
     new Set(
       Named.parse(await connection.read((ask) => ask('SHOW INDEXES YIELD name RETURN name'))).map(({ name }) => name),
@@ -158,4 +158,4 @@ export function* phrases(texts: readonly string[], most = 400): Iterable<{ texts
 export const inProperties = (properties: readonly string[], texts: readonly string[]): string =>
   texts.flatMap((text) => properties.map((property) => `${property}:${phraseOf(text)}`)).join(' ')
 /** Restricts a query to a group. */
-export const inGroup = (group: string, query: string): string => `+group_id:${quoted(group)} +(${query})`
+export const neo4jInGroup = (group: string, query: string): string => `+group_id:${quoted(group)} +(${query})`

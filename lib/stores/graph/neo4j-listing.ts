@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Listed, ListedKind } from './listing.ts'
-import type { Ask } from './neo4j-connection.ts'
+import type { ListedElement, ListedKind } from './listing.ts'
+import type { CypherQuery } from './neo4j-connection.ts'
 import { lock, plain } from './neo4j-values.ts'
 
 const nodes = (label: string, more: string): string =>
@@ -20,13 +20,13 @@ const Rows = z.array(
 const isShown = (key: string): boolean => key !== 'group_id' && key !== lock && !key.endsWith('_embedding')
 
 /** A page of a group, ordered by uuid, after `after`. */
-export async function listGroup(
-  ask: Ask,
+export async function neo4jListGroup(
+  ask: CypherQuery,
   group: string,
   kind: ListedKind,
   after: string,
   most: number,
-): Promise<Listed[]> {
+): Promise<ListedElement[]> {
   const rows = Rows.parse(await ask(queries[kind], { group, after, most }))
   return rows.map(({ uuid, p, more }) => {
     const properties = Object.entries(p).filter(([key]) => isShown(key))

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { NamePlace } from './graph.ts'
-import { nameIn, redactDeep, type SoughtName } from './name-places.ts'
-import type { Asking, Row } from './neo4j-connection.ts'
-import { inGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import type { NameLocation } from './graph.ts'
+import { nameIn, redactDeep, type SoughtName } from './name-locations.ts'
+import type { CypherRow, CypherSession } from './neo4j-connection.ts'
+import { neo4jInGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { coreOfEntity, coreOfFact, coreOfGathering, lock } from './neo4j-values.ts'
 
 /** By kind: the port's fields and their properties, core properties without text, and which property has which embedding. */
@@ -20,8 +20,8 @@ const places = {
     embedding: ['name', 'name_embedding'],
   },
   saga: { fields: { name: 'name', summary: 'summary' }, core: coreOfGathering, embedding: null },
-} as const satisfies Record<NamePlace['kind'], unknown>
-const kinds: Record<string, NamePlace['kind']> = {
+} as const satisfies Record<NameLocation['kind'], unknown>
+const kinds: Record<string, NameLocation['kind']> = {
   Episodic: 'episode',
   Entity: 'entity',
   Community: 'community',
@@ -29,12 +29,12 @@ const kinds: Record<string, NamePlace['kind']> = {
 }
 
 /** The kind of a node by its labels; without any, it is a fact. */
-export const kindOfLabels = (labels: readonly string[]): NamePlace['kind'] => {
+export const kindOfLabels = (labels: readonly string[]): NameLocation['kind'] => {
   const label = labels.find((one) => Object.hasOwn(kinds, one))
   return (label === undefined ? undefined : kinds[label]) ?? 'fact'
 }
 /** Maps fields to properties and properties to fields, and lists core properties and the embedded property. */
-export function textProperties(kind: NamePlace['kind']) {
+export function textProperties(kind: NameLocation['kind']) {
   const { fields, core, embedding } = places[kind]
   const properties = new Map<string, string>(Object.entries(fields))
   return {
@@ -71,9 +71,13 @@ const redactText = (value: unknown, name: SoughtName): unknown => {
 }
 
 /** The fields that contain the name, and the values of their properties without it. A key equal to the name is removed with its value. */
-function judgeRow(kind: NamePlace['kind'], p: Row, name: SoughtName): { fields: string[]; changes: Row } {
+function judgeRow(
+  kind: NameLocation['kind'],
+  p: CypherRow,
+  name: SoughtName,
+): { fields: string[]; changes: CypherRow } {
   const { fields, core, embedding } = places[kind]
-  const [found, changes] = [new Set<string>(), {} as Row]
+  const [found, changes] = [new Set<string>(), {} as CypherRow]
   const own = new Map<string, string>(Object.entries(fields).map(([field, property]) => [property, field]))
   const texts: readonly string[] = core
   for (const [property, value] of Object.entries(p)) {
@@ -99,17 +103,17 @@ const oneOf = (names: readonly SoughtName[]): SoughtName => ({
 })
 
 /** Where these names occur in the remaining records of a group, found through its word indexes. With `redact`, they are removed. */
-export async function nameMentions(
-  { ask, seek }: Asking,
+export async function neo4jNameMentions(
+  { ask, seek }: CypherSession,
   group: string,
   names: readonly string[],
   redact: boolean,
   indexes: WordIndexes,
-): Promise<NamePlace[]> {
-  const found = new Map<string, NamePlace>()
+): Promise<NameLocation[]> {
+  const found = new Map<string, NameLocation>()
   for (const { texts, query } of phrases(names, indexes.phrases)) {
     const name = oneOf(texts.map(nameIn))
-    const parameters = { group, query: inGroup(group, query) }
+    const parameters = { group, query: neo4jInGroup(group, query) }
     const places = async (sought: string, index: string, seen: string) =>
       Found.parse(
         await ask(seen, { found: Places.parse(await seek(sought, { ...parameters, index })).map(({ at }) => at) }),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { endedWithin, type Fact, mostCounted, mostEnded, type Neighbourhood } from './graph.ts'
-import type { Ask, Asking } from './neo4j-connection.ts'
+import type { CypherQuery, CypherSession } from './neo4j-connection.ts'
 import { phrases, sources } from './neo4j-indexes.ts'
-import { asEntities, asEpisodes, asFacts, asTime, asWatermark, lock, sorted } from './neo4j-values.ts'
+import { asTime, asWatermark, lock, neo4jEntities, neo4jEpisodes, neo4jFacts, sortedByUuid } from './neo4j-values.ts'
 
 const episodesOf = `UNWIND $ids AS id MATCH (e:Episodic {uuid: id}) WHERE e.group_id = $group RETURN DISTINCT properties(e) AS p`
 const factColumns = 'properties(r) AS p, startNode(r).uuid AS source, endNode(r).uuid AS target'
@@ -72,7 +72,7 @@ const sagaRows = z.array(
  * Facts that list one of the episodes, by the index of their sources, and facts without a source that are in an episode's `entityEdges`.
  */
 async function factsOf(
-  { ask, seek }: Asking,
+  { ask, seek }: CypherSession,
   group: string,
   ids: readonly string[],
   noted: readonly string[],
@@ -80,14 +80,19 @@ async function factsOf(
   const found: string[] = []
   for (const { texts, query } of phrases(ids))
     found.push(...uuids.parse(await seek(bySource, { group, ids: texts, query })).map(({ uuid }) => uuid))
-  return sorted([
-    ...asFacts(await ask(byUuid, { group, ids: found })),
-    ...asFacts(await ask(withoutSource, { group, ids: noted })),
+  return sortedByUuid([
+    ...neo4jFacts(await ask(byUuid, { group, ids: found })),
+    ...neo4jFacts(await ask(withoutSource, { group, ids: noted })),
   ])
 }
 
 /** The entities to judge, in their current state. */
-async function touched(ask: Ask, group: string, ids: readonly string[], facts: readonly Fact[]): Promise<string[]> {
+async function touched(
+  ask: CypherQuery,
+  group: string,
+  ids: readonly string[],
+  facts: readonly Fact[],
+): Promise<string[]> {
   const erased = new Set(ids)
   const ends = [...new Set(facts.flatMap(({ source, target }) => [source, target]))]
   const only = facts.filter(({ episodes }) => episodes.every((one) => erased.has(one))).map(({ uuid }) => uuid)
@@ -103,15 +108,15 @@ async function touched(ask: Ask, group: string, ids: readonly string[], facts: r
  * and the ends of facts, in the order of their uuids. Records that became connected in the meantime are also locked before the
  * judgement.
  */
-export async function neighbourhood(
-  { ask, seek }: Asking,
+export async function neo4jNeighbourhood(
+  { ask, seek }: CypherSession,
   group: string,
   asked: readonly string[],
   ended: readonly string[],
   { locks }: { locks: boolean },
 ): Promise<Neighbourhood> {
   const look = async () => {
-    const episodes = asEpisodes(await ask(episodesOf, { group, ids: asked }))
+    const episodes = neo4jEpisodes(await ask(episodesOf, { group, ids: asked }))
     const ids = episodes.map(({ uuid }) => uuid)
     const noted = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
     const facts = await factsOf({ ask, seek }, group, ids, noted)
@@ -128,15 +133,15 @@ export async function neighbourhood(
     seen = await look()
   }
   const { episodes, ids, noted, facts } = seen
-  const entities = asEntities(await ask(entitiesOf, { group, ids: seen.entities }))
+  const entities = neo4jEntities(await ask(entitiesOf, { group, ids: seen.entities }))
   const entityIds = entities.map(({ uuid }) => uuid)
   const own = facts.map(({ uuid }) => uuid)
   const isOwn = new Set(own)
   const times = episodes.map(({ createdAt }) => asTime(createdAt))
-  const asFar = asFacts(await ask(byUuid, { group, ids: [...new Set([...ended, ...noted])] })).filter(
+  const asFar = neo4jFacts(await ask(byUuid, { group, ids: [...new Set([...ended, ...noted])] })).filter(
     ({ uuid }) => !isOwn.has(uuid),
   )
-  const inTime = asFacts(await ask(endedOf, { group, times, own }))
+  const inTime = neo4jFacts(await ask(endedOf, { group, times, own }))
   const communities = gathered.parse(await ask(communitiesOf, { group, entities: entityIds }))
   const inside = members.parse(await ask(memberships, { group, entities: entityIds }))
   const next = links.parse(await ask(nextOf, { ids }))
@@ -152,7 +157,7 @@ export async function neighbourhood(
     ),
     facts,
     mentions: mentions.parse(await ask(ownMentions, { group, ids })),
-    ended: sorted([...asFar, ...inTime]),
+    ended: sortedByUuid([...asFar, ...inTime]),
     communities: communities.map(({ uuid, name, summary, others }) => ({
       uuid,
       name,
@@ -175,5 +180,5 @@ export async function neighbourhood(
 }
 
 /** Removes the lock properties. */
-export const unlock = (ask: Ask, entities: readonly string[]) =>
+export const unlock = (ask: CypherQuery, entities: readonly string[]) =>
   ask(`UNWIND $ids AS id MATCH (n:Entity {uuid: id}) REMOVE n.${lock}`, { ids: entities })

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { judge } from '#lib/domains/projects/graph/rules.ts'
+import { decideNeighbourhood } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { refusalOf } from '#lib/kernel/store-refusal.ts'
+import { storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { dealGraph } from '#lib/testing/graphs.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
@@ -18,7 +18,8 @@ import type { GraphStore, Neighbourhood } from './graph.ts'
 import { neo4jGraph } from './neo4j-graph.ts'
 
 const decide = (found: Neighbourhood) =>
-  judge(found, { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } }).change
+  decideNeighbourhood(found, { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } })
+    .change
 
 /** The message COMMIT of Neo4j's protocol, in a separate chunk. */
 const commit = Buffer.from([0x00, 0x02, 0xb0, 0x12])
@@ -93,7 +94,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
       const store = opened(neo4jGraph(url()))
       const problem: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)
       expect(problem).toMatchObject({ code: 'unavailable', detail: expect.stringMatching(says) })
-      expect(refusalOf(problem)).toBe(refusal)
+      expect(storeRefusalOf(problem)).toBe(refusal)
       const state = await store.state()
       expect(state.state).toBe('down')
       for (const text of [String(problem), JSON.stringify(problem), JSON.stringify(state)])

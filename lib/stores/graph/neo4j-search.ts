@@ -1,7 +1,7 @@
 import type { Episode } from './graph.ts'
-import type { Ask } from './neo4j-connection.ts'
-import { hasWord, inGroup, inProperties, namings, phrases, type WordIndexes } from './neo4j-indexes.ts'
-import { asEpisodes } from './neo4j-values.ts'
+import type { CypherQuery } from './neo4j-connection.ts'
+import { hasWord, inProperties, namings, neo4jInGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { neo4jEpisodes } from './neo4j-values.ts'
 
 /** Ids per query: each becomes a phrase in each of four properties, and Lucene allows 1,024 clauses. */
 const idsAtOnce = 200
@@ -31,23 +31,23 @@ function midst(text: string): string {
 }
 
 /** Episodes that may contain one of the ids or texts, found through the indexes of names and words. */
-export async function search(
-  ask: Ask,
+export async function searchFullText(
+  ask: CypherQuery,
   group: string,
   { ids, texts }: { ids: readonly string[]; texts: readonly string[] },
   words: WordIndexes,
 ): Promise<Episode[]> {
   const found = new Map<string, Episode>()
   const look = async (text: string, parameters: Record<string, unknown>) => {
-    for (const episode of asEpisodes(await ask(text, { group, ...parameters }))) found.set(episode.uuid, episode)
+    for (const episode of neo4jEpisodes(await ask(text, { group, ...parameters }))) found.set(episode.uuid, episode)
   }
   const lettered = ids.filter((id) => hasLetter.test(id))
   const others = ids.filter((id) => !hasLetter.test(id))
   for (const { texts: some, query } of phrases(lettered, idsAtOnce))
-    await look(naming, { ids: some, query: hasLetter.test(group) ? inGroup(group, query) : query })
+    await look(naming, { ids: some, query: hasLetter.test(group) ? neo4jInGroup(group, query) : query })
   if (others.length > 0) await look(numbered, { ids: others })
   for (const { texts: some } of phrases(texts.map(midst), textsAtOnce)) {
-    await look(saying, { index: words.nodes, query: inGroup(group, inProperties(['content'], some)) })
+    await look(saying, { index: words.nodes, query: neo4jInGroup(group, inProperties(['content'], some)) })
   }
   return [...found.values()]
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { contextWindow, type GraphText, type TextEdit } from './graph.ts'
-import { textsOf } from './graph-texts.ts'
-import type { Ask, Asking } from './neo4j-connection.ts'
-import { inGroup, phrases, sources, type WordIndexes } from './neo4j-indexes.ts'
+import { graphTextsOf } from './graph-texts.ts'
+import type { CypherQuery, CypherSession } from './neo4j-connection.ts'
+import { neo4jInGroup, phrases, sources, type WordIndexes } from './neo4j-indexes.ts'
 import { kindOfLabels, textProperties } from './neo4j-names.ts'
 import { lock } from './neo4j-values.ts'
 
@@ -44,7 +44,7 @@ const isLabelled = (own: readonly string[]) => own.some((label) => Object.values
 
 function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord): GraphText[] {
   if (type !== undefined ? type !== 'RELATES_TO' || uuid === null : uuid === null || !isLabelled(own))
-    return textsOf(
+    return graphTextsOf(
       ...([type === undefined ? 'node' : 'link', at, {}] as const),
       Object.fromEntries(pairs.filter(([key]) => !plainLink.includes(key) && key !== lock)),
     )
@@ -56,7 +56,7 @@ function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord): Grap
     if (field !== undefined) found.fields[field] = value
     else if (!core.has(key) && key !== lock) found.attributes[key] = value
   }
-  return textsOf(kind, uuid ?? '', found.fields, found.attributes)
+  return graphTextsOf(kind, uuid ?? '', found.fields, found.attributes)
 }
 
 /**
@@ -129,7 +129,7 @@ const Types = z.array(z.object({ type: z.string() }))
 const isEmbedding = (key: string): boolean => key.endsWith('_embedding')
 
 /** The pages of a portion, each read in a separate transaction: its range of uuids, and its distinct texts as one string. */
-async function* pagesOf(ask: Ask, group: string, portion: Portion) {
+async function* pagesOf(ask: CypherQuery, group: string, portion: Portion) {
   const { of, id, page, textual, range: [start, until] = ['', last] } = portion
   const textless = new Set(portion.textless)
   const keys = [...textual]
@@ -166,8 +166,8 @@ async function* pagesOf(ask: Ask, group: string, portion: Portion) {
 }
 
 /** Every text of a group, page by page. The next pages are requested while one is processed. Records outside Graphiti's model are read in full. */
-export async function* allTexts(
-  ask: Ask,
+export async function* neo4jAllTexts(
+  ask: CypherQuery,
   group: string,
   mayMatter: (text: string) => boolean,
 ): AsyncGenerator<GraphText[]> {
@@ -204,8 +204,8 @@ export async function* allTexts(
 }
 
 /** Texts of the records that contain one of the phrases, found through the word indexes. */
-export async function textsWithPhrases(
-  ask: Ask,
+export async function neo4jTextsWithPhrases(
+  ask: CypherQuery,
   group: string,
   sought: readonly string[],
   words: WordIndexes,
@@ -216,14 +216,19 @@ export async function textsWithPhrases(
       ['node', words.nodes],
       ['relationship', words.relations],
     ] as const)
-      for (const record of Records.parse(await ask(withPhrase(of), { group, index, query: inGroup(group, query) })))
+      for (const record of Records.parse(
+        await ask(withPhrase(of), { group, index, query: neo4jInGroup(group, query) }),
+      ))
         found.set(`${of} ${record.at}`, record)
   return [...found.values()].flatMap(textsOfRecord)
 }
 
 const bare = `MATCH (n:Entity) WHERE n.group_id = $group AND NOT EXISTS { (n)<-[:MENTIONS]-() } AND NOT EXISTS { (n)-[:RELATES_TO]-() }
   RETURN n.uuid AS uuid, coalesce(n.name, '') AS name ORDER BY uuid`
-export const entitiesWithoutMentions = async (ask: Ask, group: string): Promise<{ uuid: string; name: string }[]> =>
+export const neo4jEntitiesWithoutMentions = async (
+  ask: CypherQuery,
+  group: string,
+): Promise<{ uuid: string; name: string }[]> =>
   z.array(z.object({ uuid: z.string(), name: z.string() })).parse(await ask(bare, { group }))
 
 /** The order includes the group, as in the index. Otherwise Neo4j reads and sorts all later episodes for each of these. */
@@ -236,7 +241,11 @@ const exposedFacts = `CALL db.index.fulltext.queryRelationships('${sources}', $q
   WHERE r.group_id = $group AND any(episode IN r.episodes WHERE episode IN $ids) WITH DISTINCT r RETURN ${relation}`
 
 /** Generated texts of the episodes that followed these, without the entities' names, which the episodes themselves contain. */
-export async function textsAfter(ask: Ask, group: string, episodes: readonly string[]): Promise<GraphText[]> {
+export async function neo4jTextsAfter(
+  ask: CypherQuery,
+  group: string,
+  episodes: readonly string[],
+): Promise<GraphText[]> {
   const asked = new Set(episodes)
   const after = new Set<string>()
   for (const time of ['valid_at', 'created_at'])
@@ -250,7 +259,7 @@ export async function textsAfter(ask: Ask, group: string, episodes: readonly str
 }
 
 /** Rewrites texts. Returns how many changed. */
-export async function editTexts({ ask }: Pick<Asking, 'ask'>, group: string, edits: readonly TextEdit[]) {
+export async function neo4jEditTexts({ ask }: Pick<CypherSession, 'ask'>, group: string, edits: readonly TextEdit[]) {
   let changed = 0
   for (const some of Map.groupBy(edits, ({ kind, field }) => `${kind} ${field}`).values()) {
     const [first] = some

@@ -1,7 +1,7 @@
 import { isDate, isDateTime, isLocalDateTime, types } from 'neo4j-driver'
 import { z } from 'zod'
 import type { Entity, Episode, Fact } from './graph.ts'
-import type { Row } from './neo4j-connection.ts'
+import type { CypherRow } from './neo4j-connection.ts'
 
 /** The properties of Graphiti's own model; all others are attributes. */
 export const coreOfEntity = ['uuid', 'name', 'group_id', 'summary', 'name_embedding', 'labels', 'created_at']
@@ -52,7 +52,7 @@ export const plain = (value: unknown): unknown => {
   if (date instanceof Date && typeof value !== 'string') return date.toISOString()
   return typeof value === 'object' && value !== null ? String(value) : value
 }
-const attributesOf = (properties: Row, core: readonly string[]): Record<string, unknown> =>
+const attributesOf = (properties: CypherRow, core: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(properties)
       .filter(([key]) => !core.includes(key) && key !== lock)
@@ -138,17 +138,18 @@ const fact = z
 const byUuid = (one: { uuid: string }, other: { uuid: string }) =>
   one.uuid < other.uuid ? -1 : one.uuid > other.uuid ? 1 : 0
 /** Distinct records, ordered by uuid. */
-export const sorted = <T extends { uuid: string }>(items: readonly T[]): T[] =>
+export const sortedByUuid = <T extends { uuid: string }>(items: readonly T[]): T[] =>
   [...new Map(items.map((item) => [item.uuid, item])).values()].sort(byUuid)
 
 /** From rows with the properties under `p`. */
-export const asEpisodes = (rows: readonly Row[]): Episode[] => sorted(rows.map(({ p }) => episode.parse(p)))
+export const neo4jEpisodes = (rows: readonly CypherRow[]): Episode[] =>
+  sortedByUuid(rows.map(({ p }) => episode.parse(p)))
 /** From rows with the properties under `p`, and `labels`. */
-export const asEntities = (rows: readonly Row[]): Entity[] =>
-  sorted(rows.map(({ p, labels }) => entity.parse({ p, all: p, labels })))
+export const neo4jEntities = (rows: readonly CypherRow[]): Entity[] =>
+  sortedByUuid(rows.map(({ p, labels }) => entity.parse({ p, all: p, labels })))
 /** From rows with the properties under `p`, and the uuids of both ends under `source` and `target`. */
-export const asFacts = (rows: readonly Row[]): Fact[] =>
-  sorted(rows.map(({ p, source, target }) => fact.parse({ p, all: p, source, target })))
+export const neo4jFacts = (rows: readonly CypherRow[]): Fact[] =>
+  sortedByUuid(rows.map(({ p, source, target }) => fact.parse({ p, all: p, source, target })))
 
 export const asTime = (date: Date | null): unknown => (date === null ? null : types.DateTime.fromStandardDate(date))
 export const asWatermark = (value: unknown): Date | null => maybe.parse(value)

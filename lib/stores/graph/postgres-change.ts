@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { GraphChange } from './graph.ts'
-import { editTexts } from './postgres-texts.ts'
+import { postgresEditTexts } from './postgres-texts.ts'
 
 const deleteFacts = `DELETE FROM graph_facts WHERE group_id = $1 AND uuid IN (
     SELECT unnest($2::text[])
@@ -42,7 +42,7 @@ const changeSagas = `UPDATE graph_gatherings g SET summary = '', attributes = '{
 const deleteIn = (table: string) => `DELETE FROM ${table} WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
 
 /** Applies the change. Deletions are counted as they are found, so facts at a deleted entity count whatever episodes they list. */
-export async function applyChange(tx: Transaction, group: string, change: GraphChange) {
+export async function postgresApplyChange(tx: Transaction, group: string, change: GraphChange) {
   const ask = async (name: string, text: string, ...values: unknown[]) =>
     queryWithin<{ uuid: string }>(tx, `graph-${name}`, text, [group, ...values])
   const { deleteEpisodes, deleteEntities } = change
@@ -91,7 +91,7 @@ export async function applyChange(tx: Transaction, group: string, change: GraphC
   const goneGatherings = await ask('delete-gatherings', deleteIn('graph_gatherings'), gatherings)
   const goneEntities = await ask('delete-entities', deleteIn('graph_entities'), deleteEntities)
   const goneEpisodes = await ask('delete-episodes', deleteIn('graph_episodes'), deleteEpisodes)
-  const textsEdited = await editTexts(tx, group, change.editTexts)
+  const textsEdited = await postgresEditTexts(tx, group, change.editTexts)
   return {
     episodesDeleted: goneEpisodes.length,
     entitiesDeleted: goneEntities.length,

@@ -3,12 +3,17 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import type { Episode, GraphStore } from './graph.ts'
-import { applyChange } from './postgres-change.ts'
-import { listGroup } from './postgres-listing.ts'
-import { hasWords, nameMentions, textOf, textPlaces } from './postgres-names.ts'
-import { byIndex, inGroup, neighbourhood } from './postgres-neighbourhood.ts'
-import { allTexts, entitiesWithoutMentions, textsAfter, textsWithPhrases } from './postgres-texts.ts'
-import { asEpisodes, episodeColumns } from './rows.ts'
+import { postgresApplyChange } from './postgres-change.ts'
+import { postgresListGroup } from './postgres-listing.ts'
+import { hasWords, postgresNameMentions, searchedTextOf, textPlaces } from './postgres-names.ts'
+import { postgresInGroup, postgresNeighbourhood, preferGraphIndexes } from './postgres-neighbourhood.ts'
+import {
+  postgresAllTexts,
+  postgresEntitiesWithoutMentions,
+  postgresTextsAfter,
+  postgresTextsWithPhrases,
+} from './postgres-texts.ts'
+import { episodeColumns, rowsAsEpisodes } from './rows.ts'
 
 const factsAt = `SELECT a.e AS entity, count(*)::int AS n FROM unnest($2::text[]) AS a (e), LATERAL (
     SELECT uuid FROM graph_facts WHERE group_id = $1 AND source = a.e
@@ -30,7 +35,7 @@ const searched = `SELECT DISTINCT ON (uuid) ${episodeColumns} FROM unnest($2::te
 const namedAsIds = [
   'SELECT count(*)::int AS n FROM graph_episodes WHERE uuid = ANY($2::text[]) AND group_id = $1',
   'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (episode = ANY($2::text[]))',
-  `SELECT count(*)::int AS n FROM graph_facts WHERE episodes && $2::text[] AND ${inGroup}`,
+  `SELECT count(*)::int AS n FROM graph_facts WHERE episodes && $2::text[] AND ${postgresInGroup}`,
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])',
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND last_episode = ANY($2::text[])',
   `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('next', 'edge') AND source = ANY($2::text[])`,
@@ -44,7 +49,7 @@ const named = [
   `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'edge') AND target = ANY($2::text[])`,
   ...textPlaces.map(
     (place) => `SELECT count(*)::int AS n FROM unnest($2::text[]) AS a (id)
-      JOIN ${place.table} ON ${hasWords(place, '$1', 'a.id')} WHERE strpos(lower(${textOf(place)}), lower(a.id)) > 0`,
+      JOIN ${place.table} ON ${hasWords(place, '$1', 'a.id')} WHERE strpos(lower(${searchedTextOf(place)}), lower(a.id)) > 0`,
   ),
 ]
 
@@ -65,19 +70,19 @@ export const postgresGraph = (db: Database): GraphStore => ({
     )
     return { state: isUp ? 'ok' : 'down', latency: performance.now() - since }
   },
-  read: (group, episodes, tx, ended = []) => neighbourhood(tx, group, episodes, ended, { locks: false }),
+  read: (group, episodes, tx, ended = []) => postgresNeighbourhood(tx, group, episodes, ended, { locks: false }),
   async change(group, episodes, _key, judge, tx, ended = []) {
     // One change per group at a time: concurrent erasures in a group are rare, and chains of episodes have no row that could be locked.
     await queryWithin(tx, 'graph-lock', `SELECT pg_advisory_xact_lock(hashtextextended('graph ' || $1, 0))`, [group])
-    const found = await neighbourhood(tx, group, episodes, ended, { locks: true })
+    const found = await postgresNeighbourhood(tx, group, episodes, ended, { locks: true })
     const change = judge(found)
-    const counts = await applyChange(tx, group, change)
+    const counts = await postgresApplyChange(tx, group, change)
     const gone = new Set(change.deleteEntities)
     return {
       ...counts,
       deleted: change.deleteEntities,
       orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
-      mentions: await nameMentions(tx, group, change.names, change.redact),
+      mentions: await postgresNameMentions(tx, group, change.names, change.redact),
       told: change.told,
     }
   },
@@ -96,9 +101,9 @@ export const postgresGraph = (db: Database): GraphStore => ({
     const rows = await queryWithin<{ entity: string; n: number }>(tx, 'graph-facts-at', factsAt, [group, entities])
     return new Map(rows.map(({ entity, n }) => [entity, n]))
   },
-  list: (group, kind, after, limit, tx) => listGroup(tx, group, kind, after, limit),
+  list: (group, kind, after, limit, tx) => postgresListGroup(tx, group, kind, after, limit),
   episodes: async (group, after, limit, tx) =>
-    asEpisodes(
+    rowsAsEpisodes(
       await queryWithin(
         tx,
         'graph-episodes-after',
@@ -108,17 +113,17 @@ export const postgresGraph = (db: Database): GraphStore => ({
     ),
   async search(group, { ids, texts }, tx) {
     const found = new Map<string, Episode>()
-    await byIndex(tx)
+    await preferGraphIndexes(tx)
     const sought = [...ids, ...texts.map(beginningOf)]
     for (let at = 0; at < sought.length; at += most)
-      for (const one of asEpisodes(
+      for (const one of rowsAsEpisodes(
         await queryWithin(tx, 'graph-search', searched, [group, sought.slice(at, at + most)]),
       ))
         found.set(one.uuid, one)
     return [...found.values()]
   },
   episodesById: async (group, ids, tx) =>
-    asEpisodes(
+    rowsAsEpisodes(
       await queryWithin(
         tx,
         'graph-episodes-by-id',
@@ -126,10 +131,10 @@ export const postgresGraph = (db: Database): GraphStore => ({
         [group, ids],
       ),
     ),
-  texts: async (group, tx, mayMatter = () => true) => allTexts(tx, group, mayMatter),
-  textsWith: (group, phrases, tx) => textsWithPhrases(tx, group, phrases),
-  bareEntities: (group, tx) => entitiesWithoutMentions(tx, group),
-  exposedTexts: (group, episodes, tx) => textsAfter(tx, group, episodes),
+  texts: async (group, tx, mayMatter = () => true) => postgresAllTexts(tx, group, mayMatter),
+  textsWith: (group, phrases, tx) => postgresTextsWithPhrases(tx, group, phrases),
+  bareEntities: (group, tx) => postgresEntitiesWithoutMentions(tx, group),
+  exposedTexts: (group, episodes, tx) => postgresTextsAfter(tx, group, episodes),
   residue: (group, episodes, asIds = []) =>
     snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
       let left = 0

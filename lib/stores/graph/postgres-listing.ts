@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '../postgres/database.ts'
-import type { Listed, ListedKind } from './listing.ts'
+import type { ListedElement, ListedKind } from './listing.ts'
 
 const linked = (kind: string): string =>
   `(SELECT coalesce(jsonb_agg(l.target ORDER BY l.target), '[]') FROM graph_links l
@@ -24,13 +24,13 @@ const shapes: Record<ListedKind, { from: string; where?: string; more?: string }
 }
 
 /** A page of a group, ordered by uuid, after `after`. */
-export async function listGroup(
+export async function postgresListGroup(
   tx: Transaction,
   group: string,
   kind: ListedKind,
   after: string,
   most: number,
-): Promise<Listed[]> {
+): Promise<ListedElement[]> {
   const { from, where = 'true', more = "'{}'::jsonb" } = shapes[kind]
   return queryWithin<{ uuid: string; record: Record<string, unknown> }>(
     tx,

@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import type { NamePlace } from './graph.ts'
-import { nameIn, redactDeep, type SoughtName } from './name-places.ts'
+import type { NameLocation } from './graph.ts'
+import { nameIn, redactDeep, type SoughtName } from './name-locations.ts'
 
 /** Where texts are stored, by table; `embedding`: which field is embedded. */
 const places = [
@@ -34,31 +34,31 @@ const places = [
     embedding: { of: 'name', column: 'name_embedding' },
   },
 ] as const
-type Place = (typeof places)[number]
+type TextPlace = (typeof places)[number]
 
 /** All texts of a row as one SQL expression. */
-export const textOf = ({ fields, json }: Pick<Place, 'fields' | 'json'>, of = ''): string =>
+export const searchedTextOf = ({ fields, json }: Pick<TextPlace, 'fields' | 'json'>, of = ''): string =>
   [...Object.values(fields).map((column) => of + column), `${of}${json}::text`].join(" || ' ' || ")
 /**
  * Whether a row of the group contains all words of a text, through the table's word index. No other condition may be indexable: the
  * planner would consider scanning the whole group cheaper.
  */
-export const hasWords = (place: Pick<Place, 'fields' | 'json'>, group: string, sought: string, of = ''): string =>
-  `graph_words(${of}group_id, ${textOf(place, of)}) @> graph_words(${group}, ${sought})`
+export const hasWords = (place: Pick<TextPlace, 'fields' | 'json'>, group: string, sought: string, of = ''): string =>
+  `graph_words(${of}group_id, ${searchedTextOf(place, of)}) @> graph_words(${group}, ${sought})`
 export const textPlaces = places
 
-interface Found extends Record<string, unknown> {
+interface NameRow extends Record<string, unknown> {
   sought: string
   uuid: string
-  kind: NamePlace['kind']
+  kind: NameLocation['kind']
   json: unknown
 }
 
 async function redactRow(
   tx: Transaction,
   group: string,
-  place: Place,
-  row: Found,
+  place: TextPlace,
+  row: NameRow,
   names: readonly SoughtName[],
 ): Promise<void> {
   const columns = Object.entries(place.fields)
@@ -78,7 +78,7 @@ async function redactRow(
 }
 
 /** Rows of a table that contain all words of a name, once for each such name. */
-const named = (place: Place): string => {
+const named = (place: TextPlace): string => {
   const columns = Object.entries(place.fields).map(([field, column]) => `t.${column} AS "${field}"`)
   return `SELECT a.sought, t.uuid, ${place.kind.replace(/^kind$/, 't.kind')} AS kind, ${columns.join(', ')}, t.${place.json} AS json
     FROM unnest($2::text[]) AS a (sought) JOIN ${place.table} t ON ${hasWords(place, '$1', 'a.sought', 't.')}
@@ -89,17 +89,17 @@ const named = (place: Place): string => {
  * Where these names occur in the remaining records of a group, found through the word index. With `redact`, they are removed. Rows are
  * locked in the order of their ids.
  */
-export async function nameMentions(
+export async function postgresNameMentions(
   tx: Transaction,
   group: string,
   names: readonly string[],
   redact: boolean,
-): Promise<NamePlace[]> {
+): Promise<NameLocation[]> {
   if (names.length === 0) return []
   const sought = new Map(names.map((name) => [name, nameIn(name)]))
-  const found: NamePlace[] = []
+  const found: NameLocation[] = []
   for (const place of places) {
-    const rows = await queryWithin<Found>(tx, `graph-named-${place.table}`, named(place), [group, names])
+    const rows = await queryWithin<NameRow>(tx, `graph-named-${place.table}`, named(place), [group, names])
     for (const ofOne of Map.groupBy(rows, ({ uuid }) => uuid).values()) {
       const [row] = ofOne
       if (!row) continue

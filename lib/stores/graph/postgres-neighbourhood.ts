@@ -1,21 +1,21 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import {
+  type CommunityNeighbour,
   endedWithin,
-  type Gathered,
   type Mentioning,
   mostCounted,
   mostEnded,
   type Neighbourhood,
-  type Told,
+  type SagaNeighbour,
 } from './graph.ts'
-import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factColumns } from './rows.ts'
+import { entityColumns, episodeColumns, factColumns, rowsAsEntities, rowsAsEpisodes, rowsAsFacts } from './rows.ts'
 
 const episodesOf = `SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 AND uuid = ANY($2::text[]) ORDER BY uuid`
 /** Restricts to the group without using its index: with few known rows, the planner considers scanning a whole group cheap. */
-export const inGroup = "group_id || '' = $1"
+export const postgresInGroup = "group_id || '' = $1"
 /** Facts by their sources; by the episodes' `entityEdges` only if a fact has no source. */
-const factsOf = `SELECT ${factColumns} FROM graph_facts WHERE ${inGroup} AND episodes && $2::text[]
+const factsOf = `SELECT ${factColumns} FROM graph_facts WHERE ${postgresInGroup} AND episodes && $2::text[]
   UNION ALL SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid = ANY($3::text[]) AND episodes = '{}'
   ORDER BY uuid`
 /** $3: ends of the facts; $4: facts that have no other source. */
@@ -73,7 +73,7 @@ const sagasOf = `WITH said AS MATERIALIZED (
  * Until the end of the transaction, statements use indexes and are planned for their parameters: a plan made while a group was small
  * would scan the group after it has grown.
  */
-export const byIndex = (tx: Transaction) =>
+export const preferGraphIndexes = (tx: Transaction) =>
   queryWithin(
     tx,
     'graph-by-index',
@@ -85,7 +85,7 @@ export const byIndex = (tx: Transaction) =>
  * Reads episodes of a group and what they are connected to, only through mentions and indexes. `locks`: first locks the entities in the
  * order of their uuids, so that no other transaction judges or changes them meanwhile.
  */
-export async function neighbourhood(
+export async function postgresNeighbourhood(
   tx: Transaction,
   group: string,
   asked: readonly string[],
@@ -94,15 +94,15 @@ export async function neighbourhood(
 ): Promise<Neighbourhood> {
   const ask = (name: string, text: string, ...values: unknown[]) =>
     queryWithin<Record<string, unknown>>(tx, `graph-${name}`, text, [group, ...values])
-  await byIndex(tx)
-  const episodes = asEpisodes(await ask('episodes', episodesOf, asked))
+  await preferGraphIndexes(tx)
+  const episodes = rowsAsEpisodes(await ask('episodes', episodesOf, asked))
   const ids = episodes.map(({ uuid }) => uuid)
   const noted = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
-  const facts = asFacts(await ask('facts', factsOf, ids, noted))
+  const facts = rowsAsFacts(await ask('facts', factsOf, ids, noted))
   const ends = [...new Set(facts.flatMap(({ source, target }) => [source, target]))]
   const erased = new Set(ids)
   const alone = facts.filter((fact) => fact.episodes.every((one) => erased.has(one))).map(({ uuid }) => uuid)
-  const entities = asEntities(
+  const entities = rowsAsEntities(
     locks
       ? await ask('entities-locked', lockEntities, ids, ends, alone)
       : await ask('entities', entitiesOf, ids, ends, alone),
@@ -126,12 +126,14 @@ export async function neighbourhood(
     mentions: await queryWithin<Mentioning & Record<string, unknown>>(tx, 'graph-own-mentions', ownMentions, [
       ...[group, ids, entityIds],
     ]),
-    ended: asFacts(await ask('ended', endedOf, [...ended, ...noted], times, own, endedWithin)),
-    communities: await queryWithin<Gathered & Record<string, unknown>>(tx, 'graph-communities', communitiesOf, [
-      group,
-      entityIds,
-    ]),
-    sagas: await queryWithin<Told & Record<string, unknown>>(tx, 'graph-sagas', sagasOf, [group, ids, around]),
+    ended: rowsAsFacts(await ask('ended', endedOf, [...ended, ...noted], times, own, endedWithin)),
+    communities: await queryWithin<CommunityNeighbour & Record<string, unknown>>(
+      tx,
+      'graph-communities',
+      communitiesOf,
+      [group, entityIds],
+    ),
+    sagas: await queryWithin<SagaNeighbour & Record<string, unknown>>(tx, 'graph-sagas', sagasOf, [group, ids, around]),
     next,
   }
 }

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { contextWindow, type GraphText, type TextEdit } from './graph.ts'
-import { textsOf } from './graph-texts.ts'
+import { graphTextsOf } from './graph-texts.ts'
 import { hasWords, textPlaces } from './postgres-names.ts'
-import { byIndex, inGroup } from './postgres-neighbourhood.ts'
+import { postgresInGroup, preferGraphIndexes } from './postgres-neighbourhood.ts'
 
 type TextPlace = (typeof textPlaces)[number]
 interface TextRow extends Record<string, unknown> {
@@ -23,7 +23,9 @@ const columnsOf = (place: TextPlace): string => {
 }
 const asTexts = (rows: readonly TextRow[]): GraphText[] =>
   rows.flatMap(({ kind, uuid, fields, json }) =>
-    kind === 'episode' ? textsOf(kind, uuid, { ...fields, metadata: json }) : textsOf(kind, uuid, fields, json),
+    kind === 'episode'
+      ? graphTextsOf(kind, uuid, { ...fields, metadata: json })
+      : graphTextsOf(kind, uuid, fields, json),
   )
 
 /** A record whose texts or JSON are longer than this many bytes is read separately. */
@@ -67,7 +69,9 @@ function mattersInJson(lines: string, mayMatter: Matters): boolean {
   return lines.split('\n').some((json) => {
     if (!isIrregular(json)) return mayMatter(json)
     const all = Properties.parse(JSON.parse(json))
-    return [...textsOf('fact', '', { all }), ...textsOf('fact', '', {}, all)].some(({ text }) => mayMatter(text))
+    return [...graphTextsOf('fact', '', { all }), ...graphTextsOf('fact', '', {}, all)].some(({ text }) =>
+      mayMatter(text),
+    )
   })
 }
 const matters = ({ texts, json }: Passing, mayMatter: Matters): boolean =>
@@ -134,7 +138,11 @@ const extent = (table: string) =>
  * Every text of a group, in the cheapest order. The next portion is requested while this one is processed, and no statement is running
  * while the caller works. With concurrent writes, only a transaction with one snapshot sees every record.
  */
-export async function* allTexts(tx: Transaction, group: string, mayMatter: Matters): AsyncGenerator<GraphText[]> {
+export async function* postgresAllTexts(
+  tx: Transaction,
+  group: string,
+  mayMatter: Matters,
+): AsyncGenerator<GraphText[]> {
   await queryWithin(tx, 'graph-read-whole', readWhole, [])
   for (const place of textPlaces) {
     const { table } = place
@@ -168,13 +176,13 @@ const recordsByKey = (tx: Transaction, place: TextPlace, group: string, uuids: r
   )
 
 /** Texts of the records that contain all words of one of the phrases, found through the word indexes. */
-export async function textsWithPhrases(
+export async function postgresTextsWithPhrases(
   tx: Transaction,
   group: string,
   phrases: readonly string[],
 ): Promise<GraphText[]> {
   const found = new Map<string, TextRow>()
-  await byIndex(tx)
+  await preferGraphIndexes(tx)
   for (let at = 0; at < phrases.length; at += phrasesAtOnce)
     for (const place of textPlaces)
       for (const row of await queryWithin<TextRow>(
@@ -192,7 +200,7 @@ const bare = `SELECT e.uuid, e.name FROM graph_entities e WHERE e.group_id = $1
   AND NOT EXISTS (SELECT FROM graph_mentions m WHERE m.group_id = $1 AND m.entity = e.uuid)
   AND NOT EXISTS (SELECT FROM graph_facts f WHERE f.group_id = $1 AND f.source = e.uuid)
   AND NOT EXISTS (SELECT FROM graph_facts f WHERE f.group_id = $1 AND f.target = e.uuid) ORDER BY e.uuid`
-export const entitiesWithoutMentions = (tx: Transaction, group: string) =>
+export const postgresEntitiesWithoutMentions = (tx: Transaction, group: string) =>
   queryWithin<{ uuid: string; name: string }>(tx, 'graph-bare-entities', bare, [group])
 
 const following = (time: string) => `SELECT n.uuid FROM asked a, LATERAL (
@@ -203,11 +211,15 @@ const exposed = `WITH asked AS MATERIALIZED (SELECT uuid, valid_at, created_at F
 const [, entityPlace, factPlace] = textPlaces
 const exposedEntities = `SELECT ${columnsOf(entityPlace)} FROM graph_entities t WHERE t.group_id = $1 AND t.uuid IN (
     SELECT m.entity FROM graph_mentions m WHERE m.group_id = $1 AND m.episode = ANY($2::text[])) ORDER BY t.uuid`
-const exposedFacts = `SELECT ${columnsOf(factPlace)} FROM graph_facts t WHERE ${inGroup.replace('group_id', 't.group_id')} AND t.episodes && $2::text[] ORDER BY t.uuid`
+const exposedFacts = `SELECT ${columnsOf(factPlace)} FROM graph_facts t WHERE ${postgresInGroup.replace('group_id', 't.group_id')} AND t.episodes && $2::text[] ORDER BY t.uuid`
 
 /** Generated texts of the episodes that followed these, without the entities' names, which the episodes themselves contain. */
-export async function textsAfter(tx: Transaction, group: string, episodes: readonly string[]): Promise<GraphText[]> {
-  await byIndex(tx)
+export async function postgresTextsAfter(
+  tx: Transaction,
+  group: string,
+  episodes: readonly string[],
+): Promise<GraphText[]> {
+  await preferGraphIndexes(tx)
   const rows = await queryWithin<{ uuid: string }>(tx, 'graph-exposed', exposed, [group, episodes])
   const ids = rows.map(({ uuid }) => uuid)
   if (ids.length === 0) return []
@@ -217,7 +229,7 @@ export async function textsAfter(tx: Transaction, group: string, episodes: reado
 }
 
 /** Rewrites texts. Returns how many changed. */
-export async function editTexts(tx: Transaction, group: string, edits: readonly TextEdit[]): Promise<number> {
+export async function postgresEditTexts(tx: Transaction, group: string, edits: readonly TextEdit[]): Promise<number> {
   let changed = 0
   for (const [place, some] of Map.groupBy(edits, ({ kind, field }) => `${kind} ${field}`)) {
     const [kind = '', field = ''] = [place.slice(0, place.indexOf(' ')), place.slice(place.indexOf(' ') + 1)]

@@ -48,6 +48,6 @@ const fact = z.object({
   referenceTime: maybe,
 })
 type Rows = readonly Record<string, unknown>[]
-export const asEpisodes = (rows: Rows): Episode[] => z.array(episode).parse(rows)
-export const asEntities = (rows: Rows): Entity[] => z.array(entity).parse(rows)
-export const asFacts = (rows: Rows): Fact[] => z.array(fact).parse(rows)
+export const rowsAsEpisodes = (rows: Rows): Episode[] => z.array(episode).parse(rows)
+export const rowsAsEntities = (rows: Rows): Entity[] => z.array(entity).parse(rows)
+export const rowsAsFacts = (rows: Rows): Fact[] => z.array(fact).parse(rows)

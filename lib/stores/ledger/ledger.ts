@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Env } from '#lib/config/env.ts'
+import type { ProjectPart } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import type { Part } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { isKeyFile, monthKeys } from './month-keys.ts'
 
@@ -47,7 +47,7 @@ export interface PartIntent {
   kind: 'intent'
   id: string
   at: string
-  scope: { part: Part }
+  scope: { part: ProjectPart }
   /** The legal holds that retain part of it. */
   heldBy: readonly string[]
   /** Names of the erased person are also removed from other authors' texts. */
@@ -172,7 +172,7 @@ const namesIn = (folder: string): Promise<string[]> =>
 export const hasNoRow = async (folder: string): Promise<boolean> => !(await namesIn(folder)).some(isMonth)
 
 /** The same ledger, which calls `used` before each access, with whether it is a write. */
-export const noted = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): Ledger => ({
+export const observedLedger = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): Ledger => ({
   async append(row) {
     await used(true)
     await ledger.append(row)

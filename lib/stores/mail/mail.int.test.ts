@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openMail } from './mail.ts'
 
 const from = 'KnowledgePulse <noreply@registry.example>'
-const letter = {
+const email = {
   to: 'ada@example.org',
   subject: '您的密码已被重置',
   text: 'A line.\n\nAnother, with “quotes” and 中文.\n',
@@ -24,7 +24,7 @@ const subjectOf = (message: string): string =>
       ).toString(),
     )
 const expectLetter = (message: string) => {
-  expect(subjectOf(message)).toBe(letter.subject)
+  expect(subjectOf(message)).toBe(email.subject)
   expect(message).toContain('From: KnowledgePulse <noreply@registry.example>')
   expect(message).toMatch(/^Content-Type: multipart\/alternative/m)
   expect(message).toMatch(/^Content-Type: text\/plain; charset=utf-8/m)
@@ -61,7 +61,7 @@ describe('through a server', () => {
   test('send delivers a complete email to one address', async () => {
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
     await mail.verify()
-    await mail.send(letter)
+    await mail.send(email)
     mail.close()
     expect(received).toHaveLength(1)
     expect(received[0]?.to).toEqual(['ada@example.org'])
@@ -74,14 +74,14 @@ describe('through a server', () => {
   ])('send rejects an address with %s, and adds no recipient and no header', async (_, to) => {
     received.length = 0
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
-    await expect(mail.send({ ...letter, to })).rejects.toThrow('EENVELOPE')
+    await expect(mail.send({ ...email, to })).rejects.toThrow('EENVELOPE')
     mail.close()
     expect(received).toEqual([])
   })
 
   test('send reports a refusal by its code, without the address', async () => {
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
-    const error = await mail.send({ ...letter, to: 'unknown@example.org' }).catch((reason: unknown) => reason)
+    const error = await mail.send({ ...email, to: 'unknown@example.org' }).catch((reason: unknown) => reason)
     mail.close()
     expect(String(error)).toBe('Error: The mail server did not take the letter (EENVELOPE 550).')
     expect(error).not.toHaveProperty('cause')
@@ -90,7 +90,7 @@ describe('through a server', () => {
   test('send fails soon when the server is unreachable', async () => {
     const mail = openMail({ smtpUrl: 'smtp://127.0.0.1:1', from, dataDir: '/nowhere' })
     await expect(mail.verify()).rejects.toThrow(/ECONNREFUSED/)
-    await expect(mail.send(letter)).rejects.toThrow(/ESOCKET|ECONNREFUSED/)
+    await expect(mail.send(email)).rejects.toThrow(/ESOCKET|ECONNREFUSED/)
     mail.close()
   })
 })
@@ -102,7 +102,7 @@ describe('into a folder', () => {
 
   test('send writes a file that only its owner can read', async () => {
     const mail = openMail({ from, dataDir })
-    await mail.send(letter)
+    await mail.send(email)
     const names = readdirSync(folder)
     expect(names).toHaveLength(1)
     expect(names[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[0-9a-f]{8}\.eml$/)
@@ -114,7 +114,7 @@ describe('into a folder', () => {
 
   test('prune removes old emails and keeps recent ones and other files', async () => {
     const mail = openMail({ from, dataDir })
-    await mail.send(letter)
+    await mail.send(email)
     const [old = ''] = readdirSync(folder).sort()
     utimesSync(join(folder, old), new Date('2026-01-01'), new Date('2026-01-01'))
     expect(await mail.prune(new Date('2026-01-02'))).toBe(1)

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import { type LetterFolder, letterFolder } from './letter-folder.ts'
+import { type EmailOutboxFolder, emailOutboxFolder } from './outbox-folder.ts'
 
-export interface Letter {
+export interface Email {
   /** One address. */
   to: string
   subject: string
@@ -16,13 +16,13 @@ export interface Letter {
 }
 export interface MailPort {
   /** Resolves once the server has accepted the email or the file is written. Rejects, without naming the address, if that failed. */
-  send(letter: Letter): Promise<void>
+  send(email: Email): Promise<void>
   /** Rejects with the server's reason if emails cannot be sent now. */
   verify(): Promise<void>
   /** Removes emails written to the folder before `time`; returns how many. */
   prune(time: Date): Promise<number>
   /** Stores emails while no mail server is configured. */
-  folder: LetterFolder
+  folder: EmailOutboxFolder
   close(): void
 }
 export interface MailSettings {
@@ -38,7 +38,7 @@ const ownPartsOnly = { disableFileAccess: true, disableUrlAccess: true }
 
 /** Sends email through a server or, without one, writes it to readable files. */
 export function openMail({ smtpUrl, from, dataDir }: MailSettings): MailPort {
-  const folder = letterFolder(join(dataDir, 'mail'))
+  const folder = emailOutboxFolder(join(dataDir, 'mail'))
   return smtpUrl === undefined ? folderMail(from, folder) : smtpMail(from, smtpUrl, folder)
 }
 
@@ -49,7 +49,7 @@ function reasonOf(error: unknown): string {
   return [field('code'), field('responseCode')].filter((part) => part !== undefined).join(' ') || 'no reason given'
 }
 
-function smtpMail(from: string, url: string, folder: LetterFolder): MailPort {
+function smtpMail(from: string, url: string, folder: EmailOutboxFolder): MailPort {
   const transport = createTransport({
     url,
     connectionTimeout: 10_000,
@@ -58,10 +58,10 @@ function smtpMail(from: string, url: string, folder: LetterFolder): MailPort {
     ...ownPartsOnly,
   })
   return {
-    async send({ to, about: _, ...letter }) {
+    async send({ to, about: _, ...email }) {
       // As an object, so that its content is always parsed as one address.
       await transport
-        .sendMail({ from, to: { name: '', address: to }, ...letter, ...ownPartsOnly })
+        .sendMail({ from, to: { name: '', address: to }, ...email, ...ownPartsOnly })
         .catch((error: unknown) => {
           throw new Error(`The mail server did not take the letter (${reasonOf(error)}).`)
         })
@@ -76,11 +76,11 @@ function smtpMail(from: string, url: string, folder: LetterFolder): MailPort {
   }
 }
 
-function folderMail(from: string, folder: LetterFolder): MailPort {
+function folderMail(from: string, folder: EmailOutboxFolder): MailPort {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows', ...ownPartsOnly })
   return {
-    async send({ to, about, ...letter }) {
-      const { message } = await transport.sendMail({ from, to: { name: '', address: to }, ...letter })
+    async send({ to, about, ...email }) {
+      const { message } = await transport.sendMail({ from, to: { name: '', address: to }, ...email })
       await folder.write(message, about)
     },
     verify: folder.prepare,

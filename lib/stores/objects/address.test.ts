@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { objectsPlace } from './address.ts'
+import { objectsAddress } from './address.ts'
 
 describe('objectsPlace', () => {
   it.each([
@@ -32,9 +32,9 @@ describe('objectsPlace', () => {
       { provider: 'gcs', endpoint: 'http://127.0.0.1:4443', shown: 'gs://bucket at 127.0.0.1:4443' },
     ],
   ])('returns the place for %s', (url, expected) => {
-    const place = objectsPlace(url, '/data')
-    expect(place).toMatchObject(expected)
-    expect(place.shown).not.toMatch(/key|se.cr.et/)
+    const address = objectsAddress(url, '/data')
+    expect(address).toMatchObject(expected)
+    expect(address.shown).not.toMatch(/key|se.cr.et/)
   })
 
   it.each([
@@ -54,9 +54,9 @@ describe('objectsPlace', () => {
     ['ftp://key:hush@host/bucket', /takes file:<folder>, s3:/],
     ['/hush/folder', /not a URL|takes file:/],
   ])('rejects %s with the accepted form and without the given value', (url, message) => {
-    expect(() => objectsPlace(url, '/data')).toThrow(message)
+    expect(() => objectsAddress(url, '/data')).toThrow(message)
     try {
-      objectsPlace(url, '/data')
+      objectsAddress(url, '/data')
     } catch (error) {
       expect(String(error)).not.toMatch(/hu.?sh|tsl/)
     }

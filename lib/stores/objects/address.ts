@@ -1,13 +1,13 @@
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { GcsPlace } from './gcs.ts'
-import type { S3Place } from './s3.ts'
+import type { GcsAddress } from './gcs.ts'
+import type { S3Address } from './s3.ts'
 
 /** The location of the objects. `shown`: the address without credentials, for display. */
-export type ObjectsPlace = { shown: string } & (
+export type ObjectsAddress = { shown: string } & (
   | { provider: 'files'; folder: string }
-  | ({ provider: 's3' } & S3Place)
-  | ({ provider: 'gcs' } & GcsPlace)
+  | ({ provider: 's3' } & S3Address)
+  | ({ provider: 'gcs' } & GcsAddress)
 )
 
 /** The message names what KP_OBJECTS_URL accepts and never its value, which may contain a secret. */
@@ -33,7 +33,7 @@ function decoded(text: string): string {
   }
 }
 
-function s3Place(url: URL): ObjectsPlace {
+function s3Place(url: URL): ObjectsAddress {
   const given = options(url, ['region', 'tls', 'path_style'])
   const path = url.pathname.slice(1)
   const isAws = path === ''
@@ -59,7 +59,7 @@ function s3Place(url: URL): ObjectsPlace {
   }
 }
 
-function gcsPlace(url: URL): ObjectsPlace {
+function gcsPlace(url: URL): ObjectsAddress {
   const given = options(url, ['endpoint'])
   if (!bucketForm.test(url.hostname) || !['', '/'].includes(url.pathname) || url.port !== '' || url.username !== '')
     refuse('takes gs://bucket and nothing after it; Google’s library finds the credentials itself')
@@ -75,7 +75,7 @@ function gcsPlace(url: URL): ObjectsPlace {
   }
 }
 
-function filesPlace(folder: string): ObjectsPlace {
+function filesPlace(folder: string): ObjectsAddress {
   if (folder === '') refuse('takes a folder after file:')
   return { provider: 'files', shown: folder, folder: resolve(folder) }
 }
@@ -85,7 +85,7 @@ function filesPlace(folder: string): ObjectsPlace {
  * or `gs://bucket`, with `?endpoint=` for another server than Google's. Without it: the folder `objects` of the data folder. @throws
  * Error with a message for the operator
  */
-export function objectsPlace(url: string | undefined, dataDir: string): ObjectsPlace {
+export function objectsAddress(url: string | undefined, dataDir: string): ObjectsAddress {
   if (url === undefined) return filesPlace(`${dataDir}/objects`)
   if (url.startsWith('file:')) {
     const path = url.slice('file:'.length)

@@ -21,7 +21,7 @@ function piecesOf(segment: string): string[] {
 }
 
 /** The folders of the file, and its name without the ending. */
-export function placeOfKey(key: string): { folders: string[]; name: string } {
+export function pathOfKey(key: string): { folders: string[]; name: string } {
   const folders: string[] = []
   for (const segment of key.split('/')) {
     const pieces = piecesOf(segment)
@@ -31,7 +31,7 @@ export function placeOfKey(key: string): { folders: string[]; name: string } {
 }
 
 /** What a name in the folder is: an object, an unfinished upload, a folder for a whole segment, or a folder for the beginning of one. */
-export type Named =
+export type StoredFileName =
   | { kind: 'object'; text: string }
   | { kind: 'upload'; text: string; id: string }
   | { kind: 'folder'; text: string }
@@ -40,7 +40,7 @@ export type Named =
 const form = /^((?:[A-Za-z0-9_-]|%[0-9A-F]{2})+)(\.o|\.[0-9a-f]{16}\.tmp|\+)?$/
 
 /** Undefined if the name is not one of ours. */
-export function named(name: string): Named | undefined {
+export function parseFileName(name: string): StoredFileName | undefined {
   const [, stem = '', ending = ''] = form.exec(name) ?? []
   if (stem === '') return undefined
   const text = decodeURIComponent(stem)

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { named, placeOfKey } from './file-names.ts'
+import { parseFileName, pathOfKey } from './file-names.ts'
 import { fileObjects } from './files.ts'
 import { objectsSuite } from './suite/objects-suite.ts'
 
@@ -16,7 +16,7 @@ objectsSuite('files', async () => {
     keepsVersions: false,
     nests: true,
     async leaveUnfinished(key) {
-      const { folders, name } = placeOfKey(key)
+      const { folders, name } = pathOfKey(key)
       const folder = join(root, 'objects', ...folders)
       await mkdir(folder, { recursive: true })
       await writeFile(join(folder, `${name}.0123456789abcdef.tmp`), 'half of')
@@ -84,11 +84,11 @@ it('state returns down when the folder is not writable', async ({ skip }) => {
 it.each(['a', '..', '.', 'a/b', 'ü', 'a.o', 'a+', '%2F', `${'ä'.repeat(200)}/x`])(
   'placeOfKey encodes the key %s without path segments from it',
   (key) => {
-    const { folders, name } = placeOfKey(key)
+    const { folders, name } = pathOfKey(key)
     for (const one of [...folders, `${name}.o`]) {
       expect(one).toMatch(/^[A-Za-z0-9_%-]+(\.o|\+)?$/)
       expect(one.length).toBeLessThan(230)
-      expect(named(one)).toBeDefined()
+      expect(parseFileName(one)).toBeDefined()
     }
   },
 )

@@ -4,8 +4,8 @@ import { access, type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat 
 import { dirname, join } from 'node:path'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { named, placeOfKey } from './file-names.ts'
-import { bytesUpTo, checkKey, inKeyOrder, isKey } from './keys.ts'
+import { parseFileName, pathOfKey } from './file-names.ts'
+import { bytesUpTo, checkKey, inKeyOrder, isObjectKey } from './keys.ts'
 import type { ObjectStore, ObjectVersion } from './objects.ts'
 
 const nameOf = (error: unknown): string => errorCode(error) ?? 'unknown fault'
@@ -51,7 +51,7 @@ interface Level {
  */
 export function fileObjects(root: string): ObjectStore {
   const pathOf = (key: string) => {
-    const { folders, name } = placeOfKey(key)
+    const { folders, name } = pathOfKey(key)
     return { folder: join(root, ...folders), name }
   }
 
@@ -90,7 +90,7 @@ export function fileObjects(root: string): ObjectStore {
   async function namesOf(key: string): Promise<string[]> {
     const { folder, name } = pathOf(key)
     return (await entries(folder)).filter(
-      (one) => one === `${name}.o` || (one.startsWith(`${name}.`) && named(one)?.kind === 'upload'),
+      (one) => one === `${name}.o` || (one.startsWith(`${name}.`) && parseFileName(one)?.kind === 'upload'),
     )
   }
 
@@ -98,7 +98,7 @@ export function fileObjects(root: string): ObjectStore {
   async function level(folder: string, begun = ''): Promise<Level[]> {
     const found = new Map<string, Level>()
     for (const name of await entries(folder)) {
-      const one = named(name)
+      const one = parseFileName(name)
       if (!one) continue
       const path = join(folder, name)
       if (one.kind === 'beginning') for (const more of await level(path, begun + one.text)) found.set(more.text, more)
@@ -170,7 +170,7 @@ export function fileObjects(root: string): ObjectStore {
       await told(synced(folder))
     },
     async get(key) {
-      if (!isKey(key)) return undefined
+      if (!isObjectKey(key)) return undefined
       const { folder, name } = pathOf(key)
       try {
         return (await open(join(folder, `${name}.o`), 'r')).createReadStream()
@@ -180,11 +180,11 @@ export function fileObjects(root: string): ObjectStore {
       }
     },
     async versions(key) {
-      if (!isKey(key)) return []
+      if (!isObjectKey(key)) return []
       const { folder } = pathOf(key)
       const found: ObjectVersion[] = []
       for (const name of await namesOf(key)) {
-        const one = named(name)
+        const one = parseFileName(name)
         const about = await stat(join(folder, name)).catch((error: unknown) => {
           if (isMissing(error)) return undefined
           throw refused(error)
@@ -197,11 +197,11 @@ export function fileObjects(root: string): ObjectStore {
     },
     async erase(given) {
       let count = 0
-      for (const key of new Set(given)) if (isKey(key) && (await told(eraseOne(key)))) count++
+      for (const key of new Set(given)) if (isObjectKey(key) && (await told(eraseOne(key)))) count++
       return count
     },
     async read(key, most, version = '') {
-      if (!isKey(key) || version !== '') return undefined
+      if (!isObjectKey(key) || version !== '') return undefined
       const { folder, name } = pathOf(key)
       try {
         const file = await open(join(folder, `${name}.o`), 'r')
@@ -239,7 +239,7 @@ export function fileObjects(root: string): ObjectStore {
       }
     },
     async eraseVersions(key, versions) {
-      if (!isKey(key)) return
+      if (!isObjectKey(key)) return
       const { folder, name } = pathOf(key)
       for (const version of versions)
         await told(
@@ -257,7 +257,7 @@ export function fileObjects(root: string): ObjectStore {
       }
       return found
     },
-    lingers: async () => 0,
+    residueSeconds: async () => 0,
     close: async () => {},
   }
 }

@@ -2,7 +2,7 @@ import { Storage } from '@google-cloud/storage'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { gcsServer } from '#lib/testing/services/shared.ts'
-import { objectsPlace } from './address.ts'
+import { objectsAddress } from './address.ts'
 import { gcsObjects } from './gcs.ts'
 import { type ObjectsBed, objectsSuite } from './suite/objects-suite.ts'
 
@@ -11,9 +11,9 @@ let storage: Storage
 const run = Date.now().toString(36)
 
 function storeOf(bucket: string, endpoint = server.endpoint) {
-  const place = objectsPlace(`gs://${bucket}?endpoint=${endpoint}`, '/nowhere')
-  if (place.provider !== 'gcs') throw new Error('that is no Google Cloud Storage')
-  return gcsObjects(place)
+  const address = objectsAddress(`gs://${bucket}?endpoint=${endpoint}`, '/nowhere')
+  if (address.provider !== 'gcs') throw new Error('that is no Google Cloud Storage')
+  return gcsObjects(address)
 }
 
 async function bedOf(bucket: string, keepsVersions: boolean): Promise<ObjectsBed> {

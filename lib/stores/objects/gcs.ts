@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Bucket, Storage } from '@google-cloud/storage'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
-import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
+import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
 import type { ObjectStore, ObjectVersion } from './objects.ts'
 
-export interface GcsPlace {
+export interface GcsAddress {
   bucket: string
   /** Another server than Google's, accessed without credentials. Undefined: Google, with the credentials that its library finds. */
   endpoint: string | undefined
@@ -67,7 +67,7 @@ async function* toldAlong(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 }
 
 /** Google Cloud Storage, with all generations of an object. Connects on first use. */
-export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
+export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore {
   const bucket: Bucket = new Storage({
     ...(endpoint !== undefined && { apiEndpoint: endpoint, projectId: 'local', useAuthWithCustomEndpoint: false }),
     timeout: 30_000,
@@ -160,7 +160,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
       }
     },
     async get(key) {
-      if (!isKey(key)) return undefined
+      if (!isObjectKey(key)) return undefined
       try {
         const [{ generation }] = await patiently(() => bucket.file(key).getMetadata())
         const file = bucket.file(key, { ...(generation !== undefined && { generation }) })
@@ -242,7 +242,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
       await told(read())
       return [...found].sort(inKeyOrder).slice(0, most)
     },
-    async lingers() {
+    async residueSeconds() {
       const [{ softDeletePolicy }] = await told(patiently(() => bucket.getMetadata()))
       return Number(softDeletePolicy?.retentionDurationSeconds ?? 0)
     },

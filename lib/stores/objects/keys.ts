@@ -13,11 +13,11 @@ export const isAskable = (key: string): boolean =>
  * Whether an object may be stored under this key: every store accepts it and returns it unchanged, and no server interprets it as a path
  * to a parent folder.
  */
-export const isKey = (key: string): boolean =>
+export const isObjectKey = (key: string): boolean =>
   isAskable(key) && key.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..')
 
 export function checkKey(key: string): void {
-  if (!isKey(key))
+  if (!isObjectKey(key))
     throw new Problem(
       'bad_request',
       `No object can have this key: it takes 1 to ${mostBytes} bytes, no control characters, and no empty segment, “.” or “..” between its slashes. Nothing was stored.`,

@@ -58,6 +58,6 @@ export interface ObjectStore {
   /** Keys with this prefix that have any version, in byte order, after `after`. */
   list(prefix: string, after: string, most: number): Promise<string[]>
   /** For how many seconds the provider retains erased objects so that they can be restored (soft delete); 0: none. */
-  lingers(): Promise<number>
+  residueSeconds(): Promise<number>
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { s3Credentials } from '#lib/testing/services/objects.ts'
 import { s3Server } from '#lib/testing/services/shared.ts'
-import { objectsPlace } from './address.ts'
+import { objectsAddress } from './address.ts'
 import { s3Objects } from './s3.ts'
 import { type ObjectsBed, objectsSuite } from './suite/objects-suite.ts'
 
@@ -20,9 +20,9 @@ let client: S3Client
 const run = Date.now().toString(36)
 
 function openObjects(url: string) {
-  const place = objectsPlace(url, '/nowhere')
-  if (place.provider !== 's3') throw new Error('that is no S3')
-  return s3Objects(place)
+  const address = objectsAddress(url, '/nowhere')
+  if (address.provider !== 's3') throw new Error('that is no S3')
+  return s3Objects(address)
 }
 const storeOf = (bucket: string, port = server.port) =>
   openObjects(

@@ -15,11 +15,11 @@ import {
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
-import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
+import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
 import { type S3Version, s3Listing } from './s3-listing.ts'
 
-export interface S3Place {
+export interface S3Address {
   bucket: string
   region: string
   pathStyle: boolean
@@ -101,13 +101,13 @@ async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> 
 }
 
 /** S3 as implemented by AWS, R2, MinIO and versitygw. Connects on first use. */
-export function s3Objects(place: S3Place): ObjectStore {
-  const { bucket } = place
+export function s3Objects(address: S3Address): ObjectStore {
+  const { bucket } = address
   const client = new S3Client({
-    region: place.region,
-    forcePathStyle: place.pathStyle,
-    ...(place.endpoint !== undefined && { endpoint: place.endpoint }),
-    ...(place.credentials && { credentials: place.credentials }),
+    region: address.region,
+    forcePathStyle: address.pathStyle,
+    ...(address.endpoint !== undefined && { endpoint: address.endpoint }),
+    ...(address.credentials && { credentials: address.credentials }),
     // Some servers do not support the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -292,7 +292,7 @@ export function s3Objects(place: S3Place): ObjectStore {
       )
     },
     async get(key) {
-      if (!isKey(key)) return undefined
+      if (!isObjectKey(key)) return undefined
       try {
         const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
         if (!(Body instanceof Readable)) throw new Error('the SDK gave no stream')
@@ -373,7 +373,7 @@ export function s3Objects(place: S3Place): ObjectStore {
       )
       return [...new Set([...versions, ...uploads])].sort(inKeyOrder).slice(0, most)
     },
-    lingers: async () => 0,
+    residueSeconds: async () => 0,
     close: async () => client.destroy(),
   }
 }

@@ -19,7 +19,7 @@ import { fullDisk, initialise, type Paths, paths, urlOf, whyNot } from './cluste
 import { DatabaseFault } from './fault.ts'
 import { stopOrphan } from './orphan.ts'
 import { lockOwner, type OwnerLock, takeOwnerLock } from './owner-lock.ts'
-import { type Binaries, homeOf, placement, type ServerAccount, serverAccount } from './server-account.ts'
+import { type Binaries, homeOf, type ServerAccount, serverAccount, serverPlacement } from './server-account.ts'
 
 export type EmbeddedDatabase = {
   pid: number
@@ -84,7 +84,7 @@ function preparePrivateFolder(folder: string, account: ServerAccount) {
   if (account) chownSync(folder, account.uid, account.gid)
 }
 
-export type EmbeddedPlace = {
+export type EmbeddedLocation = {
   /** Whether a cluster exists there. */
   exists: boolean
   /** The process that runs it now; undefined if none does. */
@@ -94,7 +94,7 @@ export type EmbeddedPlace = {
 }
 
 /** Finds the embedded database of a data directory, which another process may be running. Starts nothing and creates nothing. */
-export async function findEmbedded(dataDir: string): Promise<EmbeddedPlace> {
+export async function findEmbedded(dataDir: string): Promise<EmbeddedLocation> {
   const at = paths(homeOf(dataDir))
   const exists = existsSync(join(at.data, 'PG_VERSION'))
   return { exists, ownerPid: exists ? await lockOwner(at.run) : undefined, ownerUrl: (database) => urlOf(at, database) }
@@ -168,7 +168,7 @@ export async function startEmbedded(dataDir: string, { tune = [] }: EmbeddedOpti
   let lock: OwnerLock | undefined
   try {
     mkdirSync(dataDir, { recursive: true })
-    const { home, binaries, notice } = placement(dataDir, packaged, account)
+    const { home, binaries, notice } = serverPlacement(dataDir, packaged, account)
     const at = paths(home)
     preparePrivateFolder(at.run, account)
     lock = await takeOwnerLock(at.run)

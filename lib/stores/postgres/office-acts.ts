@@ -1,4 +1,4 @@
-import type { Kept } from '#lib/kernel/holder.ts'
+import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Database } from './database.ts'
 
 /** Where a table stores which account changed something in the installation, and when. The names are constants of ours. */
@@ -13,7 +13,7 @@ interface Office {
 }
 
 /** A retained record: the id of the admin who changed something in the installation. It remains after the person is erased. */
-export const officeActs = (db: Database, { name, what, table, by, at }: Office): Kept => ({
+export const officeActs = (db: Database, { name, what, table, by, at }: Office): RetainedRecord => ({
   name,
   store: 'postgresql',
   what,

@@ -7,7 +7,7 @@ import { withConnection } from './connection.ts'
 import { DatabaseFault } from './fault.ts'
 import { deploy } from './migration-history.ts'
 
-export interface SettledSecret {
+export interface ConfirmedSecret {
   secret: string
   /** A one-line note for the operator. */
   warning?: string
@@ -21,7 +21,7 @@ export type PreparationOptions = {
    * The installation's secret, from which the password of a created role is derived; or a function that determines it after the
    * migrations.
    */
-  secret?: string | undefined | ((owner: ClientBase) => Promise<SettledSecret>)
+  secret?: string | undefined | ((owner: ClientBase) => Promise<ConfirmedSecret>)
   /** Create the database if it does not exist: only for our own server, where a mistyped name cannot be the reason. */
   mayCreateDatabase?: boolean
 }

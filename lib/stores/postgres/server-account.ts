@@ -53,7 +53,7 @@ function canReach(account: ServerAccount, path: string): boolean {
   }
 }
 
-export type Placement = { home: string; binaries: Binaries; notice?: string }
+export type ServerPlacement = { home: string; binaries: Binaries; notice?: string }
 
 const locationOf = (dataDir: string): string => join(dataDir, 'pgdata.location')
 
@@ -68,7 +68,7 @@ export function homeOf(dataDir: string): string {
  * root's home, mode 0700). In that case, a folder below /var/lib/knowledgepulse. `dataDir` stores its path, so that deleting `dataDir`
  * still means a fresh start.
  */
-export function placement(dataDir: string, packaged: Binaries, account: ServerAccount): Placement {
+export function serverPlacement(dataDir: string, packaged: Binaries, account: ServerAccount): ServerPlacement {
   const marker = locationOf(dataDir)
   const isPlaced = existsSync(marker)
   if (!isPlaced && canReach(account, dirname(packaged.postgres)) && canReach(account, dataDir)) {

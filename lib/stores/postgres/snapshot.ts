@@ -2,7 +2,7 @@ import type { QueryResultRow } from 'pg'
 import { asProblem, type Database } from './database.ts'
 
 /** Runs statements of one read transaction. */
-export type Ask = <R extends QueryResultRow>(text: string, values: readonly unknown[]) => Promise<R[]>
+export type SnapshotQuery = <R extends QueryResultRow>(text: string, values: readonly unknown[]) => Promise<R[]>
 
 /**
  * Runs several queries on one state of the database, read-only, with these settings. The settings are constants, never a caller's input.
@@ -11,7 +11,7 @@ export type Ask = <R extends QueryResultRow>(text: string, values: readonly unkn
 export async function snapshot<T>(
   db: Database,
   settings: Readonly<Record<string, string>>,
-  work: (ask: Ask) => Promise<T>,
+  work: (ask: SnapshotQuery) => Promise<T>,
 ): Promise<T> {
   const set = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
   let broken: Error | undefined

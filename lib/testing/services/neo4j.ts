@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import neo4j from 'neo4j-driver'
-import { freePort } from '../ports.ts'
+import { freeTestPort } from '../ports.ts'
 import { files } from './installed.ts'
 import { newFolder, startProcess } from './process.ts'
 
@@ -63,7 +63,7 @@ export async function startNeo4j({
   cache?: number
   isForLong?: boolean
 } = {}): Promise<TestNeo4j> {
-  const port = wanted ?? (await freePort())
+  const port = wanted ?? (await freeTestPort())
   const folder = given ?? newFolder('neo4j')
   const conf = join(folder, 'conf')
   mkdirSync(conf, { recursive: true })

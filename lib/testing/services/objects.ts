@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../ports.ts'
+import { freeTestPort } from '../ports.ts'
 import { files } from './installed.ts'
 import { newFolder, startProcess } from './process.ts'
 
@@ -22,7 +22,7 @@ export async function startS3({
   port?: number
   folder?: string
 } = {}): Promise<TestObjects> {
-  const port = wanted ?? (await freePort())
+  const port = wanted ?? (await freeTestPort())
   const folder = given ?? newFolder('s3')
   const [buckets, versions] = [join(folder, 'buckets'), join(folder, 'versions')]
   for (const path of [buckets, versions]) mkdirSync(path, { recursive: true })
@@ -41,7 +41,7 @@ export async function startS3({
 
 /** An in-memory Google Cloud Storage server for this run, which supports versioning. */
 export async function startGcs({ port: wanted }: { port?: number } = {}): Promise<TestObjects> {
-  const port = wanted ?? (await freePort())
+  const port = wanted ?? (await freeTestPort())
   const address = `127.0.0.1:${port}`
   const folder = newFolder('gcs')
   const server = await startProcess(

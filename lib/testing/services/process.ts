@@ -24,10 +24,10 @@ export interface ServerProcess {
 }
 
 function accepts(port: number): Promise<boolean> {
-  return new Promise((tell) => {
+  return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
     const end = (isUp: boolean) => {
-      tell(isUp)
+      resolve(isUp)
       socket.destroy()
     }
     socket.setTimeout(1000, () => end(false))

@@ -11,9 +11,9 @@ import { isInstalled } from './installed.ts'
 import { gcsServer, neo4jServer, s3Server } from './shared.ts'
 
 const isThere = (port: number): Promise<boolean> =>
-  new Promise((tell) => {
+  new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => tell(true)).once('error', () => tell(false))
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     socket.once('connect', () => socket.destroy())
   })
 

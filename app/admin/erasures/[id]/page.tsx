@@ -1,11 +1,11 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { ErasureDesk } from '#components/erasures/erasure-desk.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('erasures'))('one.name'),
@@ -13,7 +13,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 async function erasureNamed(id: string) {
   try {
-    return await ask(app.requests.readErasure, { params: { id } })
+    return await callUseCase(app.requests.readErasure, { params: { id } })
   } catch (error) {
     // An id in an invalid format is also a missing erasure.
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
@@ -22,11 +22,11 @@ async function erasureNamed(id: string) {
 }
 
 export default async function ErasurePage({ params }: { params: Promise<{ id: string }> }) {
-  const person = await opened('erasure')
+  const person = await requirePageAccess('erasure')
   const initial = await erasureNamed((await params).id)
   return (
-    <Words of={['erasures', 'adminRequest', 'storeProgress']}>
+    <Messages of={['erasures', 'adminRequest', 'storeProgress']}>
       <ErasureDesk key={initial.data.run_id} initial={initial} isAdmin={person.role === 'admin'} />
-    </Words>
+    </Messages>
   )
 }

@@ -1,11 +1,11 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { RequestDesk } from '#components/queue/request-desk.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('adminRequest'))('name'),
@@ -13,7 +13,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 async function requestNamed(id: string) {
   try {
-    return await ask(app.requests.readAny, { params: { id } })
+    return await callUseCase(app.requests.readAny, { params: { id } })
   } catch (error) {
     // An id in an invalid format is also a missing request.
     if (Problem.is(error, 'not_found', 'invalid')) notFound()
@@ -22,11 +22,11 @@ async function requestNamed(id: string) {
 }
 
 export default async function RequestPage({ params }: { params: Promise<{ id: string }> }) {
-  const person = await opened('request')
-  const [initial, minders] = await Promise.all([requestNamed((await params).id), ask(app.requests.listMinders)])
+  const person = await requirePageAccess('request')
+  const [initial, minders] = await Promise.all([requestNamed((await params).id), callUseCase(app.requests.listMinders)])
   return (
-    <Words of={['queue', 'adminRequest', 'storeProgress']}>
+    <Messages of={['queue', 'adminRequest', 'storeProgress']}>
       <RequestDesk key={initial.data.id} initial={initial} me={person.account_id} minders={minders.data} />
-    </Words>
+    </Messages>
   )
 }

@@ -2,15 +2,16 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
-import { Words } from '#components/frame/words.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { QuotaForm } from '#components/quotas/quota-form.tsx'
-import { StorageUse } from '#components/quotas/storage-use.tsx'
-import { loadPeriod, periodAddress } from '#components/tiers/filters.ts'
+import { StorageUseCard } from '#components/quotas/storage-use.tsx'
+import { loadUsagePeriod, usagePeriodAddress } from '#components/tiers/filters.ts'
 import { RevocationList } from '#components/tiers/revocation-list.tsx'
 import { TierForm } from '#components/tiers/tier-form.tsx'
 import { TokenTable } from '#components/tiers/token-table.tsx'
 import { Usage } from '#components/tiers/usage.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
@@ -20,7 +21,6 @@ import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { usePeriodNames, usePeriods } from '#lib/domains/tokens/usage-rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../reader.ts'
 
 interface TieredAgentProps {
   params: Promise<{ id: string }>
@@ -31,7 +31,7 @@ export async function generateMetadata({ params }: TieredAgentProps): Promise<Me
   return { title: decodeURIComponent((await params).id) }
 }
 
-/** Awaits the result of {@link ask}; renders the 404 page when the agent does not exist or its id is invalid. */
+/** Awaits the result of {@link callUseCase}; renders the 404 page when the agent does not exist or its id is invalid. */
 async function found<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked
@@ -42,25 +42,25 @@ async function found<T>(asked: Promise<T>): Promise<T> {
 }
 
 export default async function TieredAgentPage({ params, searchParams }: TieredAgentProps) {
-  await opened('tieredAgent')
+  await requirePageAccess('tieredAgent')
   const id = decodeURIComponent((await params).id)
-  const { period } = await loadPeriod(searchParams)
+  const { period } = await loadUsagePeriod(searchParams)
   const [t, { data: agent }, revocations] = await Promise.all([
     getTranslations('tiers'),
-    found(ask(app.tiers.agent, { params: { id }, query: { period } })),
-    found(ask(app.tiers.revocations, { query: { agent_id: id, limit: '20' } })),
+    found(callUseCase(app.tiers.agent, { params: { id }, query: { period } })),
+    found(callUseCase(app.tiers.revocations, { query: { agent_id: id, limit: '20' } })),
   ])
   const { use, limits, organisation } = agent
   const [words, { data: storage }] = await Promise.all([
     getTranslations('storage'),
-    ask(app.quotas.ofOrganisation, { params: { id: organisation.id } }),
+    callUseCase(app.quotas.ofOrganisation, { params: { id: organisation.id } }),
   ])
   const { step } = usePeriods[period]
   const limit =
     ((limits.reads_per_minute + limits.writes_per_minute) * step * Math.max(1, agent.active_tokens)) / 60_000
   const most = Math.max(...use.points.map(({ reads, writes }) => reads + writes))
   return (
-    <Words of={['tiers', 'storage']}>
+    <Messages of={['tiers', 'storage']}>
       <Page
         width="wide"
         title={t('agent.title', {
@@ -76,7 +76,7 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
         }
       >
         <Section id="agent" title={t('agent.facts')}>
-          <Facts
+          <FactList
             facts={[
               [t('agent.agentId'), <ShortId key="id" id={agent.agent_id} what={t('agent.agentId')} />],
               ...(agent.name === null ? [] : [[t('agent.named'), agent.name] as const]),
@@ -113,7 +113,7 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
           <Tabs
             label={t('agent.periods')}
             tabs={usePeriodNames.map((name) => ({
-              href: periodAddress(`/admin/tokens/${encodeURIComponent(agent.agent_id)}`, { period: name }),
+              href: usagePeriodAddress(`/admin/tokens/${encodeURIComponent(agent.agent_id)}`, { period: name }),
               title: t(`agent.period.${name}`),
               isCurrent: name === period,
             }))}
@@ -136,13 +136,13 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
           <TierForm agent={agent} />
         </Section>
         <Section id="storage" title={words('ofOrganisation')}>
-          <StorageUse storage={storage} />
+          <StorageUseCard storage={storage} />
           <QuotaForm storage={storage} />
         </Section>
         <Section id="revocations" title={t('revocations.title')} lead={t('revocations.lead')}>
           <RevocationList initial={revocations} agentId={agent.agent_id} />
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,14 +1,15 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { hostOf } from '#components/accounts/issuer.ts'
 import { StateTags } from '#components/accounts/state-tags.tsx'
 import { UserAccess } from '#components/accounts/user-access.tsx'
 import { UserRole } from '#components/accounts/user-role.tsx'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -16,7 +17,6 @@ import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import type { UserDetail } from '#lib/domains/accounts/users-contract.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('users.user'))('name'),
@@ -25,7 +25,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 /** The account; renders the 404 page when it does not exist or the id is invalid. */
 async function found(id: string): Promise<UserDetail> {
   try {
-    return (await ask(app.accounts.user, { params: { id } })).data
+    return (await callUseCase(app.accounts.user, { params: { id } })).data
   } catch (error) {
     if (Problem.is(error) && (error.status === 404 || error.status === 422)) notFound()
     throw error
@@ -33,7 +33,7 @@ async function found(id: string): Promise<UserDetail> {
 }
 
 export default async function UserPage({ params }: { params: Promise<{ id: string }> }) {
-  const person = await opened('user')
+  const person = await requirePageAccess('user')
   const { id } = await params
   const [t, u, locales, user] = await Promise.all([
     getTranslations('users'),
@@ -49,7 +49,7 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
     ...user.identities.map(({ issuer }) => hostOf(issuer)),
   ]
   return (
-    <Words of={['users', 'invitation']}>
+    <Messages of={['users', 'invitation']}>
       <Page
         title={u('title', { name: user.name, state })}
         lead={
@@ -59,7 +59,7 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
         }
       >
         <Section id="account" title={u('facts')}>
-          <Facts
+          <FactList
             facts={[
               [u('email'), user.email],
               [u('role'), t(`roles.${user.role}`)],
@@ -125,6 +125,6 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
           </Section>
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,16 +1,16 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { DocumentForm } from '#components/agents/document-form.tsx'
-import { DocumentList } from '#components/agents/document-list.tsx'
+import { AgentDocumentList } from '#components/agents/document-list.tsx'
 import { documentsAtOnce, documentsPage } from '#components/agents/documents.ts'
 import { agentTitle } from '#components/agents/names.ts'
-import { hindranceOf } from '#components/agents/standing-rules.ts'
+import { agentHindranceOf } from '#components/agents/status-rules.ts'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
-import { documentKinds } from '#lib/domains/agents/life/rules.ts'
-import { ask, opened } from '../../../reader.ts'
-import { AgentPage, agentNamed } from '../agent-page.tsx'
+import { agentDocumentKinds } from '#lib/domains/agents/life/rules.ts'
+import { AgentPageFrame, agentNamed } from '../agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentDocuments'))('name'),
@@ -21,23 +21,23 @@ interface Props {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function AgentDocumentsPage({ params, searchParams }: Props) {
-  const { role } = await opened('agentDocuments')
+  const { role } = await requirePageAccess('agentDocuments')
   const agent = await agentNamed((await params).id)
   const asked = (await searchParams).kind
-  const kind = documentKinds.find((one) => one === asked)
+  const kind = agentDocumentKinds.find((one) => one === asked)
   const id = agent.agent_id
   const [t, agents, documents, all] = await Promise.all([
     getTranslations('agentDocuments'),
     getTranslations('agents'),
-    ask(app.agents.listDocuments, {
+    callUseCase(app.agents.listDocuments, {
       params: { id },
       query: { limit: String(documentsAtOnce), ...(kind && { kind }) },
     }),
-    ask(app.agents.listDocuments, { params: { id }, query: { limit: '1' } }),
+    callUseCase(app.agents.listDocuments, { params: { id }, query: { limit: '1' } }),
   ])
-  const hindrance = hindranceOf(agent)
+  const hindrance = agentHindranceOf(agent)
   return (
-    <AgentPage
+    <AgentPageFrame
       agent={agent}
       view="agentDocuments"
       words={['agentDocuments']}
@@ -48,14 +48,14 @@ export default async function AgentDocumentsPage({ params, searchParams }: Props
         {all.total > 0 && (
           <Tabs
             label={t('views.label')}
-            tabs={[undefined, ...documentKinds].map((one) => ({
+            tabs={[undefined, ...agentDocumentKinds].map((one) => ({
               href: documentsPage(id, one),
               title: t(`views.${one ?? 'all'}`),
               isCurrent: one === kind,
             }))}
           />
         )}
-        <DocumentList key={kind ?? 'all'} agentId={id} initial={documents} kind={kind} />
+        <AgentDocumentList key={kind ?? 'all'} agentId={id} initial={documents} kind={kind} />
       </div>
       <Section id="add" title={t('add.title')}>
         {role === 'auditor' ? (
@@ -66,6 +66,6 @@ export default async function AgentDocumentsPage({ params, searchParams }: Props
           <DocumentForm agentId={id} kind={kind ?? 'strategy_thesis'} />
         )}
       </Section>
-    </AgentPage>
+    </AgentPageFrame>
   )
 }

@@ -1,12 +1,12 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { hindranceOf } from '#components/agents/standing-rules.ts'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { agentHindranceOf } from '#components/agents/status-rules.ts'
+import { entryQueryOf, loadEntryFilters } from '#components/grimoire/endpoints.ts'
 import { GrimoireDesk } from '#components/grimoire/grimoire-desk.tsx'
-import { loadFilters, queryOf } from '#components/grimoire/places.ts'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../reader.ts'
-import { AgentPage, agentNamed } from '../agent-page.tsx'
+import { AgentPageFrame, agentNamed } from '../agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentGrimoire'))('name'),
@@ -15,7 +15,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 /** The agent's keyring; null when none exists yet. */
 async function keyringOf(id: string) {
   try {
-    return (await ask(app.grimoire.readKeyring, { params: { id } })).data
+    return (await callUseCase(app.grimoire.readKeyring, { params: { id } })).data
   } catch (error) {
     if (Problem.is(error, 'not_found')) return null
     throw error
@@ -29,22 +29,22 @@ export default async function AgentGrimoire({
   params: Promise<{ id: string }>
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }) {
-  const { role } = await opened('agentGrimoire')
+  const { role } = await requirePageAccess('agentGrimoire')
   const agent = await agentNamed((await params).id)
   const { agent_id: id } = agent
-  const asked = await loadFilters(searchParams)
-  const list = (query: Record<string, string>) => ask(app.grimoire.listEntries, { params: { id }, query })
+  const asked = await loadEntryFilters(searchParams)
+  const list = (query: Record<string, string>) => callUseCase(app.grimoire.listEntries, { params: { id }, query })
   const [t, keyring, initial, all, clade, living] = await Promise.all([
     getTranslations('agentGrimoire'),
     keyringOf(id),
-    list(queryOf(asked)),
+    list(entryQueryOf(asked)),
     list({ limit: '1' }),
     list({ limit: '1', scope: 'clade' }),
-    ask(app.agents.readAgent, { params: { id } }),
+    callUseCase(app.agents.readAgent, { params: { id } }),
   ])
   const { grimoire_days: days } = living.data
   return (
-    <AgentPage
+    <AgentPageFrame
       agent={agent}
       view="agentGrimoire"
       words={['agentGrimoire', 'agents']}
@@ -63,13 +63,13 @@ export default async function AgentGrimoire({
     >
       <GrimoireDesk
         agentId={id}
-        hindrance={hindranceOf(agent)}
+        hindrance={agentHindranceOf(agent)}
         isElsewhere={agent.self_hosted}
         mayWrite={role !== 'auditor'}
         keyring={keyring}
         initial={initial}
-        asked={asked}
+        initialFilters={asked}
       />
-    </AgentPage>
+    </AgentPageFrame>
   )
 }

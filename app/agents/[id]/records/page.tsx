@@ -1,13 +1,14 @@
 import type { Metadata } from 'next'
 import { getNow, getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { ChainNoteForm } from '#components/agents/chain-note-form.tsx'
 import { ChainNotes } from '#components/agents/chain-notes.tsx'
 import { HeartbeatList } from '#components/agents/heartbeat-list.tsx'
 import { ModelLog } from '#components/agents/model-log.tsx'
 import { agentTitle } from '#components/agents/names.ts'
-import { heartbeatFile, recordsPage, recordViewNamed, recordViews, rowsAtOnce } from '#components/agents/records.ts'
-import { heartbeatsUntil, hindranceOf } from '#components/agents/standing-rules.ts'
-import { counted } from '#components/frame/counted.ts'
+import { heartbeatFile, recordsPage, recordsPerPage, recordViewNamed, recordViews } from '#components/agents/records.ts'
+import { agentHindranceOf, heartbeatsUntil } from '#components/agents/status-rules.ts'
+import { countText } from '#components/frame/count-text.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -17,21 +18,20 @@ import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { heartbeatsCountedTo } from '#lib/domains/agents/life/rules.ts'
 import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
-import { ask, opened } from '../../../reader.ts'
-import { AgentPage, agentNamed } from '../agent-page.tsx'
+import { AgentPageFrame, agentNamed } from '../agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentRecords'))('name'),
 })
 
-const limit = String(rowsAtOnce)
+const limit = String(recordsPerPage)
 
 interface Props {
   params: Promise<{ id: string }>
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function AgentRecordsPage({ params, searchParams }: Props) {
-  const { role } = await opened('agentRecords')
+  const { role } = await requirePageAccess('agentRecords')
   const agent = await agentNamed((await params).id)
   const view = recordViewNamed((await searchParams).show)
   const id = agent.agent_id
@@ -40,14 +40,14 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
   const [t, common, notes, exchanges, heartbeats] = await Promise.all([
     getTranslations('agentRecords'),
     getTranslations('common'),
-    ask(app.agents.listChainReferences, { params: { id }, query: { limit: limitOf('chain') } }),
-    ask(app.llmLog.list, { query: { agent_id: id, limit: limitOf('log') } }),
-    ask(app.agents.listHeartbeats, { params: { id }, query: { limit: limitOf('heartbeats') } }),
+    callUseCase(app.agents.listChainReferences, { params: { id }, query: { limit: limitOf('chain') } }),
+    callUseCase(app.llmLog.list, { query: { agent_id: id, limit: limitOf('log') } }),
+    callUseCase(app.agents.listHeartbeats, { params: { id }, query: { limit: limitOf('heartbeats') } }),
   ])
   const mayWrite = role !== 'auditor'
   const counts = { chain: notes.total, log: exchanges.total }
   return (
-    <AgentPage
+    <AgentPageFrame
       agent={agent}
       view="agentRecords"
       words={['agentRecords']}
@@ -55,7 +55,7 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
         name: agentTitle(agent),
         notes: notes.total,
         exchanges: exchanges.total,
-        heartbeats: counted(common, heartbeats.total, { limit: heartbeatsCountedTo }),
+        heartbeats: countText(common, heartbeats.total, { limit: heartbeatsCountedTo }),
         beats: heartbeats.total,
       })}
       lead={<p>{t('lead')}</p>}
@@ -99,7 +99,7 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
           )}
         </>
       )}
-    </AgentPage>
+    </AgentPageFrame>
   )
 }
 
@@ -109,7 +109,7 @@ async function areGone({ died_at: diedAt }: OwnAgent): Promise<boolean> {
 
 async function NoteForm({ agent, mayWrite }: { agent: OwnAgent; mayWrite: boolean }) {
   const [t, agents] = await Promise.all([getTranslations('agentRecords'), getTranslations('agents')])
-  const hindrance = hindranceOf(agent)
+  const hindrance = agentHindranceOf(agent)
   if (!mayWrite) return <p className="text-quiet">{t('auditor')}</p>
   if (hindrance !== undefined) return <p className="text-quiet">{agents(`hindrances.${hindrance}`)}</p>
   return <ChainNoteForm agentId={agent.agent_id} />

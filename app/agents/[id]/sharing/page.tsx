@@ -1,7 +1,8 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { agentTitle } from '#components/agents/names.ts'
-import { hindranceOf, type Preview, rowsAtOnce, sharingPage } from '#components/clades/clades.ts'
+import { type Preview, sharesPerPage, sharingHindranceOf, sharingPage } from '#components/clades/clades.ts'
 import { EntryChoice } from '#components/clades/entry-choice.tsx'
 import { shareableOf } from '#components/clades/entry-excerpt.ts'
 import { ReceivedList } from '#components/clades/received-list.tsx'
@@ -9,7 +10,7 @@ import { ShareList } from '#components/clades/share-list.tsx'
 import { SharePreview } from '#components/clades/share-preview.tsx'
 import { SharingSwitch } from '#components/clades/sharing-switch.tsx'
 import { SiblingTable } from '#components/clades/sibling-table.tsx'
-import { counted } from '#components/frame/counted.ts'
+import { countText } from '#components/frame/count-text.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -17,22 +18,22 @@ import { Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../reader.ts'
-import { AgentPage, agentNamed } from '../agent-page.tsx'
+import { AgentPageFrame, agentNamed } from '../agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentSharing'))('name'),
 })
 
-type Asked = Record<string, string | string[] | undefined>
-const textOf = (value: Asked[string]) => (typeof value === 'string' && value !== '' ? value : undefined)
+type PageParameters = Record<string, string | string[] | undefined>
+const textOf = (value: PageParameters[string]) => (typeof value === 'string' && value !== '' ? value : undefined)
 /** The sequence number in a query parameter; `0`, the start, when there is none. */
-const numberOf = (value: Asked[string]) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? value : '0')
+const numberOf = (value: PageParameters[string]) =>
+  typeof value === 'string' && /^\d{1,15}$/.test(value) ? value : '0'
 
 /** A preview of what sharing the entry would send; `none` when the entry does not exist, `private` when it cannot be shared. */
 async function previewOf(id: string, entryId: string): Promise<Preview | 'private' | 'none'> {
   try {
-    return (await ask(app.clades.previewShare, { params: { id }, body: { entry_id: entryId } })).data
+    return (await callUseCase(app.clades.previewShare, { params: { id }, body: { entry_id: entryId } })).data
   } catch (error) {
     if (!Problem.is(error)) throw error
     if (error.code === 'not_found' || error.code === 'invalid') return 'none'
@@ -45,21 +46,24 @@ async function previewOf(id: string, entryId: string): Promise<Preview | 'privat
 async function entriesOf(id: string, cursor: string | undefined) {
   const query = { scope: 'clade', limit: '10' }
   try {
-    return await ask(app.grimoire.listEntries, { params: { id }, query: { ...query, ...(cursor && { cursor }) } })
+    return await callUseCase(app.grimoire.listEntries, {
+      params: { id },
+      query: { ...query, ...(cursor && { cursor }) },
+    })
   } catch (error) {
     if (!Problem.is(error, 'invalid') || cursor === undefined) throw error
-    return ask(app.grimoire.listEntries, { params: { id }, query })
+    return callUseCase(app.grimoire.listEntries, { params: { id }, query })
   }
 }
 
 interface SharingPageProps {
   params: Promise<{ id: string }>
-  searchParams: Promise<Asked>
+  searchParams: Promise<PageParameters>
 }
 
 /** Sharing between sibling agents: the switch, a preview, sent and received shares, and recalling a share. */
 export default async function SharingPage({ params, searchParams }: SharingPageProps) {
-  const { role, email } = await opened('agentSharing')
+  const { role, email } = await requirePageAccess('agentSharing')
   const [agent, query] = await Promise.all([params.then(({ id }) => agentNamed(id)), searchParams])
   const id = agent.agent_id
   const [entry, older, after] = [textOf(query.entry), textOf(query.older), numberOf(query.after)]
@@ -67,14 +71,14 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
     getTranslations('agentSharing'),
     getTranslations('common'),
     getFormatter(),
-    ask(app.clades.readClade, { params: { id } }),
-    ask(app.clades.listShares, { params: { id }, query: { limit: String(rowsAtOnce) } }),
+    callUseCase(app.clades.readClade, { params: { id } }),
+    callUseCase(app.clades.listShares, { params: { id }, query: { limit: String(sharesPerPage) } }),
     entriesOf(id, older),
-    ask(app.clades.listReceived, { params: { id }, query: { after, limit: String(rowsAtOnce) } }),
+    callUseCase(app.clades.listReceived, { params: { id }, query: { after, limit: String(sharesPerPage) } }),
     entry === undefined ? undefined : previewOf(id, entry),
   ])
   const { siblings, sharing_since: since } = clade
-  const hindrance = hindranceOf(role, agent, clade)
+  const hindrance = sharingHindranceOf(role, agent, clade)
   const names = Object.fromEntries(siblings.flatMap(({ agent_id, name }) => (name === null ? [] : [[agent_id, name]])))
   const waiting = siblings.reduce((sum, { pending }) => sum + pending, 0)
   const rows = entries.data.flatMap((one) => shareableOf(one) ?? [])
@@ -82,13 +86,13 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
   const counts = { siblings: siblings.length, shares: shares.total }
   const name = agentTitle(agent)
   const isAlone = siblings.length === 0
-  const isDead = agent.status === 'dead'
-  const title = isDead ? 'titleDead' : isAlone ? 'titleAlone' : since === null ? 'titleOff' : 'titleOn'
+  const isRetired = agent.status === 'dead'
+  const title = isRetired ? 'titleDead' : isAlone ? 'titleAlone' : since === null ? 'titleOff' : 'titleOn'
   // A paused agent can still switch sharing off. A retired agent has left its siblings, and a restricted agent shares nothing.
   const maySwitch = hindrance === undefined || hindrance === 'off' || (hindrance === 'paused' && since !== null)
   const place = sharingPage(id)
   return (
-    <AgentPage
+    <AgentPageFrame
       agent={agent}
       view="agentSharing"
       words={['agentSharing']}
@@ -100,7 +104,7 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
           <p>{t(`hindrances.${hindrance}.text`)}</p>
         </Alert>
       )}
-      {!isDead && (
+      {!isRetired && (
         <Section id="siblings" title={t('siblings.title')} lead={isAlone ? undefined : t('siblings.lead')}>
           {isAlone ? (
             <Empty title={t('siblings.noneTitle')}>
@@ -149,7 +153,7 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
           )}
         </Section>
       )}
-      {!isDead && (
+      {!isRetired && (
         <Section id="entries" title={t('entries.title')} lead={t('entries.lead')}>
           {rows.length === 0 && older === undefined ? (
             <Empty title={t('entries.noneTitle')}>
@@ -178,7 +182,7 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
       <Section
         id="shares"
         title={t('shares.title')}
-        lead={t('shares.lead', { count: shares.total, shown: counted(common, shares.total, { isFirst: true }) })}
+        lead={t('shares.lead', { count: shares.total, shown: countText(common, shares.total, { isFirst: true }) })}
       >
         <ShareList agentId={id} initial={shares} names={names} mayRecall={role !== 'auditor'} />
       </Section>
@@ -194,15 +198,15 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
         ) : (
           <p className="text-quiet">{t(after === '0' ? 'received.none' : 'received.noMore')}</p>
         )}
-        {(after !== '0' || received.data.length === rowsAtOnce) && (
+        {(after !== '0' || received.data.length === sharesPerPage) && (
           <p className="flex flex-wrap gap-x-4 gap-y-1">
             {after !== '0' && <TextLink href={`${place}#received`}>{t('received.first')}</TextLink>}
-            {received.data.length === rowsAtOnce && (
+            {received.data.length === sharesPerPage && (
               <TextLink href={`${place}?after=${received.next_after}#received`}>{t('received.next')}</TextLink>
             )}
           </p>
         )}
       </Section>
-    </AgentPage>
+    </AgentPageFrame>
   )
 }

@@ -1,7 +1,8 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
-import { hindranceOf } from '#components/agents/standing-rules.ts'
-import { rowsAtOnce } from '#components/snapshots/places.ts'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { agentHindranceOf } from '#components/agents/status-rules.ts'
+import { snapshotsPerPage } from '#components/snapshots/endpoints.ts'
 import { SnapshotDesk } from '#components/snapshots/snapshot-desk.tsx'
 import { newestReady } from '#components/snapshots/snapshot-rules.ts'
 import { StatePanel } from '#components/snapshots/state-panel.tsx'
@@ -9,8 +10,7 @@ import { Section } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
 import { mostInsurances, mostOnDemand } from '#lib/domains/snapshots/rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../reader.ts'
-import { AgentPage, agentNamed } from '../agent-page.tsx'
+import { AgentPageFrame, agentNamed } from '../agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentSnapshots'))('name'),
@@ -27,23 +27,23 @@ async function unlessNone<T>(asked: Promise<{ data: T }>): Promise<T | undefined
 }
 
 export default async function AgentSnapshots({ params }: { params: Promise<{ id: string }> }) {
-  const { role } = await opened('agentSnapshots')
+  const { role } = await requirePageAccess('agentSnapshots')
   const agent = await agentNamed((await params).id)
   const of = { params: { id: agent.agent_id } }
   const [t, format, list, keyring, state] = await Promise.all([
     getTranslations('agentSnapshots'),
     getFormatter(),
-    ask(app.snapshots.listSnapshots, { ...of, query: { limit: String(rowsAtOnce) } }),
-    unlessNone(ask(app.grimoire.readKeyring, of)),
-    unlessNone(ask(app.snapshots.readState, of)),
+    callUseCase(app.snapshots.listSnapshots, { ...of, query: { limit: String(snapshotsPerPage) } }),
+    unlessNone(callUseCase(app.grimoire.readKeyring, of)),
+    unlessNone(callUseCase(app.snapshots.readState, of)),
   ])
   const mayWrite = role !== 'auditor'
-  const hindrance = hindranceOf(agent)
+  const hindrance = agentHindranceOf(agent)
   const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
   const ready = list.data.filter((row) => row.state === 'ready')
   const newest = newestReady(ready)
   return (
-    <AgentPage
+    <AgentPageFrame
       agent={agent}
       view="agentSnapshots"
       words={['agentSnapshots']}
@@ -73,7 +73,7 @@ export default async function AgentSnapshots({ params }: { params: Promise<{ id:
         initial={list}
         hasKeyring={keyring !== undefined}
         mayMakeKeyring={mayWrite && hindrance === undefined}
-        isDead={agent.status === 'dead'}
+        isRetired={agent.status === 'dead'}
         mayWrite={mayWrite}
         hindered={isGoing ? t('make.going') : undefined}
         most={mostOnDemand}
@@ -81,6 +81,6 @@ export default async function AgentSnapshots({ params }: { params: Promise<{ id:
       <Section id="state" title={t('state.title')} lead={t('state.lead')}>
         {state ? <StatePanel state={state} mayWrite={mayWrite} /> : <p className="text-quiet">{t('state.none')}</p>}
       </Section>
-    </AgentPage>
+    </AgentPageFrame>
   )
 }

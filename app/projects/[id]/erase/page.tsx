@@ -2,15 +2,15 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { isolated } from '#components/agents/names.ts'
-import { Words } from '#components/frame/words.tsx'
+import { Messages } from '#components/frame/words.tsx'
+import { conversationPage, type PlannedPart, projectPage, targetIn } from '#components/projects/endpoints.ts'
 import { EraseDesk } from '#components/projects/erase-desk.tsx'
-import { conversationPage, projectPage, type Target, targetIn } from '#components/projects/places.ts'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../../reader.ts'
 import { orNotFound, projectNamed } from '../named.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -26,17 +26,17 @@ interface Shown {
 const longest = 600
 
 /** The name or text of the item to erase, and the page to return to. */
-async function shownOf(projectId: string, { kind, id, conversation = '' }: Target): Promise<Shown> {
+async function shownOf(projectId: string, { kind, id, conversation = '' }: PlannedPart): Promise<Shown> {
   if (kind === 'document') {
-    const { data } = await ask(app.projects.readDocument, { params: { projectId, documentId: id } })
+    const { data } = await callUseCase(app.projects.readDocument, { params: { projectId, documentId: id } })
     return { name: data.name, back: projectPage(projectId, 'documents') }
   }
   if (kind === 'conversation') {
-    const { data } = await ask(app.projects.readConversation, { params: { projectId, conversationId: id } })
+    const { data } = await callUseCase(app.projects.readConversation, { params: { projectId, conversationId: id } })
     return { name: data.title, back: conversationPage(projectId, id) }
   }
   const t = await getTranslations('projects')
-  const { data } = await ask(app.projects.readMessage, {
+  const { data } = await callUseCase(app.projects.readMessage, {
     params: { projectId, conversationId: conversation, messageId: id },
   })
   const text = data.content.length > longest ? `${data.content.slice(0, longest).toWellFormed()}…` : data.content
@@ -64,14 +64,14 @@ interface Props {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function ErasePage({ params, searchParams }: Props) {
-  await opened('partErasing')
+  await requirePageAccess('partErasing')
   const project = await projectNamed((await params).id)
   const target = targetIn(await searchParams)
   if (!target) notFound()
   const { name, back, preview } = await orNotFound(() => shownOf(project.id, target))
   const t = await getTranslations('projects.plan')
   return (
-    <Words of={['projects', 'storeProgress']}>
+    <Messages of={['projects', 'storeProgress']}>
       <Page
         width="wide"
         title={t(`title.${target.kind}`, { name: isolated(name) })}
@@ -87,6 +87,6 @@ export default async function ErasePage({ params, searchParams }: Props) {
         {preview}
         <EraseDesk projectId={project.id} target={target} mayRedact={project.role === 'owner'} />
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,4 +1,5 @@
 import { getFormatter, getTranslations } from 'next-intl/server'
+import { inventoryTexts } from '#app/settings/privacy/inventory-texts.ts'
 import type { Consequences as Numbers } from '#components/privacy/deletion-rules.ts'
 import { staying } from '#components/privacy/inventory-rules.ts'
 import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice-list.tsx'
@@ -9,10 +10,9 @@ import { readEnv } from '#lib/config/env.ts'
 import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
-import { heldWords } from '../held-words.ts'
 
 type Holding = Output<typeof planErasure>['data']['holdings'][number]
-type Words = Awaited<ReturnType<typeof heldWords>>
+type Words = Awaited<ReturnType<typeof inventoryTexts>>
 
 const heldOf = ({ held }: Holding): number => held.reduce((sum, { count }) => sum + count, 0)
 
@@ -20,7 +20,7 @@ const heldOf = ({ held }: Holding): number => held.reduce((sum, { count }) => su
 async function stayingEntries(words: Words): Promise<NoticeEntry[]> {
   const t = await getTranslations('deletion.what.stays')
   const env = readEnv()
-  const kept = staying(app.kept.map((one) => ({ ...one, count: 0, since: null, until: null, where: '' })))
+  const kept = staying(app.retainedRecords.map((one) => ({ ...one, count: 0, since: null, until: null, where: '' })))
   const entryOf = (key: 'request' | 'letters' | 'backups', term: string): NoticeEntry => ({
     key,
     what: t(`${key}.what`),
@@ -33,7 +33,7 @@ async function stayingEntries(words: Words): Promise<NoticeEntry[]> {
       return { key: one.name, what, text: why, term }
     }),
     entryOf('request', t('request.term', { years: env.KP_REQUESTS_YEARS })),
-    ...(app.places.mail === 'folder' ? [entryOf('letters', t('letters.term'))] : []),
+    ...(app.storeLocations.mail === 'folder' ? [entryOf('letters', t('letters.term'))] : []),
     entryOf(
       'backups',
       env.KP_BACKUP_DAYS === undefined ? t('backups.noTerm') : t('backups.term', { days: env.KP_BACKUP_DAYS }),
@@ -42,7 +42,7 @@ async function stayingEntries(words: Words): Promise<NoticeEntry[]> {
 }
 
 /** The result of a dry run: what is erased, what is retained and why, and what cannot be undone. */
-export async function Consequences({
+export async function ConsequenceList({
   holdings,
   numbers,
   agent,
@@ -52,7 +52,7 @@ export async function Consequences({
   /** The name of the agent when only one agent is erased. */
   agent: string | undefined
 }) {
-  const [t, format, words] = await Promise.all([getTranslations('deletion.what'), getFormatter(), heldWords()])
+  const [t, format, words] = await Promise.all([getTranslations('deletion.what'), getFormatter(), inventoryTexts()])
   const privacy = await getTranslations('privacy.held')
   const rows = holdings
     .filter((one) => one.count > 0 || heldOf(one) > 0)

@@ -1,22 +1,22 @@
 import type { Metadata } from 'next'
 import { getNow, getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
-import { askedIn } from '#components/privacy/asked-rules.ts'
+import { callUseCase, currentPerson, requirePageAccess } from '#app/page-access.ts'
+import { agentIn, callForOwnAgent, loadOwnAgents } from '#app/settings/privacy/own-agents.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { consequencesOf } from '#components/privacy/deletion-rules.ts'
 import { DeletionSteps } from '#components/privacy/deletion-steps.tsx'
-import { sayingOf } from '#components/requests/request-rules.ts'
-import { Said, SaidMore } from '#components/requests/saying.tsx'
+import { filedDeletionIn } from '#components/privacy/filed-deletion-rules.ts'
+import { requestSayingOf } from '#components/requests/request-rules.ts'
+import { RequestStatusDetail, RequestStatusText } from '#components/requests/request-status.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import { readEnv } from '#lib/config/env.ts'
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
-import { ask, currentPerson, opened } from '../../../reader.ts'
 import { identityOf } from '../identity.ts'
-import { agentIn, askOwn, ownAgents } from '../whose.ts'
-import { AskedPage, detailOf } from './asked.tsx'
-import { Consequences } from './consequences.tsx'
+import { ConsequenceList } from './consequences.tsx'
+import { detailOf, FiledDeletionPage } from './filed-deletion.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('deletion'))('name'),
@@ -26,7 +26,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 /** The open erasure request for the same subject. */
 async function openErasure(agentId: string | undefined): Promise<RequestView | undefined> {
-  const { data } = await ask(app.requests.list, { query: { open: 'true', limit: '100' } })
+  const { data } = await callUseCase(app.requests.list, { query: { open: 'true', limit: '100' } })
   return data.find(
     ({ kinds, agent_id, for_member }) =>
       kinds.includes('erasure') && !for_member && (agent_id ?? undefined) === agentId,
@@ -35,7 +35,7 @@ async function openErasure(agentId: string | undefined): Promise<RequestView | u
 
 async function OpenErasure({ request }: { request: RequestView }) {
   const [t, now, detail] = await Promise.all([getTranslations('deletion.open'), getNow(), detailOf(request.id)])
-  const saying = sayingOf(detail ?? request, detail?.timeline ?? [], now)
+  const saying = requestSayingOf(detail ?? request, detail?.timeline ?? [], now)
   return (
     <Alert tone="info" title={t('title')}>
       {saying === 'received' ? (
@@ -43,9 +43,9 @@ async function OpenErasure({ request }: { request: RequestView }) {
       ) : (
         <>
           <p>
-            <Said saying={saying} request={request} />
+            <RequestStatusText saying={saying} request={request} />
           </p>
-          <SaidMore saying={saying} request={request} />
+          <RequestStatusDetail saying={saying} request={request} />
         </>
       )}
       <p>
@@ -61,26 +61,26 @@ export default async function DeletionPage({
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }) {
   const query = await searchParams
-  const asked = askedIn(query)
+  const asked = filedDeletionIn(query)
   if (asked) {
     const person = await currentPerson()
     // An immediate erasure has ended the session, and a waiting one may have. The page shows the status without a session.
     const isSignedOut = asked.isAtOnce || readEnv().KP_GRACE_SIGN_IN === 'stop'
-    if (!person && !isSignedOut) await opened('deletion')
+    if (!person && !isSignedOut) await requirePageAccess('deletion')
     return (
-      <Words>
-        <AskedPage asked={asked} detail={person && (await detailOf(asked.requestId))} />
-      </Words>
+      <Messages>
+        <FiledDeletionPage asked={asked} detail={person && (await detailOf(asked.requestId))} />
+      </Messages>
     )
   }
-  const person = await opened('deletion')
+  const person = await requirePageAccess('deletion')
   const agentId = agentIn(query.agent)
   const [t, { data: plan }, exported, open, { agents }] = await Promise.all([
     getTranslations('deletion'),
-    askOwn(app.requests.plan, { query: agentId === undefined ? {} : { agent_id: agentId } }),
-    ask(app.exports.listExports),
+    callForOwnAgent(app.requests.plan, { query: agentId === undefined ? {} : { agent_id: agentId } }),
+    callUseCase(app.exports.listExports),
     openErasure(agentId),
-    ownAgents(),
+    loadOwnAgents(),
   ])
   const agent =
     agentId === undefined ? undefined : (agents.find(({ id }) => id === agentId) ?? { id: agentId, name: agentId })
@@ -89,7 +89,7 @@ export default async function DeletionPage({
   const isUnderWay = open !== undefined && open.state !== 'received'
   const back = `/settings/privacy${agent ? `?agent=${encodeURIComponent(agent.id)}` : ''}`
   return (
-    <Words of={['deletion', 'exports', 'myPrivacy']}>
+    <Messages of={['deletion', 'exports', 'myPrivacy']}>
       <Page
         title={
           agent ? t('titleAgent', { agent: agent.name, total: numbers.gone }) : t('title', { total: numbers.gone })
@@ -106,7 +106,7 @@ export default async function DeletionPage({
         {open && <OpenErasure request={open} />}
         {!isUnderWay && (
           <DeletionSteps
-            what={<Consequences holdings={plan.holdings} numbers={numbers} agent={agent?.name} />}
+            what={<ConsequenceList holdings={plan.holdings} numbers={numbers} agent={agent?.name} />}
             exported={exported}
             agent={agent}
             identity={identityOf(person)}
@@ -116,6 +116,6 @@ export default async function DeletionPage({
           />
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

@@ -1,21 +1,21 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
-import { RequestList } from '#components/requests/request-list.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
+import { OwnRequestList } from '#components/requests/request-list.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('requests'))('name') })
 
 export default async function OwnRequestsPage() {
-  await opened('ownRequests')
+  await requirePageAccess('ownRequests')
   const t = await getTranslations('requests')
-  const requests = await ask(app.requests.list, { query: { limit: '50' } })
+  const requests = await callUseCase(app.requests.list, { query: { limit: '50' } })
   const { total } = requests
   const open = requests.data.filter(({ closed_at }) => closed_at === null).length
   return (
-    <Words of={['requests']}>
+    <Messages of={['requests']}>
       <Page
         width="wide"
         // The number of open requests is only known when all requests are loaded.
@@ -24,8 +24,8 @@ export default async function OwnRequestsPage() {
         }
         lead={<p>{t('lead')}</p>}
       >
-        <RequestList initial={requests} />
+        <OwnRequestList initial={requests} />
       </Page>
-    </Words>
+    </Messages>
   )
 }

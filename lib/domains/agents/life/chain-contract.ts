@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { chainReferenceKinds } from './chain-rules.ts'
-import { AgentParam, ofAgent } from './contract.ts'
+import { AgentParam, agentParams } from './contract.ts'
 import { mostChainReferences } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -33,7 +33,7 @@ export const listChainReferences = operation({
   audit: { action: 'read', ...reference },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: agentParams,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(ChainReference).extend({ why: z.string().meta({ description: 'Why it is permanent, in words' }) }),
   refusals: ['not_found'],
@@ -51,7 +51,7 @@ export const addChainReference = operation({
   audit: { action: 'create', ...reference },
   limit: 'write',
   status: 201,
-  params: ofAgent,
+  params: agentParams,
   body: z.strictObject({
     chain: z.string().max(41),
     kind: z.enum(chainReferenceKinds),

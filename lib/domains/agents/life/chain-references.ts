@@ -1,12 +1,12 @@
 import { newId } from '#lib/kernel/ids.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { erasableAgent, ownAgent, writableAgent } from './agent-access.ts'
 import { addChainReference, chainPermanence, deleteChainReference, listChainReferences } from './chain-contract.ts'
 import { type ChainReferenceKind, chainFact, chainReferenceKinds } from './chain-rules.ts'
 import { mostChainReferences } from './rules.ts'
 import type { LifePorts } from './status.ts'
-import { erasableAgent, ownAgent, writableAgent } from './whose.ts'
 
 interface ReferenceRow {
   id: string
@@ -29,14 +29,14 @@ const viewOf = (row: ReferenceRow) => ({
 /** References to data on public blockchains about an agent. */
 export const agentChainReferences = ({ db, regions }: LifePorts) => ({
   listChainReferences: read(listChainReferences, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
-    const place = placeOf(cursor)
+    const after = parseCursor(cursor)
     await ownAgent(db, actor, id)
     const [rows, total] = await Promise.all([
       db.query<ReferenceRow>(
         'chain-references-page',
         `SELECT id, chain, kind, reference, reported_at AS "reportedAt" FROM chain_references
          WHERE agent_id = $1 AND (reported_at, id) < ($2::timestamptz, $3) ORDER BY reported_at DESC, id DESC LIMIT $4`,
-        [id, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+        [id, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
       ),
       db.prisma.chainReference.count({ where: { agentId: id } }),
     ])

@@ -12,7 +12,7 @@ export const AgentParam = z
   .min(1)
   .max(64)
   .regex(/^\P{Cc}*$/u, 'holds a control character')
-export const ofAgent = z.strictObject({ id: AgentParam })
+export const agentParams = z.strictObject({ id: AgentParam })
 
 /** Fixed properties and settings of an agent. */
 export const lifeFields = {
@@ -71,7 +71,7 @@ export const readAgent = operation({
   audit: { action: 'read', ...agent },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: agentParams,
   output: z.strictObject({ data: LivingAgent }),
   refusals: ['not_found'],
 })
@@ -87,7 +87,7 @@ export const setAgentStatus = operation({
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,
-  params: ofAgent,
+  params: agentParams,
   body: z.strictObject({
     status: z.enum(agentStatuses),
     confirm: z.string().max(64).optional().meta({ description: 'For `dead`: the agent’s id once more' }),
@@ -105,7 +105,7 @@ export const setAgentSettings = operation({
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,
-  params: ofAgent,
+  params: agentParams,
   body: z.strictObject({
     grimoire_days: z.int().min(1, 'takes 1 at least').max(3650, 'takes 3,650 at most').nullable().meta({
       description: 'Entries of its grimoire go so many days after they were written; null: they stay',

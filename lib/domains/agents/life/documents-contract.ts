@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { AgentParam, ofAgent } from './contract.ts'
-import { documentBytes, documentKinds, mostDocuments } from './rules.ts'
+import { AgentParam, agentParams } from './contract.ts'
+import { agentDocumentKinds, documentBytes, mostDocuments } from './rules.ts'
 
 const when = z.iso.datetime()
 const document = { resourceType: 'agent_document' } as const
@@ -28,7 +28,7 @@ const Revision = z.int().min(1).max(2_147_483_646)
 
 const listed = {
   id: z.string(),
-  kind: z.enum(documentKinds),
+  kind: z.enum(agentDocumentKinds),
   title: z.string(),
   bytes: z.int(),
   revision: Revision.meta({ description: 'From 1; who changes a document names the one that they read' }),
@@ -66,8 +66,8 @@ export const listAgentDocuments = operation({
   audit: { action: 'read', ...document },
   limit: 'read',
   status: 200,
-  params: ofAgent,
-  query: z.strictObject({ kind: z.enum(documentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  params: agentParams,
+  query: z.strictObject({ kind: z.enum(agentDocumentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
   contributed: true,
   output: page(ListedAgentDocument),
   refusals: ['not_found'],
@@ -84,8 +84,8 @@ export const addAgentDocument = operation({
   audit: { action: 'create', ...document },
   limit: 'write',
   status: 201,
-  params: ofAgent,
-  body: z.strictObject({ kind: z.enum(documentKinds), title: Title, body: Body }),
+  params: agentParams,
+  body: z.strictObject({ kind: z.enum(agentDocumentKinds), title: Title, body: Body }),
   bodyLimit,
   output: z.strictObject({ data: Changed }),
   refusals: [...writing, 'conflict'],

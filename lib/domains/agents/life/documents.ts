@@ -1,11 +1,12 @@
-import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
-import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { refuseKeys } from '#lib/domains/pii/secrets/stored-keys.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { erasableAgent, ownAgent, writableAgent } from './agent-access.ts'
 import {
   addAgentDocument,
   deleteAgentDocument,
@@ -13,13 +14,12 @@ import {
   listAgentDocuments,
   readAgentDocument,
 } from './documents-contract.ts'
-import { type DocumentKind, documentBytes, mostDocuments } from './rules.ts'
+import { type AgentDocumentKind, documentBytes, mostDocuments } from './rules.ts'
 import type { LifePorts } from './status.ts'
-import { erasableAgent, ownAgent, writableAgent } from './whose.ts'
 
 interface DocumentRow {
   id: string
-  kind: DocumentKind
+  kind: AgentDocumentKind
   title: string
   bytes: number
   revision: number
@@ -63,14 +63,14 @@ export function markdown(text: string, strict: boolean): string {
 /** Strategy theses and playbooks that an agent writes for itself and its owner. */
 export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
   listDocuments: read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
-    const place = placeOf(cursor)
+    const after = parseCursor(cursor)
     await ownAgent(db, actor, id)
     const [rows, total] = await Promise.all([
       db.query<DocumentRow>(
         'agent-documents-page',
         `SELECT ${listed} FROM agent_documents d WHERE d.agent_id = $1 AND ($2::text IS NULL OR d.kind::text = $2)
            AND (d.created_at, d.id) < ($3::timestamptz, $4) ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
-        [id, kind ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+        [id, kind ?? null, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
       ),
       db.prisma.agentDocument.count({ where: { agentId: id, ...(kind !== undefined && { kind }) } }),
     ])
@@ -87,7 +87,7 @@ export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
   }),
 
   addDocument: mutation(addAgentDocument, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
-    const title = plainWords(body.title, 'title', strict, 'Nothing was stored.')
+    const title = plainTextPhrases(body.title, 'title', strict, 'Nothing was stored.')
     const text = markdown(body.body, strict)
     refuseKeys({ title, body: text }, 'The document')
     await writableAgent(regions)(tx, actor, agentId)
@@ -137,7 +137,7 @@ export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
   editDocument: mutation(
     editAgentDocument,
     async ({ tx, actor, now }, { params: { id: agentId, documentId }, body }) => {
-      const title = plainWords(body.title, 'title', strict)
+      const title = plainTextPhrases(body.title, 'title', strict)
       const text = markdown(body.body, strict)
       refuseKeys({ title, body: text }, 'The document')
       await writableAgent(regions)(tx, actor, agentId)

@@ -1,11 +1,11 @@
-import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
-import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
+import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
+import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 
 /** Heartbeats of retired agents, counted by agent; heartbeats under a legal hold are not overdue. */
-export const lifeEvidence = (): Check[] => [
+export const lifeEvidence = (): EvidenceCheck[] => [
   endsInTime(
     'agents.heartbeats',
     `SELECT a.died_at + interval '24 hours' AS ends FROM agents a
-     WHERE a.died_at IS NOT NULL AND a.id NOT IN (${heldAgents('$1')}) AND EXISTS (SELECT FROM heartbeats h WHERE h.agent_id = a.id)`,
+     WHERE a.died_at IS NOT NULL AND a.id NOT IN (${agentsUnderLegalHold('$1')}) AND EXISTS (SELECT FROM heartbeats h WHERE h.agent_id = a.id)`,
   ),
 ]

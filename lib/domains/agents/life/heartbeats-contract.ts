@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { ofAgent } from './contract.ts'
+import { agentParams } from './contract.ts'
 import { heartbeatCounts, heartbeatStates, heartbeatsCountedTo } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -35,7 +35,7 @@ export const beatHeart = operation({
   },
   limit: 'write',
   status: 201,
-  params: ofAgent,
+  params: agentParams,
   body: z.strictObject({ at: Timestamp.optional(), state: z.enum(heartbeatStates), counts: Counts.prefault({}) }),
   output: z.strictObject({ data: z.strictObject({ at: when, is_kept: z.boolean() }) }),
   refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'conflict', 'fenced'],
@@ -56,7 +56,7 @@ export const listHeartbeats = operation({
   audit: { action: 'read', ...heartbeat },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: agentParams,
   query: z.strictObject({ ...between, cursor: Cursor.optional(), limit: PageLimit }),
   output: page(Heartbeat),
   refusals: ['not_found'],
@@ -74,7 +74,7 @@ export const exportHeartbeats = operation({
   audit: { action: 'export', ...heartbeat },
   limit: 'read',
   status: 200,
-  params: ofAgent,
+  params: agentParams,
   output: z.string(),
   produces: ['application/jsonl'],
   refusals: ['not_found', 'expired'],

@@ -1,12 +1,12 @@
-import { notOurCursor, pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { notOurCursor, pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { ownAgent, writableAgent } from './agent-access.ts'
 import { beatHeart, exportHeartbeats, listHeartbeats } from './heartbeats-contract.ts'
-import { areHeartbeatsOver, clockAhead, type HeartbeatState, heartbeatsCountedTo, reportedWithin } from './rules.ts'
+import { areHeartbeatsOver, clockTolerance, type HeartbeatState, heartbeatsCountedTo, reportedWithin } from './rules.ts'
 import type { LifePorts } from './status.ts'
-import { ownAgent, writableAgent } from './whose.ts'
 
 interface HeartbeatRow {
   seq: string
@@ -36,7 +36,8 @@ async function* lines(db: Database, agentId: string): AsyncGenerator<string> {
 export const agentHeartbeats = ({ db, regions }: LifePorts) => ({
   beat: mutation(beatHeart, async ({ tx, actor, now }, { params: { id }, body }) => {
     const at = body.at ?? now
-    if (at.getTime() > now.getTime() + clockAhead) throw invalid(['at'], 'is more than five minutes ahead of our clock')
+    if (at.getTime() > now.getTime() + clockTolerance)
+      throw invalid(['at'], 'is more than five minutes ahead of our clock')
     if (at.getTime() < now.getTime() - reportedWithin) throw invalid(['at'], 'is more than 24 hours ago')
     // The lock serializes two heartbeats in the same second.
     await writableAgent(regions)(tx, actor, id)
@@ -54,8 +55,8 @@ export const agentHeartbeats = ({ db, regions }: LifePorts) => ({
   }),
 
   listHeartbeats: read(listHeartbeats, async ({ actor }, { params: { id }, query: { from, to, cursor, limit } }) => {
-    const place = placeOf(cursor)
-    if (place && !/^\d{1,19}$/.test(place.id)) throw notOurCursor()
+    const after = parseCursor(cursor)
+    if (after && !/^\d{1,19}$/.test(after.id)) throw notOurCursor()
     await ownAgent(db, actor, id)
     const range = [id, from ?? null, to ?? null]
     const [rows, [counted]] = await Promise.all([
@@ -63,7 +64,7 @@ export const agentHeartbeats = ({ db, regions }: LifePorts) => ({
         'heartbeats-page',
         `SELECT h.seq::text AS seq, h.at, h.state, h.counts FROM heartbeats h WHERE ${within}
            AND (h.at, h.seq) < ($4::timestamptz, $5::bigint) ORDER BY h.at DESC, h.seq DESC LIMIT $6`,
-        [...range, place?.at ?? 'infinity', place?.id ?? '0', limit + 1],
+        [...range, after?.at ?? 'infinity', after?.id ?? '0', limit + 1],
       ),
       db.query<{ n: number }>(
         'heartbeats-count',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
-import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { refuseKeys } from '#lib/domains/pii/secrets/stored-keys.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
@@ -42,7 +42,7 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
           ['agent_documents', ...(error.issues[0]?.path ?? [])].map(String),
           error.issues[0]?.message ?? 'is no document',
         )
-      const title = plainWords(document.title, 'title', strict, 'It was not stored.')
+      const title = plainTextPhrases(document.title, 'title', strict, 'It was not stored.')
       const body = markdown(document.body, strict)
       refuseKeys({ title, body }, 'One of the documents')
       return {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { areHeartbeatsOver, judgeStatus } from './rules.ts'
+import { areHeartbeatsOver, decideStatus } from './rules.ts'
 
 const asked = { isConfirmed: true, isOwned: true, byItself: false }
 it.each([
@@ -15,7 +15,7 @@ it.each([
   ['paused', 'active', { byItself: true, isOwned: false }, 'changed'],
   ['active', 'paused', { byItself: true }, 'changed'],
 ] as const)('judgeStatus(%s, %s, %o) returns %s', (from, to, differs, verdict) =>
-  expect(judgeStatus(from, to, { ...asked, ...differs })).toBe(verdict),
+  expect(decideStatus(from, to, { ...asked, ...differs })).toBe(verdict),
 )
 
 it('areHeartbeatsOver returns true exactly 24 hours after retirement, and never for other agents', () => {

@@ -2,8 +2,8 @@
 export const agentStatuses = ['active', 'paused', 'dead'] as const
 export type AgentStatus = (typeof agentStatuses)[number]
 
-export const documentKinds = ['strategy_thesis', 'playbook'] as const
-export type DocumentKind = (typeof documentKinds)[number]
+export const agentDocumentKinds = ['strategy_thesis', 'playbook'] as const
+export type AgentDocumentKind = (typeof agentDocumentKinds)[number]
 /** Maximum size of a document's text, in bytes of UTF-8. */
 export const documentBytes = 256 * 1024
 /** Limits per agent. */
@@ -29,25 +29,25 @@ export const heartbeatsCountedTo = 10_001
 
 const hour = 3_600_000
 /** Milliseconds after retirement during which an agent's heartbeats can be read; then they are deleted. */
-export const heartbeatsAfterDeath = 24 * hour
+export const heartbeatsAfterRetirement = 24 * hour
 /** Milliseconds by which a heartbeat's time may be ahead of our clock, or late. */
-export const clockAhead = 5 * 60_000
+export const clockTolerance = 5 * 60_000
 export const reportedWithin = 24 * hour
 
 /** Whether the heartbeats of an agent that was retired at `diedAt` can no longer be read. */
 export const areHeartbeatsOver = (diedAt: Date | null, now: Date): boolean =>
-  diedAt !== null && now.getTime() >= diedAt.getTime() + heartbeatsAfterDeath
+  diedAt !== null && now.getTime() >= diedAt.getTime() + heartbeatsAfterRetirement
 
-export type StatusVerdict = 'same' | 'changed' | 'for_good' | 'unconfirmed' | 'owner_alone'
+export type StatusDecision = 'same' | 'changed' | 'for_good' | 'unconfirmed' | 'owner_alone'
 /**
  * Judges a requested status change. `dead` is final and must be confirmed with the agent's id. If the agent has an owner, its own token
  * cannot resume it after a pause.
  */
-export function judgeStatus(
+export function decideStatus(
   from: AgentStatus,
   to: AgentStatus,
   { isConfirmed, isOwned, byItself }: { isConfirmed: boolean; isOwned: boolean; byItself: boolean },
-): StatusVerdict {
+): StatusDecision {
   if (from === to) return 'same'
   if (from === 'dead') return 'for_good'
   if (to === 'dead') return isConfirmed ? 'changed' : 'unconfirmed'

@@ -80,13 +80,13 @@ describe('a self-hosted agent', () => {
     for (const { id, method, path } of writing()) {
       const one = kept[id]
       if (!one) continue
-      const told = await app.fetch(method.toUpperCase(), pathOf(path), {
+      const response = await app.fetch(method.toUpperCase(), pathOf(path), {
         token: agent.token,
         body: one.body,
         ...(one.type !== undefined && { headers: { 'Content-Type': one.type } }),
       })
-      expect([told.status, told.json?.code], `${id}: ${told.text}`).toEqual([409, 'conflict'])
-      expect(told.json.detail).toContain('self-hosted')
+      expect([response.status, response.json?.code], `${id}: ${response.text}`).toEqual([409, 'conflict'])
+      expect(response.json.detail).toContain('self-hosted')
     }
     const count = async (table: string) =>
       (await app.db.pool.query(`SELECT 1 FROM ${table} WHERE agent_id = $1`, [agent.id])).rowCount
@@ -103,8 +103,11 @@ describe('a self-hosted agent', () => {
       if (!one) continue
       const [body, status] = one
       const by = id.endsWith('Snapshot') ? { cookie: person.cookie } : { token: agent.token }
-      const told = await app.fetch(method.toUpperCase(), pathOf(path), { ...by, ...(body !== undefined && { body }) })
-      expect(told.status, `${id}: ${told.text}`).toBe(status)
+      const response = await app.fetch(method.toUpperCase(), pathOf(path), {
+        ...by,
+        ...(body !== undefined && { body }),
+      })
+      expect(response.status, `${id}: ${response.text}`).toBe(status)
     }
     const waiting = await app.fetch('GET', `/v1/agents/${sibling.id}/clade/deltas?after=0`, { token: sibling.token })
     expect(waiting.json.data).toHaveLength(1)

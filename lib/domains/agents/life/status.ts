@@ -3,9 +3,9 @@ import { type DataRegions, isStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { type AgentOwnershipRow, ownAgent, ownAgentLocked, writableAgent } from './agent-access.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
-import { type AgentStatus, judgeStatus } from './rules.ts'
-import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+import { type AgentStatus, decideStatus } from './rules.ts'
 
 export interface LifePorts {
   db: Database
@@ -13,7 +13,7 @@ export interface LifePorts {
   /** The regions that agents can require. */
   regions: DataRegions
   /** Handlers that run within the transaction when an agent is retired; its row is locked. */
-  onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
+  onRetirement: readonly ((tx: Transaction, retirement: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
 const hasKeyring = async (tx: Transaction, agentId: string): Promise<boolean> =>
@@ -22,7 +22,7 @@ const hasKeyring = async (tx: Transaction, agentId: string): Promise<boolean> =>
 /** The owner's view of an agent's status. */
 export const lifeOf = (
   regions: DataRegions,
-  agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { hasKeyring: boolean },
+  agent: Pick<AgentOwnershipRow, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { hasKeyring: boolean },
 ) => ({
   status: agent.status,
   status_at: agent.statusAt?.toISOString() ?? null,
@@ -32,7 +32,7 @@ export const lifeOf = (
   automatic_snapshots: agent.hasKeyring && agent.status !== 'dead' && isStorable(regions, agent.region),
 })
 
-const livingView = async (regions: DataRegions, tx: Transaction, agent: OwnedAgent): Promise<LivingAgent> => ({
+const livingView = async (regions: DataRegions, tx: Transaction, agent: AgentOwnershipRow): Promise<LivingAgent> => ({
   agent_id: agent.id,
   name: agent.name,
   tier: agent.tier,
@@ -57,7 +57,7 @@ function refuseReaders({ actor }: MutationContext): void {
 }
 
 /** Status and settings of agents. */
-export const agentStatus = ({ db, onDeath, regions }: LifePorts) => ({
+export const agentStatus = ({ db, onRetirement, regions }: LifePorts) => ({
   readAgent: read(readAgent, async ({ actor }, { params: { id } }) => ({
     body: { data: await livingView(regions, db.prisma, await ownAgent(db, actor, id)) },
     resourceId: id,
@@ -67,7 +67,7 @@ export const agentStatus = ({ db, onDeath, regions }: LifePorts) => ({
     const { tx, actor, now } = ctx
     refuseReaders(ctx)
     const agent = await ownAgentLocked(tx, actor, id)
-    const verdict = judgeStatus(agent.status, to, {
+    const verdict = decideStatus(agent.status, to, {
       isConfirmed: confirm === agent.id,
       isOwned: agent.ownerId !== null,
       byItself: actor.kind === 'agent',
@@ -91,7 +91,8 @@ export const agentStatus = ({ db, onDeath, regions }: LifePorts) => ({
             where: { id },
             data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
           })
-    if (verdict === 'changed' && to === 'dead') for (const listen of onDeath) await listen(tx, { agentId: id, now })
+    if (verdict === 'changed' && to === 'dead')
+      for (const listen of onRetirement) await listen(tx, { agentId: id, now })
     return {
       body: { data: await livingView(regions, tx, next), message: messages[to] },
       resourceId: id,

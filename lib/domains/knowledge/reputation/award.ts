@@ -1,8 +1,8 @@
-import { type AuditPlaces, auditRows } from '#lib/domains/audit/log.ts'
+import { type AuditValues, auditRows } from '#lib/domains/audit/log.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId, uuidsInSql } from '#lib/kernel/ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { erasedSubject, fullFrom, gains, type Reason, roomFor } from './rules.ts'
+import { erasedSubject, fullFrom, gains, type ReputationReason, roomFor } from './rules.ts'
 
 /** Placeholders of the caller's statement, such as `$1`. */
 interface Places {
@@ -25,7 +25,7 @@ const dayOf = (at: string): string => `(${at}::timestamptz AT TIME ZONE 'UTC')::
  * A CTE that writes one audit entry for each agent whose reputation changed: the reason and a count. It has no subject id: the ledger drops
  * it when the subject's author is erased, but the audit log is append-only.
  */
-const auditChanges = (of: string, at: Pick<AuditPlaces, 'uuids' | 'at' | 'details'>): string =>
+const auditChanges = (of: string, at: Pick<AuditValues, 'uuids' | 'at' | 'details'>): string =>
   auditRows(of, { ...at, action: "'update'", actorId: "'system:reputation'", resourceType: "'reputation'", ip: "''" })
 
 /**
@@ -50,7 +50,7 @@ ledger AS (
 ${auditChanges('gained', { uuids, at, details: `jsonb_build_object('reason', ${reason}::text, 'gains', 1)` })}`
 
 /** Values that {@link awardOne} needs besides the caller's: `gain`, `reason`, `entry`, `full` and `uuids`. */
-export const awardValues = (reason: Exclude<Reason, 'vote'>): [number, string, string, number, string] => [
+export const awardValues = (reason: Exclude<ReputationReason, 'vote'>): [number, string, string, number, string] => [
   gains[reason],
   reason,
   newId('rep'),
@@ -98,7 +98,7 @@ const takeBackVotes = takeBack(
 export async function award(
   tx: Transaction,
   agentId: string,
-  reason: Reason,
+  reason: ReputationReason,
   subjectIds: readonly string[],
   now: Date,
 ): Promise<number> {
@@ -148,7 +148,7 @@ export async function withdraw(tx: Transaction, subjectIds: readonly string[], n
  * Keeps what other agents gained by records of an erased author: their ledger rows remain without naming the record. Deletes the gains of
  * the given agents themselves. Needs no lock on reputations, because no remaining score changes.
  */
-export async function keepGains(
+export async function storeGains(
   tx: Transaction,
   subjectIds: readonly string[],
   agents: readonly string[],

@@ -66,8 +66,8 @@ describe('gains', () => {
 
   it('are at most 4 per UTC day, exactly, also for concurrent requests', async () => {
     const { id, token } = await agent()
-    const told = await Promise.all(Array.from({ length: 30 }, () => contribute(token)))
-    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([201]))
+    const responses = await Promise.all(Array.from({ length: 30 }, () => contribute(token)))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]))
     expect([await scoreOf(id), await isBalanced(id)]).toEqual([4, true])
     expect((await of(id)).json.total).toBe(20)
     test.clock.advance(day)
@@ -93,7 +93,7 @@ describe('gains', () => {
   it('are equal for concurrent and sequential awards: in order up to the cap, once per subject and reason', async () => {
     const { id } = await agent()
     const give = (reason: 'unit' | 'sop' | 'skill' | 'vote', subjects: string[]) =>
-      test.app.gate.transaction((tx) => award(tx, id, reason, subjects, test.clock.now()))
+      test.app.pipeline.transaction((tx) => award(tx, id, reason, subjects, test.clock.now()))
     const named = (name: string, count: number) => Array.from({ length: count }, (_, n) => `kp:trace:${id}-${name}${n}`)
     expect(await give('unit', [])).toBe(0)
     expect(await give('vote', named('v', 25))).toBe(20)
@@ -140,9 +140,9 @@ describe('revoking reputation', () => {
     const [one, two] = [await agent(), await agent()]
     const subjects = Array.from({ length: 10 }, (_, n) => `kp:trace:${one.id}-${n}`)
     for (const { id } of [one, two])
-      await test.app.gate.transaction((tx) => award(tx, id, 'vote', subjects, test.clock.now()))
+      await test.app.pipeline.transaction((tx) => award(tx, id, 'vote', subjects, test.clock.now()))
     await Promise.all(
-      subjects.map((subject) => test.app.gate.transaction((tx) => withdraw(tx, [subject], test.clock.now()))),
+      subjects.map((subject) => test.app.pipeline.transaction((tx) => withdraw(tx, [subject], test.clock.now()))),
     )
     for (const { id } of [one, two]) expect([await scoreOf(id), await isBalanced(id)]).toEqual([0, true])
   })
@@ -192,11 +192,11 @@ describe('audit log', () => {
     const { id } = await agent()
     const subjects = Array.from({ length: 21 }, (_, n) => `kp:trace:${id}-${n}`)
     const give = (subject: string[]) =>
-      test.app.gate.transaction((tx) => award(tx, id, 'vote', subject, test.clock.now()))
+      test.app.pipeline.transaction((tx) => award(tx, id, 'vote', subject, test.clock.now()))
     await give(subjects)
     await give(subjects.slice(20))
     expect(await entriesOf(id)).toEqual([entry({ reason: 'vote', gains: 20 })])
-    const rolledBack = test.app.gate.transaction(async (tx) => {
+    const rolledBack = test.app.pipeline.transaction(async (tx) => {
       await award(tx, id, 'unit', ['kp:trace:rolled-back'], test.clock.now())
       throw new Error('rolled back')
     })

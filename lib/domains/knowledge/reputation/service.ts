@@ -4,12 +4,12 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listLeaders, readReputation } from './contract.ts'
-import { erasedSubject, type Reason } from './rules.ts'
+import { erasedSubject, type ReputationReason } from './rules.ts'
 
 /** Totals stop counting here. */
 const countedTo = 1_001
 
-interface Standing {
+interface ReputationRow {
   id: string
   score: number
   is_restricted: boolean
@@ -18,7 +18,7 @@ interface EntryRow {
   id: string
   at: Date
   change: number
-  reason: Reason
+  reason: ReputationReason
   subject_id: string
 }
 interface LeaderRow {
@@ -84,8 +84,8 @@ export function reputationService(db: Database) {
     read: read(readReputation, async (ctx, { params: { agent_id: agentId }, query: { cursor, offset, limit } }) => {
       refuseBoth(cursor, offset)
       const after = cursor === undefined ? undefined : entryAt(cursor)
-      const [[agent], found, [count]] = await Promise.all([
-        db.query<Standing>('reputation', selectStanding, [agentId]),
+      const [[agent], records, [count]] = await Promise.all([
+        db.query<ReputationRow>('reputation', selectStanding, [agentId]),
         db.query<EntryRow>('reputation-ledger', selectEntries, [
           agentId,
           after?.at ?? null,
@@ -97,7 +97,7 @@ export function reputationService(db: Database) {
       ])
       const close = isClose(ctx, agentId)
       if (!agent || (agent.is_restricted && !close)) throw new Problem('not_found', 'There is no such agent.')
-      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ at, id }) => ({ at, id }), offset)
+      const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ at, id }) => ({ at, id }), offset)
       return {
         body: {
           data: {
@@ -120,7 +120,7 @@ export function reputationService(db: Database) {
     leaderboard: read(listLeaders, async (_ctx, { query: { cursor, offset, limit } }) => {
       refuseBoth(cursor, offset)
       const after = cursor === undefined ? undefined : leaderAt(cursor)
-      const [found, [count]] = await Promise.all([
+      const [records, [count]] = await Promise.all([
         db.query<LeaderRow>('leaders', selectLeaders, [
           after?.score ?? null,
           after?.agent_id ?? null,
@@ -129,8 +129,8 @@ export function reputationService(db: Database) {
         ]),
         db.query<{ n: number }>('leaders-count', countLeaders),
       ])
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const shown = records.slice(0, limit)
+      const last = records.length > limit ? shown.at(-1) : undefined
       const [first] = shown
       const isAtTop = !first || (after === undefined && offset === 0)
       const [counts] = isAtTop

@@ -2,7 +2,7 @@ import type { Actor } from '#lib/kernel/context.ts'
 
 /** Searchable tables: rows with `scope`, `search`, `quality_score`, `agent_id`, `quarantined_at` and `created_at`, named `u` in SQL. */
 export type Table = 'units' | 'skills'
-export type Visibility = 'private' | 'org' | 'network'
+export type SearchVisibility = 'private' | 'org' | 'network'
 
 /** SQL conditions and their values, numbered in order. */
 export interface Conditions {
@@ -32,7 +32,7 @@ export function narrow(
 }
 
 /** Access rights of a search. */
-export interface Reader {
+export interface SearchReader {
   /** Scopes that may contain visible rows: `network`, `org:<organisation>`, `agent:<own>`. */
   scopes: readonly string[]
   /** The reader's own agents, whose rows it sees in any state. */
@@ -42,8 +42,11 @@ export interface Reader {
 }
 
 /** Returns the actor's access rights, limited to one visibility if given. */
-export function readerOf(actor: Pick<Actor, 'agents' | 'organisationId' | 'isAdmin'>, visibility?: Visibility): Reader {
-  const is = (one: Visibility) => visibility === undefined || visibility === one
+export function searchReaderOf(
+  actor: Pick<Actor, 'agents' | 'organisationId' | 'isAdmin'>,
+  visibility?: SearchVisibility,
+): SearchReader {
+  const is = (one: SearchVisibility) => visibility === undefined || visibility === one
   return {
     scopes: [
       ...(is('network') ? ['network'] : []),
@@ -56,11 +59,11 @@ export function readerOf(actor: Pick<Actor, 'agents' | 'organisationId' | 'isAdm
 }
 
 /** Condition for a scope column of rows or of words. */
-export const withinScopes = (reader: Reader, column: string, list: Conditions): string => {
+export const withinScopes = (reader: SearchReader, column: string, list: Conditions): string => {
   const own = `${column} = ANY(${list.value(reader.scopes)}::text[])`
   return reader.everyOrganisation ? `(${own} OR ${column} LIKE 'org:%')` : own
 }
 
 /** Condition that a row is neither in quarantine nor by a restricted author, or is the reader's own (GDPR art. 18). */
-export const shownTo = (reader: Reader, list: Conditions): string =>
+export const shownTo = (reader: SearchReader, list: Conditions): string =>
   `((u.quarantined_at IS NULL AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)) OR u.agent_id = ANY(${list.value(reader.agents)}::text[]))`

@@ -16,7 +16,7 @@ const Snippet = z
       .meta({ description: 'Where the words are: UTF-16 offsets into the text' }),
   })
   .meta({ id: 'Snippet' })
-export const found = {
+export const searchResultFields = {
   score: z.number().optional().meta({ description: 'How well it fits, with `q`; compares within one answer only' }),
   snippet: Snippet.optional().meta({ description: 'With `q`' }),
 }
@@ -79,5 +79,5 @@ export const listUnits = operation({
     ...narrowing,
   }),
   contributed: true,
-  output: page(StoredUnit.extend({ agent_id: z.string(), ...found })).extend({ corrected: Corrected }),
+  output: page(StoredUnit.extend({ agent_id: z.string(), ...searchResultFields })).extend({ corrected: Corrected }),
 })

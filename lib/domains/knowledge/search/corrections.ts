@@ -1,13 +1,13 @@
-import type { Ask } from '#lib/stores/postgres/snapshot.ts'
-import { type Conditions, conditions, type Reader, shownTo, type Table, withinScopes } from './conditions.ts'
+import type { SnapshotQuery } from '#lib/stores/postgres/snapshot.ts'
+import { type Conditions, conditions, type SearchReader, shownTo, type Table, withinScopes } from './conditions.ts'
 import { isStopWord, type Query, type Term } from './query.ts'
 
 /** Maximum number of similar words read, and of these how many are tried. */
 const [mostSimilar, mostTried] = [400, 3]
 
-interface Asked {
+interface SearchOrder {
   table: Table
-  reader: Reader
+  reader: SearchReader
   query: Query
   filter(list: Conditions): void
 }
@@ -41,8 +41,8 @@ const forgiven = (word: string): number => (word.length < 3 ? 0 : word.length < 
  * trusted: a word is only used if a row visible to this reader contains it now, so corrections never reveal other readers' data.
  */
 export async function correct(
-  ask: Ask,
-  asked: Asked,
+  ask: SnapshotQuery,
+  asked: SearchOrder,
 ): Promise<{ terms: Term[]; corrected: { from: string; to: string }[] }> {
   const terms: Term[] = []
   const corrected: { from: string; to: string }[] = []
@@ -60,7 +60,7 @@ export async function correct(
   return { terms, corrected }
 }
 
-async function nearest(ask: Ask, asked: Asked, word: string): Promise<string | undefined> {
+async function nearest(ask: SnapshotQuery, asked: SearchOrder, word: string): Promise<string | undefined> {
   const list = conditions()
   const given = list.value(word)
   const similar = await ask<{ word: string; units: number }>(
@@ -77,7 +77,7 @@ async function nearest(ask: Ask, asked: Asked, word: string): Promise<string | u
   return undefined
 }
 
-async function isShown(ask: Ask, { table, reader, filter }: Asked, wanted: string): Promise<boolean> {
+async function isShown(ask: SnapshotQuery, { table, reader, filter }: SearchOrder, wanted: string): Promise<boolean> {
   const list = conditions()
   const query = list.value(wanted)
   list.parts.push(withinScopes(reader, 'u.scope', list), shownTo(reader, list))

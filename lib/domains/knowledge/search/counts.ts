@@ -1,5 +1,5 @@
-import type { Ask } from '#lib/stores/postgres/snapshot.ts'
-import { conditions, type Reader, withinScopes } from './conditions.ts'
+import type { SnapshotQuery } from '#lib/stores/postgres/snapshot.ts'
+import { conditions, type SearchReader, withinScopes } from './conditions.ts'
 import type { Term } from './query.ts'
 
 /** Key of a scope's total number of rows. */
@@ -17,7 +17,11 @@ export interface WordCounts {
   weight(term: Term): number
 }
 
-export async function countsOf(ask: Ask, reader: Reader, terms: readonly Term[]): Promise<WordCounts> {
+export async function wordCountsOf(
+  ask: SnapshotQuery,
+  reader: SearchReader,
+  terms: readonly Term[],
+): Promise<WordCounts> {
   const list = conditions()
   const words = [allRows, ...new Set(terms.flatMap((term) => term.words))]
   const counted = await ask<{ word: string; units: number }>(

@@ -1,6 +1,6 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Unit } from '../unit.ts'
-import { textsOf } from './unit-texts.ts'
+import { weightedTextsOf } from './unit-texts.ts'
 import { searchVector } from './vector.ts'
 
 /** Maximum rows per batch. Each batch is one transaction, which bounds the waiting time of changes and erasures. */
@@ -18,7 +18,7 @@ export async function gatherWords(db: Database): Promise<number> {
  * Cycles through all rows, a section per call, and adds words missing from the word table because their former bearer was deleted. Small
  * registries complete in one call. The position is kept in memory: after a restart it begins again.
  */
-export function wordsAgain(db: Database): () => Promise<void> {
+export function regatherWords(db: Database): () => Promise<void> {
   let after = ''
   return async () => {
     const until = performance.now() + patience
@@ -46,7 +46,7 @@ export const indexUnits = (db: Database): Promise<number> =>
   db.transaction(async (tx) => {
     const units = await tx.$queryRaw<{ id: string; document: Unit }[]>`
       SELECT id, document FROM units WHERE search IS NULL ORDER BY id LIMIT ${mostUnindexed} FOR UPDATE SKIP LOCKED`
-    const indexed = units.map(({ id, document }) => ({ id, search: searchVector(textsOf(document)) }))
+    const indexed = units.map(({ id, document }) => ({ id, search: searchVector(weightedTextsOf(document)) }))
     await tx.$executeRaw`
       UPDATE units u SET search = s.search::tsvector FROM json_to_recordset(${JSON.stringify(indexed)}::json) AS s(id text, search text)
       WHERE u.id = s.id`

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countScopes, gatherWords, indexUnits, wordsAgain } from './gathering.ts'
+import { countScopes, gatherWords, indexUnits, regatherWords } from './gathering.ts'
 import { judgeNovelty } from './novelty.ts'
 
 /** Milliseconds after which one run ends. */
@@ -16,7 +16,7 @@ async function exhaust(work: () => Promise<number>): Promise<void> {
 const payload = z.unknown()
 const cron = '* * * * *'
 
-export const searchJobs = (db: Database, findAgain = wordsAgain(db)) => [
+export const searchJobs = (db: Database, findAgain = regatherWords(db)) => [
   job({ name: 'knowledge.index-words', payload, cron, run: () => exhaust(() => indexUnits(db)) }),
   job({
     name: 'knowledge.gather-words',

@@ -3,7 +3,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { sop, trace } from '#lib/testing/units.ts'
-import { conditions, readerOf } from './conditions.ts'
+import { conditions, searchReaderOf } from './conditions.ts'
 import { newestQuestion } from './newest.ts'
 
 let test: TestApp
@@ -27,9 +27,9 @@ async function stored(by: Issued, body: unknown, path = '/v1/knowledge'): Promis
   return json.data.id
 }
 const list = async (query: string, cookie = owner.cookie) => {
-  const told = await test.fetch('GET', query, { cookie })
-  expect(told.status, told.text).toBe(200)
-  return told.json
+  const response = await test.fetch('GET', query, { cookie })
+  expect(response.status, response.text).toBe(200)
+  return response.json
 }
 const ids = async (query: string, cookie?: string): Promise<string[]> =>
   (await list(query, cookie)).data.map(({ id }: { id: string }) => id)
@@ -163,7 +163,7 @@ describe('mine=true', () => {
     const text = newestQuestion(
       {
         table: 'units',
-        reader: readerOf(actor),
+        reader: searchReaderOf(actor),
         filter: () => {},
         authors: actor.agents,
         after: { at: new Date('2025-02-10T00:00:00Z'), id: 'kp:trace:x' },

@@ -1,10 +1,10 @@
-import type { Ask } from '#lib/stores/postgres/snapshot.ts'
-import { type Conditions, conditions, type Reader, shownTo, type Table, withinScopes } from './conditions.ts'
-import { countedTo } from './ranking.ts'
+import type { SnapshotQuery } from '#lib/stores/postgres/snapshot.ts'
+import { type Conditions, conditions, type SearchReader, shownTo, type Table, withinScopes } from './conditions.ts'
+import { searchCountedTo } from './ranking.ts'
 
-export interface Listed {
+export interface NewestQuery {
   table: Table
-  reader: Reader
+  reader: SearchReader
   filter(list: Conditions): void
   /** Only rows of these authors; an agent's rows have their own index. */
   authors: readonly string[] | undefined
@@ -14,32 +14,32 @@ export interface Listed {
   limit: number
 }
 
-/** Returns ids and times, newest first, one more than `limit` if more exist, and the total up to {@link countedTo}. */
+/** Returns ids and times, newest first, one more than `limit` if more exist, and the total up to {@link searchCountedTo}. */
 export async function newest(
-  ask: Ask,
-  listed: Listed,
+  ask: SnapshotQuery,
+  listed: NewestQuery,
 ): Promise<{ rows: { id: string; created_at: Date }[]; total: number }> {
   const list = conditions()
   const rows = await ask<{ id: string; created_at: Date }>(newestQuestion(listed, list), list.values)
   const counted = conditions()
   const [count] = await ask<{ n: number }>(
-    `SELECT count(*)::int AS n FROM (${merged(listed, counted, countedTo, undefined)} LIMIT ${countedTo}) AS c`,
+    `SELECT count(*)::int AS n FROM (${merged(listed, counted, searchCountedTo, undefined)} LIMIT ${searchCountedTo}) AS c`,
     counted.values,
   )
   return { rows, total: count?.n ?? 0 }
 }
 
-export function newestQuestion(listed: Listed, list: Conditions): string {
+export function newestQuestion(listed: NewestQuery, list: Conditions): string {
   const { offset, limit, after } = listed
   return `${merged(listed, list, offset + limit + 1, after)} ORDER BY created_at DESC, id OFFSET ${offset} LIMIT ${limit + 1}`
 }
 
 /** Reads the newest `wanted` rows of each scope in index order; the newest overall are among them. */
 function merged(
-  { table, reader, authors, filter }: Listed,
+  { table, reader, authors, filter }: NewestQuery,
   list: Conditions,
   wanted: number,
-  after: Listed['after'],
+  after: NewestQuery['after'],
 ): string {
   list.parts.push(shownTo(reader, list))
   filter(list)

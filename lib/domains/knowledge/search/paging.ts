@@ -1,6 +1,6 @@
 /*
  * How to make a table searchable, like units and skills: it has the columns listed in conditions.ts; each write stores
- * `searchVector(texts)` (vector.ts) in `search`; its list calls `searchPage(…)` from this file, with `searching`, `found` and `Corrected`
+ * `searchVector(texts)` (vector.ts) in `rankedSearch`; its list calls `searchPage(…)` from this file, with `searching`, `found` and `Corrected`
  * of contract.ts in its contract; `snippetOf(texts, terms)` (snippet.ts) creates snippets. Triggers maintain the word table; words-held.ts
  * clears it when a row is erased.
  */
@@ -10,17 +10,17 @@ import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
-import { type Conditions, conditions, readerOf, type Table, type Visibility } from './conditions.ts'
+import { type Conditions, conditions, type SearchVisibility, searchReaderOf, type Table } from './conditions.ts'
 import { newest } from './newest.ts'
-import { queryOf, type Term } from './query.ts'
-import { mostRanked, search, searchSettings } from './ranking.ts'
+import { parseQuery, type Term } from './query.ts'
+import { mostRanked, rankedSearch, searchSettings } from './ranking.ts'
 
 /** Query parameters of every searchable list. */
 export interface Searching {
   q?: string | undefined
   agent_id?: string | undefined
   mine: 'true' | 'false'
-  visibility?: Visibility | undefined
+  visibility?: SearchVisibility | undefined
   limit: number
   offset: number
   cursor?: string | undefined
@@ -61,8 +61,8 @@ export async function searchPage<R extends { id: string }>(
   }: { table: Table; filters: object; filter(list: Conditions): void; columns: string; size: string },
 ): Promise<FoundPage<R>> {
   const { q, agent_id: agentId, mine, visibility, limit, cursor } = asked
-  const reader = readerOf(actor, visibility)
-  const terms = q === undefined ? undefined : queryOf(q)
+  const reader = searchReaderOf(actor, visibility)
+  const terms = q === undefined ? undefined : parseQuery(q)
   if (terms && terms.terms.length === 0) throw invalid(['query', 'q'], 'holds no word that can be looked for')
   if (cursor !== undefined && asked.offset > 0) throw invalid(['query', 'offset'], 'goes with no cursor')
   const authors = authorsOf(actor, agentId, mine === 'true')
@@ -96,7 +96,7 @@ export async function searchPage<R extends { id: string }>(
     if (terms) {
       const offset = cursor === undefined ? asked.offset : rankOf(cursor, identity)
       if (offset === undefined) throw invalid(['query', 'cursor'], 'is not a cursor of this search')
-      const found = await search(ask, { table, reader, query: terms, filter: whole, isFiltered, offset, limit })
+      const found = await rankedSearch(ask, { table, reader, query: terms, filter: whole, isFiltered, offset, limit })
       const rows = await rowsOf(found.hits.map(({ id }) => id))
       const next = offset + rows.length
       return {
@@ -112,15 +112,15 @@ export async function searchPage<R extends { id: string }>(
     const after = cursor === undefined ? undefined : decodeCursor(cursor)
     if (cursor !== undefined && (!after || encodeCursor(after.at, after.id) !== cursor)) throw notOurCursor()
     const listed = { table, reader, filter: whole, authors, after, offset: asked.offset, limit }
-    const { rows: found, total } = await newest(ask, listed)
-    const rows = await rowsOf(found.slice(0, limit).map(({ id }) => id))
-    const last = found[rows.length - 1]
+    const { rows: records, total } = await newest(ask, listed)
+    const rows = await rowsOf(records.slice(0, limit).map(({ id }) => id))
+    const last = records[rows.length - 1]
     return {
       rows: rows.map((row) => ({ row, score: undefined })),
       total,
       offset: asked.offset,
       limit,
-      next_cursor: last && found.length > rows.length ? encodeCursor(last.created_at, last.id) : null,
+      next_cursor: last && records.length > rows.length ? encodeCursor(last.created_at, last.id) : null,
       corrected: [],
       terms: [],
     }

@@ -104,7 +104,7 @@ function termOf(typed: string, { words, beside }: Taken): Term {
 }
 
 /** Parses a search text. The result has no terms if the text has no words. Wildcards and other symbols are ignored. */
-export function queryOf(text: string): Query {
+export function parseQuery(text: string): Query {
   const terms = new Map<string, Term>()
   const phrases = new Set<string>()
   let words = 0

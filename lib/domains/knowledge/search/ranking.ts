@@ -1,11 +1,11 @@
-import type { Ask } from '#lib/stores/postgres/snapshot.ts'
-import { type Conditions, conditions, type Reader, shownTo, type Table, withinScopes } from './conditions.ts'
+import type { SnapshotQuery } from '#lib/stores/postgres/snapshot.ts'
+import { type Conditions, conditions, type SearchReader, shownTo, type Table, withinScopes } from './conditions.ts'
 import { correct } from './corrections.ts'
-import { countsOf, type WordCounts } from './counts.ts'
+import { type WordCounts, wordCountsOf } from './counts.ts'
 import type { Query, Term } from './query.ts'
 
 /** Totals stop counting here. */
-export const countedTo = 1_001
+export const searchCountedTo = 1_001
 /** Maximum number of matches ranked by words, taken by quality; paging ends there. */
 export const mostRanked = 300
 /** Maximum rows scanned by quality; beyond it the word index is used instead. */
@@ -15,9 +15,9 @@ const filtered = 0.1
 /** Maximum matches of the words of a relaxed search. */
 const mostRelaxed = 4_000
 
-export interface Sought {
+export interface RankedSearch {
   table: Table
-  reader: Reader
+  reader: SearchReader
   query: Query
   /** Adds further conditions on `u`. */
   filter(list: Conditions): void
@@ -26,9 +26,9 @@ export interface Sought {
   offset: number
   limit: number
 }
-export interface Found {
+export interface RankedHits {
   hits: { id: string; score: number }[]
-  /** Stops at {@link countedTo}. */
+  /** Stops at {@link searchCountedTo}. */
   total: number
   corrected: { from: string; to: string }[]
   /** The terms used, after corrections. */
@@ -53,15 +53,15 @@ export const searchSettings = {
  * Searches in two phases: the matches with the highest quality, then their ranking by words. Uses the word index; for words so common that
  * it would read much of the table, scans by quality until enough rows match.
  */
-export async function search(ask: Ask, sought: Sought): Promise<Found> {
+export async function rankedSearch(ask: SnapshotQuery, sought: RankedSearch): Promise<RankedHits> {
   const { reader, query } = sought
-  const counts = await countsOf(ask, reader, query.terms)
+  const counts = await wordCountsOf(ask, reader, query.terms)
   const exact = await matching(ask, sought, query.terms, counts)
   if (exact) return { ...exact, corrected: [], terms: query.terms }
 
   const { terms, corrected } = await correct(ask, sought)
   if (terms.length === 0) return { hits: [], total: 0, corrected: [], terms }
-  const recounted = corrected.length > 0 ? await countsOf(ask, reader, terms) : counts
+  const recounted = corrected.length > 0 ? await wordCountsOf(ask, reader, terms) : counts
   const isOther = corrected.length > 0 || terms.length < query.terms.length
   const found =
     (isOther ? await matching(ask, sought, terms, recounted) : undefined) ??
@@ -69,30 +69,35 @@ export async function search(ask: Ask, sought: Sought): Promise<Found> {
   return { ...(found ?? { hits: [], total: 0 }), corrected: found ? corrected : [], terms }
 }
 
-type Hits = Pick<Found, 'hits' | 'total'>
+type Hits = Pick<RankedHits, 'hits' | 'total'>
 
 const matchesAll = (terms: readonly Term[]): string => terms.map(({ query }) => `(${query})`).join(' & ')
 
 /** Rows that contain all terms; undefined if there are none. */
 async function matching(
-  ask: Ask,
-  sought: Sought,
+  ask: SnapshotQuery,
+  sought: RankedSearch,
   terms: readonly Term[],
   counts: WordCounts,
 ): Promise<Hits | undefined> {
   const query = matchesAll(terms)
   const share = terms.reduce((all, term) => all * counts.share(term), sought.isFiltered ? filtered : 1)
   // A row scanned by quality costs about eight index rows, because its words are decompressed.
-  const scanned = countedTo / share
+  const scanned = searchCountedTo / share
   if (scanned <= mostScanned && scanned * 8 < share * counts.rows && !sought.reader.everyOrganisation) {
     const hits = await ranked(ask, sought, terms, counts, (list) => byQuality(sought, list, query))
-    if (hits && hits.total >= countedTo) return hits
+    if (hits && hits.total >= searchCountedTo) return hits
   }
   return ranked(ask, sought, terms, counts, (list) => byIndex(sought, list, query))
 }
 
 /** Rows that contain at least one of the rarest terms, ranked by all terms. */
-function relaxed(ask: Ask, sought: Sought, terms: readonly Term[], counts: WordCounts): Promise<Hits | undefined> {
+function relaxed(
+  ask: SnapshotQuery,
+  sought: RankedSearch,
+  terms: readonly Term[],
+  counts: WordCounts,
+): Promise<Hits | undefined> {
   const rare: Term[] = []
   let most = 0
   for (const term of terms.toSorted((one, other) => counts.of(one) - counts.of(other))) {
@@ -104,7 +109,7 @@ function relaxed(ask: Ask, sought: Sought, terms: readonly Term[], counts: WordC
   return ranked(ask, sought, terms, counts, (list) => byIndex(sought, list, query))
 }
 
-function byIndex({ table, reader, filter }: Sought, list: Conditions, query: string): string {
+function byIndex({ table, reader, filter }: RankedSearch, list: Conditions, query: string): string {
   const asked = list.value(query)
   list.parts.push(withinScopes(reader, 'u.scope', list), shownTo(reader, list))
   filter(list)
@@ -112,7 +117,7 @@ function byIndex({ table, reader, filter }: Sought, list: Conditions, query: str
     WHERE u.search @@ ${asked}::tsquery AND ${list.parts.join(' AND ')}`
 }
 
-function byQuality({ table, reader, filter }: Sought, list: Conditions, query: string): string {
+function byQuality({ table, reader, filter }: RankedSearch, list: Conditions, query: string): string {
   const [asked, scopes] = [list.value(query), list.value(reader.scopes)]
   list.parts.push(shownTo(reader, list))
   filter(list)
@@ -122,7 +127,7 @@ function byQuality({ table, reader, filter }: Sought, list: Conditions, query: s
       SELECT u.id, u.quality_score, u.search FROM (
         SELECT u.* FROM (SELECT * FROM ${table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${mostScanned}) u
         WHERE ${list.parts.join(' AND ')} OFFSET 0) u
-      WHERE ts_match_vq(u.search, ${asked}::tsquery) LIMIT ${countedTo}) AS found`
+      WHERE ts_match_vq(u.search, ${asked}::tsquery) LIMIT ${searchCountedTo}) AS found`
 }
 
 /**
@@ -130,8 +135,8 @@ function byQuality({ table, reader, filter }: Sought, list: Conditions, query: s
  * lower, and quality has a bounded influence. Concatenating the empty vector decompresses the stored one once for all terms.
  */
 async function ranked(
-  ask: Ask,
-  sought: Sought,
+  ask: SnapshotQuery,
+  sought: RankedSearch,
   terms: readonly Term[],
   counts: WordCounts,
   candidates: (list: Conditions) => string,
@@ -150,7 +155,7 @@ async function ranked(
   const rows = await ask<RankedRow>(
     `WITH matching AS MATERIALIZED (${from}),
       best AS (SELECT * FROM matching ORDER BY quality_score DESC, id LIMIT ${mostRanked})
-    SELECT best.id, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${countedTo}) AS counted) AS total,
+    SELECT best.id, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted) AS total,
       round(((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)))::numeric, 6)::float8 AS score
     FROM best
       CROSS JOIN LATERAL (SELECT best.search || ''::tsvector AS vector OFFSET 0) AS v

@@ -3,8 +3,8 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blockedBy } from '#lib/testing/blocked.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
-import { countScopes, gatherWords, wordsAgain } from './gathering.ts'
-import { wordsHolder } from './words-held.ts'
+import { searchWordsDataSource } from './data-source.ts'
+import { countScopes, gatherWords, regatherWords } from './gathering.ts'
 
 let test: TestApp
 /** `owner`, `author` and `colleague` belong to one organisation. */
@@ -49,10 +49,10 @@ async function stored(body: unknown, by = author): Promise<string> {
 }
 
 type Who = { token: string } | { cookie: string }
-type Asked = Record<string, string | number>
-const list = (asked: Asked, who: Who | undefined = author) =>
+type SearchParameters = Record<string, string | number>
+const list = (asked: SearchParameters, who: Who | undefined = author) =>
   test.fetch('GET', `/v1/knowledge?${new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)]))}`, who && ('token' in who ? { token: who.token } : { cookie: who.cookie })) // biome-ignore format: one call
-async function found(asked: Asked | string, who: Who = author): Promise<string[]> {
+async function found(asked: SearchParameters | string, who: Who = author): Promise<string[]> {
   const answer = await list(typeof asked === 'string' ? { q: asked } : asked, who)
   expect(answer.status).toBe(200)
   return answer.json.data.map(({ id }: { id: string }) => id)
@@ -60,7 +60,7 @@ async function found(asked: Asked | string, who: Who = author): Promise<string[]
 async function work(name: string): Promise<void> {
   const job = test.app.jobs.find((one) => one.name === name)
   if (!job) throw new Error(`there is no job ${name}`)
-  await job.execute(test.app.gate, {})
+  await job.execute(test.app.pipeline, {})
 }
 const gather = () => work('knowledge.gather-words')
 const wordsOf = async (like: string): Promise<string[]> =>
@@ -376,7 +376,7 @@ describe('filters', () => {
       [c],
     )
     const day = new Date(test.clock.now().getTime() - 3_600_000).toISOString()
-    const cases: [Asked, string[]][] = [
+    const cases: [SearchParameters, string[]][] = [
       [{ types: 'ToolCallPattern' }, [b]],
       [{ types: 'ReasoningTrace, ExpertSOP' }, [a, c]],
       [{ domain: 'biology' }, [a, b]],
@@ -410,11 +410,11 @@ describe('pages', () => {
     ['a search', { q: word }],
     ['a list', { agent_id: '' }],
     ['a list of all scopes', {}],
-  ])('the cursor pages through %s without gaps or duplicates', async (_what, asked: Asked) => {
+  ])('the cursor pages through %s without gaps or duplicates', async (_what, asked: SearchParameters) => {
     const seen: string[] = []
     let pages = 0
     for (let cursor: string | null = ''; cursor !== null; pages++) {
-      const parameters: Asked = {
+      const parameters: SearchParameters = {
         ...asked,
         ...('agent_id' in asked && { agent_id: by.id }),
         limit: 5,
@@ -462,7 +462,7 @@ describe('pages', () => {
   it('a cursor that was altered, belongs to another search or is invalid is rejected', async () => {
     const { json } = await list({ q: word, limit: 5 }, by)
     const listed = await list({ agent_id: by.id, limit: 5 }, by)
-    const cases: Asked[] = [
+    const cases: SearchParameters[] = [
       { q: word, cursor: `${json.next_cursor}x` },
       { q: word, cursor: json.next_cursor.slice(0, -2) },
       { q: word, cursor: Buffer.from('[100,"x"]').toString('base64url') },
@@ -611,7 +611,7 @@ describe('word table', () => {
       await test.db.query(undefined, "DELETE FROM search_words WHERE word = 'xenolith'")
       await client.query('BEGIN')
       await client.query('DELETE FROM units WHERE id = $1', [third])
-      await wordsAgain(test.db)()
+      await regatherWords(test.db)()
       await client.query('COMMIT')
       expect(await wordsOf('xenolith')).toEqual([])
       // The same with a concurrent change of the text: the old word is not stored again.
@@ -620,7 +620,7 @@ describe('word table', () => {
       await test.db.query(undefined, "DELETE FROM search_words WHERE word = 'xenolith'")
       await client.query('BEGIN')
       await client.query("UPDATE units SET search = 'another:1A' WHERE id = $1", [fourth])
-      await wordsAgain(test.db)()
+      await regatherWords(test.db)()
       await client.query('COMMIT')
       await gather()
       expect(await wordsOf('xenolith')).toEqual([])
@@ -712,12 +712,12 @@ describe('word table', () => {
   })
 
   it('stores the first words of each unit by weight, and no data', async () => {
-    const letters = (n: number) =>
+    const emails = (n: number) =>
       n
         .toString(26)
         .replace(/[0-9a-p]/g, (digit) => String.fromCharCode(97 + Number.parseInt(digit, 26)))
         .padStart(4, 'a')
-    const many = Array.from({ length: 3_000 }, (_, n) => `quagga${letters(n)}x`)
+    const many = Array.from({ length: 3_000 }, (_, n) => `quagga${emails(n)}x`)
     const id = await contribute('vicunaesque utf8 a1b2c3d4', {
       visibility: 'private',
       more: { steps: [{ step_id: 0, type: 'thought', content: many.join(' ') }] },
@@ -761,13 +761,13 @@ describe('word table', () => {
   it('residue is found by any process and erased', async () => {
     const id = await contribute('a defenestrated residue')
     await gather()
-    const holder = wordsHolder(test.db)
+    const dataSource = searchWordsDataSource(test.db)
     const now = test.clock.now()
-    const plan = await test.db.transaction((tx) => holder.plan({ unit: id }, tx, now))
+    const plan = await test.db.transaction((tx) => dataSource.plan({ unit: id }, tx, now))
     expect(plan).toEqual({ items: [id], held: {} })
-    expect(await holder.residue({ unit: id }, plan.items, now)).toBeGreaterThan(0)
-    await test.db.transaction((tx) => holder.erase({ unit: id }, plan.items, tx))
-    expect(await holder.residue({ unit: id }, plan.items, now)).toBe(0)
+    expect(await dataSource.residue({ unit: id }, plan.items, now)).toBeGreaterThan(0)
+    await test.db.transaction((tx) => dataSource.erase({ unit: id }, plan.items, tx))
+    expect(await dataSource.residue({ unit: id }, plan.items, now)).toBe(0)
     expect(await wordsOf('defenestr')).toEqual([])
     await test.db.query(undefined, 'DELETE FROM units WHERE id = $1', [id])
   })

@@ -5,7 +5,7 @@ import { narrow } from './conditions.ts'
 import { listUnits } from './contract.ts'
 import { searchPage } from './paging.ts'
 import { snippetOf, spelling } from './snippet.ts'
-import { textsOf } from './unit-texts.ts'
+import { weightedTextsOf } from './unit-texts.ts'
 
 interface UnitRow {
   id: string
@@ -34,7 +34,8 @@ export function searchService(db: Database) {
         size: 'pg_column_size(u.document)',
       })
       const { rows, terms, corrected, ...page } = found
-      const snippets = query.q === undefined ? [] : rows.map(({ row }) => snippetOf(textsOf(row.document), terms))
+      const snippets =
+        query.q === undefined ? [] : rows.map(({ row }) => snippetOf(weightedTextsOf(row.document), terms))
       return {
         body: {
           data: rows.map(({ row, score }, at) => ({

@@ -1,6 +1,6 @@
 import type { Term } from './query.ts'
 import type { WeightedText } from './vector.ts'
-import { eachWord, wordsOf } from './words.ts'
+import { eachWord, searchWordsOf } from './words.ts'
 
 export interface Snippet {
   text: string
@@ -100,7 +100,7 @@ export function spelling(word: string, snippets: readonly Snippet[]): string {
   for (const { text, highlights } of snippets)
     for (const { start, end } of highlights) {
       const shown = text.slice(start, end)
-      if (wordsOf(shown).includes(word)) return shown
+      if (searchWordsOf(shown).includes(word)) return shown
     }
   return word
 }

@@ -5,7 +5,7 @@ import type { WeightedText } from './vector.ts'
 const deepest = 64
 
 /** All searchable texts of a unit, main topic first. Of its ids only the last part of its own id is included; times are not. */
-export function textsOf(unit: Unit): WeightedText[] {
+export function weightedTextsOf(unit: Unit): WeightedText[] {
   const texts: WeightedText[] = []
   const add = (weight: WeightedText['weight'], text: string | undefined): void => {
     if (text !== undefined && text !== '') texts.push({ weight, text })

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { mostWords, searchVector } from './vector.ts'
+import { mostIndexedWords, searchVector } from './vector.ts'
 
 it('keeps the maximum number of distinct words, highest weight first, with all their positions', () => {
-  const many = Array.from({ length: mostWords + 500 }, (_, n) => `word${n}`).join(' ')
+  const many = Array.from({ length: mostIndexedWords + 500 }, (_, n) => `word${n}`).join(' ')
   const vector = searchVector([
     { weight: 'D', text: `${many} basilisk` },
     { weight: 'A', text: 'a basilisk first' },
   ])
   const words = vector.trim().split(' ')
-  expect(words).toHaveLength(mostWords)
+  expect(words).toHaveLength(mostIndexedWords)
   expect(words.slice(0, 3).map((word) => word.split(':')[0])).toEqual(['a', 'basilisk', 'first'])
-  expect(words[1]).toBe(`basilisk:3A,${4 + 1 + mostWords + 500 + 1}`)
+  expect(words[1]).toBe(`basilisk:3A,${4 + 1 + mostIndexedWords + 500 + 1}`)
 })

@@ -10,13 +10,13 @@ export interface WeightedText {
 const lastPosition = 16_383
 const mostBytes = 900_000
 /** Maximum distinct words of one text, which bounds its size in the index. */
-export const mostWords = 6_000
+export const mostIndexedWords = 6_000
 /** Maximum positions stored per word; more do not improve ranking. */
 const mostPlaces = 16
 const weights = ['A', 'B', 'C', 'D'] as const
 const marks = ['A', 'B', 'C', ''] as const
 
-/** Returns a `tsvector` in text form. Words beyond its limits or {@link mostWords} are omitted; texts with high weights are added first. */
+/** Returns a `tsvector` in text form. Words beyond its limits or {@link mostIndexedWords} are omitted; texts with high weights are added first. */
 export function searchVector(texts: readonly WeightedText[]): string {
   /** For each word its positions times 4, plus the index of their weight. */
   const places = new Map<string, number[]>()
@@ -33,7 +33,7 @@ export function searchVector(texts: readonly WeightedText[]): string {
         if (known === undefined) {
           // At most three bytes per UTF-16 unit, plus the overhead per word.
           bytes += word.length * 3 + 8
-          if (bytes < mostBytes && places.size < mostWords) places.set(word, [position * 4 + number])
+          if (bytes < mostBytes && places.size < mostIndexedWords) places.set(word, [position * 4 + number])
         } else if (known.length < mostPlaces && position < lastPosition) {
           bytes += 2
           known.push(position * 4 + number)

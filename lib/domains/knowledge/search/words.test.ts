@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { distance } from './corrections.ts'
-import { queryOf } from './query.ts'
+import { parseQuery } from './query.ts'
 import { snippetOf } from './snippet.ts'
 import { searchVector, type WeightedText } from './vector.ts'
-import { eachWord, longestWord, wordsOf } from './words.ts'
+import { eachWord, longestWord, searchWordsOf } from './words.ts'
 
 const places = (text: string) => {
   const found: { word: string; start: number; end: number }[] = []
@@ -54,7 +54,7 @@ describe('words', () => {
     ['构建失败', ['构', '构建', '建', '建失', '失', '失败', '败']],
     ['用npm构建', ['用', 'npm', '构', '构建', '建']],
     ['“quoted”—dash…', ['quot', 'dash']],
-  ])('of %s', (text, words) => expect(wordsOf(text)).toEqual(words))
+  ])('of %s', (text, words) => expect(searchWordsOf(text)).toEqual(words))
 
   it('have correct offsets, in order, within the text', () => {
     fc.assert(
@@ -75,16 +75,16 @@ describe('words', () => {
   it('are equal for upper and lower case, composed and decomposed letters, and next to other words', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'abcxyzäöéñçжйωβ'), minLength: 1 }), (text) => {
-        expect(wordsOf(text.normalize('NFD'))).toEqual(wordsOf(text))
-        expect(wordsOf(text.toUpperCase())).toEqual(wordsOf(text))
-        expect(wordsOf(`before ${text}, after`)).toEqual([...new Set(['befor', ...wordsOf(text), 'after'])])
+        expect(searchWordsOf(text.normalize('NFD'))).toEqual(searchWordsOf(text))
+        expect(searchWordsOf(text.toUpperCase())).toEqual(searchWordsOf(text))
+        expect(searchWordsOf(`before ${text}, after`)).toEqual([...new Set(['befor', ...searchWordsOf(text), 'after'])])
       }),
     )
   })
 
   it('contain no character with a meaning in a tsvector or tsquery', () => {
-    expect(wordsOf('㈠㈡ 一㈠')).toEqual(['一', '二'])
-    fc.assert(fc.property(anyText, (text) => wordsOf(text).every((word) => !/['\\:&|!()<>*\s\0]/.test(word))))
+    expect(searchWordsOf('㈠㈡ 一㈠')).toEqual(['一', '二'])
+    fc.assert(fc.property(anyText, (text) => searchWordsOf(text).every((word) => !/['\\:&|!()<>*\s\0]/.test(word))))
   })
 
   it('every piece of Chinese is found in a text that contains it', () => {
@@ -95,8 +95,8 @@ describe('words', () => {
     })
     fc.assert(
       fc.property(han, han, han, (before, word, after) => {
-        const words = new Set(wordsOf(before + word + after))
-        expect(queryOf(word).terms.every((term) => term.words.every((one) => words.has(one)))).toBe(true)
+        const words = new Set(searchWordsOf(before + word + after))
+        expect(parseQuery(word).terms.every((term) => term.words.every((one) => words.has(one)))).toBe(true)
       }),
     )
   })
@@ -141,19 +141,19 @@ describe('vectors', () => {
 
 describe('queries', () => {
   it('omit stop words unless there are no others', () => {
-    const words = (text: string) => queryOf(text).terms.map(({ query }) => query)
+    const words = (text: string) => parseQuery(text).terms.map(({ query }) => query)
     expect(words('how do I fix the build')).toEqual(["'fix'", "'build'"])
     expect(words('the')).toEqual(["'the'"])
     expect(words('构建失败的原因')).toEqual(["'构建'", "'失败'", "'原因'"])
     expect(words('readFile')).toEqual(["('readfil' | ('read' & 'file'))"])
     expect(words('kp:trace:abc-def')).toEqual(["'abc'", "'def'"])
-    expect(queryOf('"lock file" package.json').phrases).toEqual(["'lock' <-> 'file'", "'packag' <-> 'json'"])
+    expect(parseQuery('"lock file" package.json').phrases).toEqual(["'lock' <-> 'file'", "'packag' <-> 'json'"])
   })
 
   it('stay small and well-formed for any input', () => {
     fc.assert(
       fc.property(fc.array(anyText, { maxLength: 30 }), (parts) => {
-        const { terms, phrases } = queryOf(parts.join(' '))
+        const { terms, phrases } = parseQuery(parts.join(' '))
         expect(terms.reduce((all, { words }) => all + words.length, 0)).toBeLessThanOrEqual(24)
         expect(phrases.length).toBeLessThanOrEqual(4)
         for (const { query } of terms) expect(query).toMatch(/^[(]?'[^'\\]+'( [&|] [(]?'[^'\\]+')*[)]*$/)
@@ -171,7 +171,7 @@ describe('snippets', () => {
   it('highlight words of the query, in order, within a short part of the text', () => {
     fc.assert(
       fc.property(weighted, anyText, (texts, asked) => {
-        const { terms } = queryOf(asked)
+        const { terms } = parseQuery(asked)
         const wanted = new Set(terms.flatMap(({ words, beside }) => [...words, ...beside]))
         const { text, highlights } = snippetOf([...texts, { weight: 'D', text: `x ${asked} y` }], terms)
         expect(text.length).toBeLessThanOrEqual(240)
@@ -180,7 +180,7 @@ describe('snippets', () => {
           expect(start).toBeGreaterThanOrEqual(last)
           expect(end).toBeGreaterThan(start)
           expect(end).toBeLessThanOrEqual(text.length)
-          expect(wordsOf(text.slice(start, end)).some((word) => wanted.has(word))).toBe(true)
+          expect(searchWordsOf(text.slice(start, end)).some((word) => wanted.has(word))).toBe(true)
           last = end
         }
       }),
@@ -189,13 +189,16 @@ describe('snippets', () => {
 
   it('show the section with most of the words, also deep in a long text, and cut at spaces', () => {
     const text = `${'filler text '.repeat(3_000)}here the linker is slow today and so on ${'more filler '.repeat(50)}`
-    const { text: shown, highlights } = snippetOf([{ weight: 'D', text }], queryOf('linker slow').terms)
+    const { text: shown, highlights } = snippetOf([{ weight: 'D', text }], parseQuery('linker slow').terms)
     expect(highlights.map(({ start, end }) => shown.slice(start, end))).toEqual(['linker', 'slow'])
     expect(shown).toMatch(/^\S.*\S$/)
   })
 
   it('take little time for very long texts', () => {
-    const { highlights } = snippetOf([{ weight: 'D', text: 'lorem ipsum '.repeat(400_000) }], queryOf('linker').terms)
+    const { highlights } = snippetOf(
+      [{ weight: 'D', text: 'lorem ipsum '.repeat(400_000) }],
+      parseQuery('linker').terms,
+    )
     expect(highlights).toEqual([])
   })
 })

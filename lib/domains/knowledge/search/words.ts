@@ -12,7 +12,7 @@ import { stemmer } from 'stemmer'
  * Receives one word. `step` is 0 if it shares the position of the previous word (a compound after its parts, a pair after its first
  * character). `start` and `end` are UTF-16 offsets into the text.
  */
-export type Visit = (word: string, start: number, end: number, step: 0 | 1) => void
+export type WordVisitor = (word: string, start: number, end: number, step: 0 | 1) => void
 
 /** Longer words are truncated: a `tsvector` allows 2 KB per word, and nobody searches for longer ones. */
 export const longestWord = 64
@@ -45,7 +45,7 @@ function taken(run: string): readonly string[] {
   return [...parts.slice(0, mostParts).map((part) => stemmed(part.toLowerCase())), whole]
 }
 
-function identifier(run: string, start: number, end: number, visit: Visit): void {
+function identifier(run: string, start: number, end: number, visit: WordVisitor): void {
   let words = known.get(run)
   if (words === undefined) {
     words = taken(run)
@@ -75,7 +75,7 @@ const segmenter = new Intl.Segmenter('th', { granularity: 'word' })
 
 const inWords = /^[\p{L}\p{M}\p{N}_]+$/u
 
-function pairs(text: string, start: number, visit: Visit): void {
+function pairs(text: string, start: number, visit: WordVisitor): void {
   const whole = text.normalize('NFKC')
   const isSame = whole.length === text.length
   let before: { character: string; start: number; end: number } | undefined
@@ -97,7 +97,7 @@ function pairs(text: string, start: number, visit: Visit): void {
 }
 
 /** Splits a range that contains other characters than ASCII. */
-function foreign(text: string, start: number, end: number, visit: Visit): void {
+function foreign(text: string, start: number, end: number, visit: WordVisitor): void {
   for (const run of text.slice(start, end).matchAll(runs))
     for (const piece of run[0].matchAll(scripts)) {
       const from = start + run.index + piece.index
@@ -120,7 +120,7 @@ const isPunctuation = (code: number): boolean =>
   (code >= 0x2000 && code <= 0x206f && code !== 0x200c && code !== 0x200d) || (code >= 0x3000 && code <= 0x3004) || code === 0xa0 || code === 0xfeff // biome-ignore format: a table
 
 /** Calls `visit` for every word of the text, in order. */
-export function eachWord(text: string, visit: Visit): void {
+export function eachWord(text: string, visit: WordVisitor): void {
   const end = text.length
   let at = 0
   while (at < end) {
@@ -139,7 +139,7 @@ export function eachWord(text: string, visit: Visit): void {
 }
 
 /** Returns the distinct words of a text. */
-export function wordsOf(text: string): string[] {
+export function searchWordsOf(text: string): string[] {
   const words = new Set<string>()
   eachWord(text, (word) => words.add(word))
   return [...words]

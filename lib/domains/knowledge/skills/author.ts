@@ -1,6 +1,6 @@
 import { isScalar } from 'yaml'
 import { parseSkillMd } from './front-matter.ts'
-import { readYaml, textOf } from './yaml-subset.ts'
+import { readYaml, scalarTextOf } from './yaml-subset.ts'
 
 const opening = /^---[ \t]*\r?\n/
 
@@ -10,7 +10,7 @@ const opening = /^---[ \t]*\r?\n/
  */
 export function withAuthor(document: string, name: string): string {
   const start = opening.exec(document)?.[0].length ?? 0
-  const author = readYaml(document).root?.items.find(({ key }) => textOf(key) === 'author')?.value
+  const author = readYaml(document).root?.items.find(({ key }) => scalarTextOf(key) === 'author')?.value
   const range = isScalar(author) ? author.range : undefined
   if (!range) throw new Error('a stored skill names no author')
   const [from, to] = [start + range[0], start + range[1]]

@@ -3,7 +3,7 @@ import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
-import { Corrected, found, narrowing, searching } from '../search/contract.ts'
+import { Corrected, narrowing, searching, searchResultFields } from '../search/contract.ts'
 import { visibilities } from '../unit.ts'
 import { mostFiles } from './rules.ts'
 
@@ -65,7 +65,7 @@ const described = {
   updated_at: z.iso.datetime(),
 }
 
-export const SkillSummary = z.strictObject({ ...described, ...found })
+export const SkillSummary = z.strictObject({ ...described, ...searchResultFields })
 export type SkillSummary = z.output<typeof SkillSummary>
 
 export const Skill = z

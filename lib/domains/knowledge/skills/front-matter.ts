@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type Scalar } from 'yaml'
 import { type Fault, type FrontMatter, limits } from './rules.ts'
-import { isEmpty, jsonOf, quoted, type ReadText, readYaml, textOf } from './yaml-subset.ts'
+import { isEmptyNode, quoted, type ReadText, readYaml, scalarTextOf, yamlToJson } from './yaml-subset.ts'
 
 export interface ParsedSkillMd {
   /** Undefined if there are faults. */
@@ -61,37 +61,37 @@ export function parseSkillMd(text: string): ParsedSkillMd {
 
   const values = new Map<string, { key: Scalar; value: unknown }>()
   for (const { key, value } of root.items) {
-    const name = textOf(key)
-    if (name !== undefined && isScalar(key) && !isEmpty(value)) values.set(name, { key, value })
+    const name = scalarTextOf(key)
+    if (name !== undefined && isScalar(key) && !isEmptyNode(value)) values.set(name, { key, value })
   }
 
   const singleLine = (name: string, most: number): string | null => {
-    const found = values.get(name)
-    if (!found) return null
-    const text = textOf(found.value)?.trim()
-    if (text === undefined) fault(found.value, `${name} takes text`)
-    else if (text.length > most) fault(found.value, `${name} takes ${most} characters at most`)
-    else if (/\p{Cc}/u.test(text)) fault(found.value, `${name} takes one line, without control characters`)
+    const record = values.get(name)
+    if (!record) return null
+    const text = scalarTextOf(record.value)?.trim()
+    if (text === undefined) fault(record.value, `${name} takes text`)
+    else if (text.length > most) fault(record.value, `${name} takes ${most} characters at most`)
+    else if (/\p{Cc}/u.test(text)) fault(record.value, `${name} takes one line, without control characters`)
     return text === '' ? null : (text ?? null)
   }
   const required = (name: string): Scalar | undefined => {
-    const found = values.get(name)
-    if (found && textOf(found.value)?.trim() !== '') return isScalar(found.value) ? found.value : undefined
-    fault(found?.value ?? root, `${name} is needed`)
+    const record = values.get(name)
+    if (record && scalarTextOf(record.value)?.trim() !== '') return isScalar(record.value) ? record.value : undefined
+    fault(record?.value ?? root, `${name} is needed`)
     return undefined
   }
   const listOf = (name: string, most: number, split: (text: string) => string[] | undefined): string[] | null => {
-    const found = values.get(name)
-    if (!found) return null
-    const items = isSeq(found.value) ? found.value.items : [found.value]
+    const record = values.get(name)
+    if (!record) return null
+    const items = isSeq(record.value) ? record.value.items : [record.value]
     const taken = items.flatMap((item) => {
-      const text = textOf(item)
-      if (text === undefined) fault(item ?? found.value, `${name} takes a list of words, or words parted by commas`)
+      const text = scalarTextOf(item)
+      if (text === undefined) fault(item ?? record.value, `${name} takes a list of words, or words parted by commas`)
       const words = text === undefined ? [] : split(text)
       if (words === undefined) fault(item, `${name} has a bracket without its fellow`)
       return words ?? []
     })
-    if (taken.length > most) fault(found.value, `${name} takes ${most} at most`)
+    if (taken.length > most) fault(record.value, `${name} takes ${most} at most`)
     return taken
   }
 
@@ -111,7 +111,7 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     warnings.push('name begins or ends with a hyphen or has two in a row: other readers of skills may refuse it.')
 
   const descriptionNode = required('description')
-  const description = (descriptionNode && textOf(descriptionNode)?.trim()) ?? ''
+  const description = (descriptionNode && scalarTextOf(descriptionNode)?.trim()) ?? ''
   if (values.has('description') && !descriptionNode && faults.length === 0)
     fault(values.get('description')?.value, 'description takes text')
   if (description.length > limits.description)
@@ -140,7 +140,7 @@ export function parseSkillMd(text: string): ParsedSkillMd {
 
   const known = new Set(['name', 'description', 'version', 'author', 'license', 'tags', 'allowed-tools', 'kp'])
   const unknown = root.items.flatMap(({ key }) => {
-    const text = textOf(key)
+    const text = scalarTextOf(key)
     return text === undefined || known.has(text) || others.has(text) ? [] : [text]
   })
   for (const key of unknown.slice(0, 10))
@@ -157,6 +157,6 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     license,
     tags: [...new Set(tags)].filter((tag) => tag !== ''),
     allowed_tools: tools && [...new Set(tools)],
-    kp: isMap(kp) ? jsonOf(kp) : null,
+    kp: isMap(kp) ? yamlToJson(kp) : null,
   })
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod'
+import { rejectionOf } from '#lib/domains/knowledge/moderation/rejections.ts'
+import { quarantinedForReview } from '#lib/domains/knowledge/units/contribution.ts'
+import { countingRefused, importRefusalOf } from '#lib/domains/knowledge/units/imports.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { type ChosenIdPorts, idGuessable, refusedIds } from '../chosen-ids.ts'
-import { heldForReview } from '../contribution.ts'
-import { countingRefused, refusalOf } from '../imports.ts'
-import { rejectionOf } from '../rejections.ts'
 import { visibilities } from '../unit.ts'
-import { readerOf, visibleTo } from '../visibility.ts'
+import { knowledgeReaderOf, visibleTo } from '../visibility.ts'
 import { SkillId } from './contract.ts'
 import { type PreparedSkill, prepareSkill } from './preparation.ts'
 import { mostFiles } from './rules.ts'
@@ -53,7 +53,7 @@ export const skillImporter = ({
   countRefused: countingRefused,
   prepare(record, { ctx }) {
     const parsed = SkillRecord.safeParse(record)
-    if (!parsed.success) throw refusalOf(parsed.error)
+    if (!parsed.success) throw importRefusalOf(parsed.error)
     const { id, visibility, ...sent } = parsed.data
     try {
       const { skill } = prepareSkill(sent, { strict, mostBytes: ctx.actor.quota.unitBytes })
@@ -63,8 +63,8 @@ export const skillImporter = ({
     }
   },
   async store(tx, records, { author, organisationId, ctx }) {
-    const { agents, organisation, admin } = readerOf(ctx)
-    const now = ctx.gate.clock.now()
+    const { agents, organisation, admin } = knowledgeReaderOf(ctx)
+    const now = ctx.pipeline.clock.now()
     const ids = records.map(({ id }) => id)
     const refused = await refusedIds(chosenIds, tx, { actor: ctx.actor, organisationId }, ids, 'skills')
     async function isKnown(tx: Transaction, { id, skill }: Imported): Promise<boolean> {
@@ -88,7 +88,7 @@ export const skillImporter = ({
       try {
         const placed = { id, author, organisationId, visibility, now, isImport: true }
         const made = await insertSkill(tx, skill, placed)
-        if (made) return { id, status: 'stored', ...(made.isQuarantined && { detail: heldForReview }) }
+        if (made) return { id, status: 'stored', ...(made.isQuarantined && { detail: quarantinedForReview }) }
       } catch (error) {
         if (!hasSqlState(error, 'KP410')) throw error
         await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT importing')

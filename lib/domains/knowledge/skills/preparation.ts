@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { withoutPlaceholders } from '#lib/domains/pii/code-places.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { encodedWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
-import type { Change, Encoded } from '#lib/domains/sanitizer/fields.ts'
-import { SanitizationError, type Step } from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { Encoded, FieldChange } from '#lib/domains/sanitizer/fields.ts'
+import { type JsonPathStep, SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { searchVector } from '../search/vector.ts'
@@ -45,7 +45,7 @@ export interface PreparedSkill {
 /** Complete result of examining a skill. It can be stored if there are neither faults nor rejections. */
 export interface Examination {
   skill: PreparedSkill | undefined
-  faults: (Fault & { path: Step[] })[]
+  faults: (Fault & { path: JsonPathStep[] })[]
   rejections: SanitizationError[]
   warnings: string[]
   /** Personal data found in its texts; the warnings mention it. */
@@ -69,14 +69,14 @@ function hidden({ text, place, line, column, key }: ReadText, strict: boolean): 
   }
 }
 
-const inText = (path: Step[], text: string, isCode: boolean): FieldFindings[] =>
+const inText = (path: JsonPathStep[], text: string, isCode: boolean): FieldFindings[] =>
   scanFields(text).flatMap((field) => {
     const findings = withoutPlaceholders(text, field.findings, isCode)
     return findings.length > 0 ? [{ ...field, findings, path }] : []
   })
 
 /** Texts under the paths that {@link examineSkill} reports. */
-export const textsOf = ({ document, files }: Pick<PreparedSkill, 'document' | 'files'>) => ({
+export const skillTextsOf = ({ document, files }: Pick<PreparedSkill, 'document' | 'files'>) => ({
   skill_md: document,
   files: files.map(({ content }) => ({ content })),
 })
@@ -86,14 +86,14 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   const faults: Examination['faults'] = []
   const rejections: SanitizationError[] = []
   const changed: string[] = []
-  const changes: Pick<Change, 'path' | 'places'>[] = []
+  const changes: Pick<FieldChange, 'path' | 'places'>[] = []
   const encodings: Encoded[] = []
-  const attempt = (path: Step[], label: string, text: string, clean: () => Sanitized): string | undefined => {
+  const attempt = (path: JsonPathStep[], label: string, text: string, clean: () => Sanitized): string | undefined => {
     try {
-      const { text: cleaned, places, encoded } = clean()
+      const { text: cleaned, places: positions, encoded } = clean()
       if (cleaned !== text) {
         changed.push(label)
-        changes.push({ path, places })
+        changes.push({ path, places: positions })
       }
       for (const place of encoded) encodings.push({ path, place })
       return cleaned

@@ -1,19 +1,19 @@
+import { eraseRow } from '#lib/domains/knowledge/erasure/erase-record.ts'
+import { isUnderReview, recordingRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
+import { contributorOf, quarantinedForReview } from '#lib/domains/knowledge/units/contribution.ts'
+import { namedAfterCommit, warningsWithNames } from '#lib/domains/knowledge/units/name-warnings.ts'
+import { goneOrNotFound, type KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { contributorOf, heldForReview } from '../contribution.ts'
-import { eraseRow } from '../erasing.ts'
-import { namedAfterCommit, warningsWithNames } from '../names-told.ts'
-import { isUnderReview, recordingRejection } from '../rejections.ts'
-import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
-import { passes, readerOf, visibleTo } from '../visibility.ts'
+import { knowledgeReaderOf, passes, visibleTo } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { listing } from './listing.ts'
-import { examineSkill, type PreparedSkill, prepareSkill, textsOf } from './preparation.ts'
+import { examineSkill, type PreparedSkill, prepareSkill, skillTextsOf } from './preparation.ts'
 import type { Fault } from './rules.ts'
-import { insertSkill, replaceSkill, skillEtag, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
+import { insertSkill, replaceSkill, skillEtag, type WholeSkillRow, wholeSkillColumns, wholeSkillOf } from './storage.ts'
 
-export type SkillParts = Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>
+export type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>
 
 const selectVisible = `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
 const nameInUse = (name: string): Problem =>
@@ -23,7 +23,7 @@ const nameInUse = (name: string): Problem =>
   })
 
 /** Skills: SKILL.md and its files. */
-export function skillsService({ db, erasures, strict, withdrawAnswers, names }: SkillParts) {
+export function skillsService({ db, erasures, strict, withdrawAnswers, names }: SkillServiceDeps) {
   /** Returns the locked row if the actor may change it: the author, the author's owner, or an admin unless it is private. */
   async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
     const { agents, isAdmin } = ctx.actor
@@ -33,7 +33,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
       [...agents],
       isAdmin,
     )
-    if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+    if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
     return row
   }
   const placesOf = ({ sanitizedPlaces }: PreparedSkill) =>
@@ -49,12 +49,12 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
       const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
       if (!stored) throw nameInUse(skill.frontMatter.name)
       const { row, isQuarantined } = stored
-      const told = isQuarantined ? [...warnings, heldForReview] : warnings
+      const told = isQuarantined ? [...warnings, quarantinedForReview] : warnings
       return namedAfterCommit(
         names,
-        { value: textsOf(skill), found },
+        { value: skillTextsOf(skill), found },
         {
-          body: { data: wholeOf(row), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
+          body: { data: wholeSkillOf(row), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
           resourceId: row.id,
           details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
           headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
@@ -64,7 +64,9 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
 
     validate: read(validateSkill, async (_ctx, { body }) => {
       const { skill, faults, rejections, warnings: own, found } = examineSkill(body, { strict })
-      const warnings = skill ? await warningsWithNames(names, { value: textsOf(skill), found, warnings: own }) : own
+      const warnings = skill
+        ? await warningsWithNames(names, { value: skillTextsOf(skill), found, warnings: own })
+        : own
       const all: Fault[] = [
         ...faults.map(({ path: _, ...fault }) => fault),
         ...rejections.map(({ line, column, stage, rule, path }) => ({
@@ -93,10 +95,10 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
     }),
 
     read: read(readSkill, async (ctx, { params: { id } }) => {
-      const { agents, organisation, admin } = readerOf(ctx)
+      const { agents, organisation, admin } = knowledgeReaderOf(ctx)
       const [row] = await db.query<WholeSkillRow>('read-skill', selectVisible, [id, agents, organisation, admin])
-      if (!row) throw await goneOrNever(erasures, ctx, id)
-      return { body: { data: wholeOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
+      if (!row) throw await goneOrNotFound(erasures, ctx, id)
+      return { body: { data: wholeSkillOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
     }),
 
     correct: mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
@@ -112,17 +114,17 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
       const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })
       if (!after) throw nameInUse(skill.frontMatter.name)
       await withdrawAnswers(ctx.tx, id)
-      const told = isHeld ? [...warnings, heldForReview] : warnings
+      const told = isHeld ? [...warnings, quarantinedForReview] : warnings
       // A token without the scope `read` gets only the texts that it sent.
       const mayRead = ctx.actor.can('skills:read')
       const data = {
-        ...wholeOf(after),
+        ...wholeSkillOf(after),
         ...(!mayRead && body.skill_md === undefined && { kp: null, skill_md: '' }),
         ...(!mayRead && body.files === undefined && { files: [] }),
       }
       return namedAfterCommit(
         names,
-        { value: textsOf(skill), found },
+        { value: skillTextsOf(skill), found },
         {
           body: { data, ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
           resourceId: id,
@@ -137,7 +139,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
       const [row] = await ctx.tx.$queryRaw<{ agent_id: string; version: number; was_public: boolean }[]>`
         SELECT agent_id, version, was_public OR visibility = 'network' AS was_public
         FROM skills WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
-      if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
       const { agent_id: author, version, was_public: wasPublic } = row
       return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)
     }),

@@ -37,12 +37,12 @@ describe('contributing a skill', () => {
       { path: 'references/linkers.md', content: '# Linkers\n\n`<b>` stays in code.\n' },
       { path: 'scripts/profile.sh', content: '#!/bin/sh\nmake -j2 2>&1 | ts\n' },
     ]
-    const told = await post({ skill_md: text, files })
-    expect(told.status).toBe(201)
-    const { data } = told.json
+    const response = await post({ skill_md: text, files })
+    expect(response.status).toBe(201)
+    const { data } = response.json
     expect(data.id).toMatch(/^kp:skill:[0-9a-f]{32}$/)
-    expect(told.headers.get('location')).toBe(`/v1/skills/${data.id}`)
-    expect(told.json.warnings).toBeUndefined()
+    expect(response.headers.get('location')).toBe(`/v1/skills/${data.id}`)
+    expect(response.json.warnings).toBeUndefined()
     const read = await get(data.id, stranger.token)
     expect(read.status).toBe(200)
     expect(read.headers.get('etag')).toBe('"v1"')
@@ -213,8 +213,8 @@ describe('rejected skills', () => {
     ['too much', { skill_md: ok, files: [{ path: 'a', content: 'x'.repeat(300_000) }] }, 413, 'too_large'],
   ])('%s is rejected', async (_what, body, status, code) => {
     const { id, token } = await test.agent()
-    const told = await post(body, token)
-    expect([told.status, told.json.code]).toEqual([status, code])
+    const response = await post(body, token)
+    expect([response.status, response.json.code]).toEqual([status, code])
     expect(await countOf(id)).toBe(0)
     expect(await test.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(
       code === 'content_rejected' ? 1 : 0,
@@ -280,9 +280,9 @@ describe('rejected skills', () => {
 
   it('writes beyond the rate limit are rejected and store no skill', async () => {
     const { id, token } = await test.agent()
-    const told = await Promise.all(Array.from({ length: 40 }, () => post({ skill_md: skillMd(fresh()) }, token)))
-    expect(told.filter(({ status }) => status === 201)).toHaveLength(30)
-    expect(told.filter(({ status }) => status === 429)).toHaveLength(10)
+    const responses = await Promise.all(Array.from({ length: 40 }, () => post({ skill_md: skillMd(fresh()) }, token)))
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(30)
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(10)
     expect(await countOf(id)).toBe(30)
   })
 })
@@ -380,8 +380,11 @@ describe('visibility of skills', () => {
     const admin = await issuedAgent(test, ['read', 'write', 'admin'])
     const id = await contributed({ visibility: 'private' })
     expect((await get(id, admin.token)).status).toBe(404)
-    const told = await test.fetch('PATCH', `/v1/skills/${id}`, { token: admin.token, body: { visibility: 'network' } })
-    expect(told.status).toBe(404)
+    const response = await test.fetch('PATCH', `/v1/skills/${id}`, {
+      token: admin.token,
+      body: { visibility: 'network' },
+    })
+    expect(response.status).toBe(404)
   })
 })
 
@@ -438,8 +441,8 @@ describe('listing skills', () => {
     `tags=${Array.from({ length: 21 }, (_, n) => n)}`,
     `q=${'x'.repeat(1_001)}`,
   ])('rejects %s', async (query) => {
-    const told = await test.fetch('GET', `/v1/skills?${query}`, { token: stranger.token })
-    expect([told.status, told.json.code]).toEqual([422, 'invalid'])
+    const response = await test.fetch('GET', `/v1/skills?${query}`, { token: stranger.token })
+    expect([response.status, response.json.code]).toEqual([422, 'invalid'])
   })
 })
 
@@ -451,23 +454,23 @@ describe('changing a skill', () => {
     const id = await contributed({ files: [{ path: 'a.txt', content: 'kept' }] })
     const skill_md = skillMd(fresh(), { body: 'Another text.\n' })
     test.clock.advance(1_000)
-    const told = await patch(id, { skill_md }, { match: '"v1"' })
-    expect([told.status, told.headers.get('etag')]).toEqual([200, '"v2"'])
-    expect(told.json.data).toMatchObject({ skill_md, visibility: 'network', files: [{ content: 'kept' }] })
-    expect(told.json.data.updated_at > told.json.data.created_at).toBe(true)
-    expect((await get(id, stranger.token)).json.data).toEqual(told.json.data)
+    const response = await patch(id, { skill_md }, { match: '"v1"' })
+    expect([response.status, response.headers.get('etag')]).toEqual([200, '"v2"'])
+    expect(response.json.data).toMatchObject({ skill_md, visibility: 'network', files: [{ content: 'kept' }] })
+    expect(response.json.data.updated_at > response.json.data.created_at).toBe(true)
+    expect((await get(id, stranger.token)).json.data).toEqual(response.json.data)
     expect((await patch(id, { files: [], visibility: 'private' })).json.data).toMatchObject({ skill_md, files: [] })
     expect((await get(id, stranger.token)).status).toBe(404)
   })
 
   it('succeeds for one of several concurrent requests with the same If-Match', async () => {
     const id = await contributed()
-    const told = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 5 }, (_, n) =>
         patch(id, { skill_md: skillMd(fresh(), { body: `Text ${n}\n` }) }, { match: '"v1"' }),
       ),
     )
-    expect(told.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412])
     expect((await patch(id, { visibility: 'org' }, { match: '"v1"' })).json.code).toBe('precondition_failed')
   })
 
@@ -501,8 +504,8 @@ describe('changing a skill', () => {
       expect((await test.fetch('PATCH', `/v1/skills/${id}`, { token: own.token, body: injection })).status).toBe(422)
     expect((await get(id, stranger.token)).status).toBe(200)
     const body = { skill_md: skillMd(fresh()) }
-    const told = await test.fetch('PATCH', `/v1/skills/${id}`, { token: own.token, body })
-    expect([told.status, told.json.warnings]).toEqual([200, [expect.stringMatching(/held for review/)]])
+    const response = await test.fetch('PATCH', `/v1/skills/${id}`, { token: own.token, body })
+    expect([response.status, response.json.warnings]).toEqual([200, [expect.stringMatching(/held for review/)]])
     expect([(await get(id, stranger.token)).status, (await get(id, own.token)).status]).toEqual([404, 200])
   })
 
@@ -529,14 +532,14 @@ describe('erasing a skill', () => {
       token,
     )
     expect((await test.fetch('GET', `/v1/reputation/${agentId}`, { token })).json.data.score).toBe(0.1)
-    const told = await erase(id, { token, Prefer: 'return=representation' })
-    expect(told.status).toBe(200)
-    expect(told.json).toMatchObject({ deleted_id: id, reason: 'user_request' })
-    expect(told.json.stores).toContainEqual(
+    const response = await erase(id, { token, Prefer: 'return=representation' })
+    expect(response.status).toBe(200)
+    expect(response.json).toMatchObject({ deleted_id: id, reason: 'user_request' })
+    expect(response.json.stores).toContainEqual(
       expect.objectContaining({ holder: 'knowledge.skills', found: 1, deleted: 1, residue: 0 }),
     )
-    const receipt = told.headers.get('x-deletion-receipt')
-    expect(told.headers.get('link')).toContain(`/v1/receipts/${receipt}`)
+    const receipt = response.headers.get('x-deletion-receipt')
+    expect(response.headers.get('link')).toContain(`/v1/receipts/${receipt}`)
     const gone = await get(id, token)
     expect([gone.status, gone.json.code, gone.json.receipt_id]).toEqual([410, 'erased', receipt])
     expect((await get(id, stranger.token)).status).toBe(404)
@@ -565,17 +568,17 @@ describe('erasing a skill', () => {
     const held = await erase(id)
     expect([held.status, held.json.code]).toEqual([409, 'held'])
     await test.db.prisma.legalHold.deleteMany({ where: { id: 'hold_1' } })
-    const told = await erase(id, { 'If-Match': '"v1"' })
-    expect([told.status, told.text]).toEqual([204, ''])
-    expect(told.headers.get('x-deletion-receipt')).toMatch(/^rcpt_/)
+    const response = await erase(id, { 'If-Match': '"v1"' })
+    expect([response.status, response.text]).toEqual([204, ''])
+    expect(response.headers.get('x-deletion-receipt')).toMatch(/^rcpt_/)
     expect((await erase(id)).status).toBe(410)
   })
 
   it('of ten concurrent requests one erases it', async () => {
     const { token } = await test.agent()
     const id = await contributed({}, token)
-    const told = await Promise.all(Array.from({ length: 10 }, () => erase(id, { token })))
-    expect(told.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(410)])
+    const responses = await Promise.all(Array.from({ length: 10 }, () => erase(id, { token })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(410)])
   })
 
   it('a late retry of the contribution neither returns nor restores it', async () => {

@@ -51,14 +51,14 @@ export function summaryOf(row: SkillRow): SkillSummary {
     updated_at: row.updated_at.toISOString(),
   }
 }
-export const wholeOf = (row: WholeSkillRow): Skill => ({
+export const wholeSkillOf = (row: WholeSkillRow): Skill => ({
   ...summaryOf(row),
   kp: row.front_matter.kp,
   skill_md: row.document,
   files: row.files.map(({ path, size, sha256, content }) => ({ path, size, sha256, content })),
 })
 
-export interface Placement {
+export interface SkillPlacement {
   /** The id from an export; otherwise a new one is created. */
   id?: string
   author: string
@@ -89,7 +89,7 @@ export async function insertSkill(
     visibility,
     now,
     isImport = false,
-  }: Placement,
+  }: SkillPlacement,
 ): Promise<{ row: WholeSkillRow; isQuarantined: boolean } | undefined> {
   const since = new Date(now.getTime() - rejectionWindow)
   const [stored] = await tx.$queryRaw<{ quarantined: boolean }[]>`

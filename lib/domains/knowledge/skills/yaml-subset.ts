@@ -59,9 +59,9 @@ function cut(text: string): { yaml: string; start: number; body: string } | Faul
 }
 
 /** `null`, `~` or an empty value. */
-export const isEmpty = (node: unknown): boolean => node == null || (isScalar(node) && node.value === null)
+export const isEmptyNode = (node: unknown): boolean => node == null || (isScalar(node) && node.value === null)
 /** Source text of a scalar: a version of 1.0 must not become 1. */
-export const textOf = (node: unknown): string | undefined =>
+export const scalarTextOf = (node: unknown): string | undefined =>
   isScalar(node) ? (typeof node.value === 'string' ? node.value : node.source) : undefined
 
 /**
@@ -109,7 +109,7 @@ export function readYaml(text: string): ReadYaml {
   /** Reports YAML features that front matter must not use, and collects every key and text. */
   let members = 0
   const check = (node: unknown, key: string, depth: number): void => {
-    if (isEmpty(node) && !isScalar(node)) return
+    if (isEmptyNode(node) && !isScalar(node)) return
     if (isAlias(node)) fault(node, 'An alias is not taken here; write the value out')
     if (!isScalar(node) && !isCollection(node)) return
     if (node.anchor !== undefined) fault(node, 'An anchor is not taken here')
@@ -133,7 +133,7 @@ export function readYaml(text: string): ReadYaml {
   const checkMap = (map: YAMLMap, above: string | undefined, depth: number): void => {
     const names = new Set<string>()
     for (const pair of map.items) {
-      const name = isPair(pair) ? textOf(pair.key) : undefined
+      const name = isPair(pair) ? scalarTextOf(pair.key) : undefined
       if (name === undefined || name === '') {
         fault(pair.key, 'A key is a word')
         continue
@@ -156,11 +156,11 @@ export function readYaml(text: string): ReadYaml {
 }
 
 /** Converts a checked map to plain values. */
-export function jsonOf(map: YAMLMap): Record<string, unknown> {
+export function yamlToJson(map: YAMLMap): Record<string, unknown> {
   const plain = (node: unknown): unknown => {
-    if (isMap(node)) return jsonOf(node)
+    if (isMap(node)) return yamlToJson(node)
     if (isSeq(node)) return node.items.map(plain)
     return isScalar(node) ? node.value : null
   }
-  return Object.fromEntries(map.items.map(({ key, value }) => [textOf(key) ?? '', plain(value)]))
+  return Object.fromEntries(map.items.map(({ key, value }) => [scalarTextOf(key) ?? '', plain(value)]))
 }

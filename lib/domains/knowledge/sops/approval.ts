@@ -1,6 +1,6 @@
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { passes, readerOf } from '../visibility.ts'
+import { knowledgeReaderOf, passes } from '../visibility.ts'
 import { lockedVisibleSop, type SopRow, storedSop } from './rows.ts'
 
 export interface Approved {
@@ -20,7 +20,7 @@ export async function approve(
   asked: { version?: number | undefined; ifMatch?: string | undefined },
 ): Promise<Approved | undefined> {
   const { tx, actor, now } = ctx
-  const seen = await lockedVisibleSop(tx, id, readerOf(ctx))
+  const seen = await lockedVisibleSop(tx, id, knowledgeReaderOf(ctx))
   if (!seen) return undefined
   if (!passes(asked.ifMatch, seen.version))
     throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was approved.')

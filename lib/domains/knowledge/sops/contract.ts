@@ -3,7 +3,7 @@ import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { StoredUnit } from '../contract.ts'
-import { Corrected, found, searching } from '../search/contract.ts'
+import { Corrected, searching, searchResultFields } from '../search/contract.ts'
 import { ExpertSOP } from '../unit.ts'
 
 const SopId = z
@@ -76,7 +76,7 @@ export const listSops = operation({
       .meta({ description: 'Whether a wording was approved' }),
   }),
   contributed: true,
-  output: page(StoredSop.extend({ agent_id: z.string(), ...found })).extend({ corrected: Corrected }),
+  output: page(StoredSop.extend({ agent_id: z.string(), ...searchResultFields })).extend({ corrected: Corrected }),
 })
 
 export const contributeSop = operation({

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { ExpertSOP } from '../unit.ts'
-import { etagOf, type Reader, visibleTo } from '../visibility.ts'
+import { etagOf, type KnowledgeReader, visibleTo } from '../visibility.ts'
 import type { StoredSop } from './contract.ts'
 
 export type Sop = z.output<typeof ExpertSOP>
@@ -36,23 +36,31 @@ export const sopColumns = `u.id, u.agent_id, u.organisation_id, u.document, u.vi
 
 const selectVisible = `SELECT ${sopColumns} FROM units u
   WHERE u.id = $1 AND u.type = 'ExpertSOP' AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
-const rightsOf = ({ agents, organisation, admin }: Reader) => [agents, organisation ?? null, admin] as const
+const rightsOf = ({ agents, organisation, admin }: KnowledgeReader) => [agents, organisation ?? null, admin] as const
 
 /** Returns the SOP if the reader may see it. */
-export async function visibleSop(db: Database, id: string, reader: Reader): Promise<SopRow | undefined> {
+export async function visibleSop(db: Database, id: string, reader: KnowledgeReader): Promise<SopRow | undefined> {
   const [row] = await db.query<SopRow>('read-sop', selectVisible, [id, ...rightsOf(reader)])
   return row
 }
 
 /** Like {@link visibleSop}, within a transaction. */
-export async function visibleSopWithin(tx: Transaction, id: string, reader: Reader): Promise<SopRow | undefined> {
+export async function visibleSopWithin(
+  tx: Transaction,
+  id: string,
+  reader: KnowledgeReader,
+): Promise<SopRow | undefined> {
   const { agents, organisation, admin } = reader
   const [row] = await tx.$queryRawUnsafe<SopRow[]>(selectVisible, id, [...agents], organisation ?? null, admin)
   return row
 }
 
 /** Like {@link visibleSopWithin}, after locking the row against other changes. */
-export async function lockedVisibleSop(tx: Transaction, id: string, reader: Reader): Promise<SopRow | undefined> {
+export async function lockedVisibleSop(
+  tx: Transaction,
+  id: string,
+  reader: KnowledgeReader,
+): Promise<SopRow | undefined> {
   await tx.$queryRaw`SELECT FROM units WHERE id = ${id} AND type = 'ExpertSOP' FOR UPDATE`
   return visibleSopWithin(tx, id, reader)
 }
@@ -65,7 +73,7 @@ export async function storedSop(tx: Transaction, id: string): Promise<SopRow> {
 }
 
 /** Whether the reader sees former versions, and their authors and approvers: the author, its owner and admins do. */
-export const seesFormer = (reader: Reader, row: Pick<SopRow, 'agent_id'>): boolean =>
+export const seesFormer = (reader: KnowledgeReader, row: Pick<SopRow, 'agent_id'>): boolean =>
   reader.admin || reader.agents.includes(row.agent_id)
 
 export const sopView = (row: SopRow): z.input<typeof StoredSop> => ({

@@ -1,13 +1,13 @@
+import { planContribution, quarantinedForReview } from '#lib/domains/knowledge/units/contribution.ts'
+import { namedAfterCommit } from '#lib/domains/knowledge/units/name-warnings.ts'
+import { goneOrNotFound, type KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
 import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, statement } from '#lib/kernel/use-case.ts'
-import { heldForReview, planContribution } from '../contribution.ts'
-import { namedAfterCommit } from '../names-told.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
-import { textsOf } from '../search/unit-texts.ts'
-import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
-import { readerOf } from '../visibility.ts'
+import { weightedTextsOf } from '../search/unit-texts.ts'
+import { knowledgeReaderOf } from '../visibility.ts'
 import { approve } from './approval.ts'
 import {
   approveSop,
@@ -25,7 +25,7 @@ import { revise } from './revision.ts'
 import { etagOfSop, isApproved, type SopRow, sopColumns, sopView, visibleSop, visibleSopWithin } from './rows.ts'
 import { skillDocument } from './skill-document.ts'
 import { eraseVersion } from './version-erasure.ts'
-import { versionFacts, versionOf, versionsOf } from './versions.ts'
+import { sopVersionOf, versionFacts, versionsOf } from './versions.ts'
 
 /** Cursors contain a time, which the order of versions does not use. */
 const epoch = new Date('2000-01-01T00:00:00Z')
@@ -38,9 +38,9 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
 
 /** SOPs: units of type ExpertSOP with all their versions. */
 export function sopsService(
-  parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names' | 'chosenIds'>,
+  deps: Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names' | 'chosenIds'>,
 ) {
-  const { db, erasures, strict, withdrawAnswers, names } = parts
+  const { db, erasures, strict, withdrawAnswers, names } = deps
 
   return {
     list: read(listSops, async (ctx, { query }) => {
@@ -63,7 +63,7 @@ export function sopsService(
           data: rows.map(({ row, score }) => ({
             ...sopView(row),
             agent_id: row.agent_id,
-            ...(score !== undefined && { score, snippet: snippetOf(textsOf(row.document), terms) }),
+            ...(score !== undefined && { score, snippet: snippetOf(weightedTextsOf(row.document), terms) }),
           })),
           ...page,
           ...(corrected.length > 0 && { corrected }),
@@ -74,7 +74,7 @@ export function sopsService(
     }),
 
     contribute: statement(contributeSop, async (ctx, { body }) => {
-      const { reply, ...planned } = await planContribution(parts, ctx, body)
+      const { reply, ...planned } = await planContribution(deps, ctx, body)
       return {
         ...planned,
         reply: (row) => {
@@ -89,17 +89,17 @@ export function sopsService(
     }),
 
     read: read(readSop, async (ctx, { params: { id } }) => {
-      const row = await visibleSop(db, id, readerOf(ctx))
-      if (!row) throw await goneOrNever(erasures, ctx, id)
+      const row = await visibleSop(db, id, knowledgeReaderOf(ctx))
+      if (!row) throw await goneOrNotFound(erasures, ctx, id)
       return { body: { data: sopView(row) }, resourceId: id, headers: { ETag: etagOfSop(row) } }
     }),
 
     revise: mutation(reviseSop, async (ctx, input) => {
       const { id } = input.params
       const revised = await revise(ctx, input, { db, strict })
-      if (!revised) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      if (!revised) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
       const { row, changed, sanitized, sanitizedPlaces, heldNow, texts } = revised
-      const warnings = heldNow ? [...revised.warnings, heldForReview] : revised.warnings
+      const warnings = heldNow ? [...revised.warnings, quarantinedForReview] : revised.warnings
       return namedAfterCommit(names, texts, {
         body: {
           data: sopView(row),
@@ -114,9 +114,9 @@ export function sopsService(
     }),
 
     versions: read(listSopVersions, async (ctx, { params: { id }, query: { limit, offset, cursor } }) => {
-      const reader = readerOf(ctx)
+      const reader = knowledgeReaderOf(ctx)
       const sop = await visibleSop(db, id, reader)
-      if (!sop) throw await goneOrNever(erasures, ctx, id)
+      if (!sop) throw await goneOrNotFound(erasures, ctx, id)
       const before = afterVersion(cursor, id)
       const { rows, total } = await versionsOf(db, sop, reader, { before, limit: limit + 1, offset })
       const data = rows.slice(0, limit)
@@ -135,10 +135,10 @@ export function sopsService(
     }),
 
     version: read(readSopVersion, async (ctx, { params: { id, version } }) => {
-      const reader = readerOf(ctx)
+      const reader = knowledgeReaderOf(ctx)
       const sop = await visibleSop(db, id, reader)
-      if (!sop) throw await goneOrNever(erasures, ctx, id)
-      const row = await versionOf(db, sop, reader, version)
+      if (!sop) throw await goneOrNotFound(erasures, ctx, id)
+      const row = await sopVersionOf(db, sop, reader, version)
       if (!row)
         throw new Problem('not_found', 'The SOP has no such version, or it is a former one and not yours to see.')
       return {
@@ -150,7 +150,7 @@ export function sopsService(
 
     eraseVersion: mutation(eraseSopVersion, async (ctx, { params, headers }) => {
       const { id, version } = params
-      if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
       await withdrawAnswers(ctx.tx, id)
       const deleted = { scope: { version: String(version) } }
       return { body: undefined, resourceId: id, details: { version, erased: true }, deleted }
@@ -160,7 +160,7 @@ export function sopsService(
       approveSop,
       async (ctx, { params: { id }, headers, body }) => {
         const approved = await approve(ctx, id, { version: body?.version, ifMatch: headers['if-match'] })
-        if (!approved) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        if (!approved) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
         const { row, version, changed } = approved
         return {
           body: { data: sopView(row) },
@@ -170,8 +170,8 @@ export function sopsService(
         }
       },
       async (ctx, { params: { id } }) => {
-        const row = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
-        if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        const row = await visibleSopWithin(ctx.tx, id, knowledgeReaderOf(ctx))
+        if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
         return sopView(row)
       },
     ),
@@ -179,8 +179,8 @@ export function sopsService(
     exportSkill: mutation(
       exportSopAsSkill,
       async (ctx, { params: { id }, body }) => {
-        const sop = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
-        if (!sop) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        const sop = await visibleSopWithin(ctx.tx, id, knowledgeReaderOf(ctx))
+        if (!sop) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
         const made = skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id })
         const skillId = body?.publish === true ? await publish(ctx, sop, made, strict) : undefined
         const details = { version: sop.wording, ...(skillId !== undefined && { skill: skillId }) }
@@ -196,8 +196,8 @@ export function sopsService(
         }
       },
       async (ctx, { params: { id } }) => {
-        const sop = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
-        if (!sop) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        const sop = await visibleSopWithin(ctx.tx, id, knowledgeReaderOf(ctx))
+        if (!sop) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
         return { ...skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id }), files: [] }
       },
     ),

@@ -155,7 +155,7 @@ export function skillDocument(sop: Sop, { id, version, author }: Origin): SkillD
   )
   const tags = tagsOf(sop)
   const tools = toolsOf(sop)
-  const front = [
+  const apiServer = [
     ['name', name],
     ['description', description],
     ['version', String(version)],
@@ -171,6 +171,6 @@ export function skillDocument(sop: Sop, { id, version, author }: Origin): SkillD
     ...sop.decision_tree.map(stepOf),
     ...(cases.length > 0 ? ['## Test cases', fenced(cases)] : []),
   ]
-  const head = front.map(([key, value]) => `${key}: ${json(value)}`).join('\n')
+  const head = apiServer.map(([key, value]) => `${key}: ${json(value)}`).join('\n')
   return { name, skill_md: `---\n${head}\n---\n\n${body.join('\n\n')}\n` }
 }

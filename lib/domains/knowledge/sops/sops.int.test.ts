@@ -28,9 +28,9 @@ const step = (instruction: string) => ({ decision_tree: [{ step: 1, instruction 
 const contribute = (body: unknown = sop(), token = author.token, headers: Record<string, string> = {}) =>
   test.fetch('POST', '/v1/sop', { token, body, headers })
 const made = async (body: unknown = sop(), token = author.token): Promise<string> => {
-  const told = await contribute(body, token)
-  if (told.status !== 201) throw new Error(`answered ${told.status}: ${told.text}`)
-  return String(told.json.data.id)
+  const response = await contribute(body, token)
+  if (response.status !== 201) throw new Error(`answered ${response.status}: ${response.text}`)
+  return String(response.json.data.id)
 }
 const get = (path: string, token: string | undefined = author.token) => test.fetch('GET', path, { token })
 const revise = (id: string, body: unknown, token = author.token, headers: Record<string, string> = {}) =>
@@ -47,10 +47,10 @@ const auditOf = (resourceId: string) =>
 describe('contributing', () => {
   it('stores an SOP as version 1, returns it as sent, and lists it as a unit', async () => {
     const sent = sop()
-    const told = await contribute(sent)
-    expect(told.status).toBe(201)
-    const id: string = told.json.data.id
-    expect(told.headers.get('location')).toBe(`/v1/sop/${id}`)
+    const response = await contribute(sent)
+    expect(response.status).toBe(201)
+    const id: string = response.json.data.id
+    expect(response.headers.get('location')).toBe(`/v1/sop/${id}`)
     const view = {
       id,
       unit: { ...sent, id, metadata: { ...sent.metadata, agent_id: author.id } },
@@ -59,11 +59,11 @@ describe('contributing', () => {
       approved_version: null,
       approved_at: null,
     }
-    expect(told.json.data).toMatchObject(view)
+    expect(response.json.data).toMatchObject(view)
     const read = await get(`/v1/sop/${id}`, stranger.token)
-    expect(read.json).toEqual({ data: told.json.data })
-    expect(read.headers.get('etag')).toBe(told.headers.get('etag'))
-    const { version, approved_version, approved_at, ...unit } = told.json.data
+    expect(read.json).toEqual({ data: response.json.data })
+    expect(read.headers.get('etag')).toBe(response.headers.get('etag'))
+    const { version, approved_version, approved_at, ...unit } = response.json.data
     expect((await get(`/v1/knowledge/${id}`)).json).toEqual({ data: unit })
     expect((await auditOf(id)).slice(0, 2).map(({ action, resourceType }) => [action, resourceType])).toEqual([
       ['create', 'sop'],
@@ -104,8 +104,8 @@ describe('contributing', () => {
     ['another author', sop({}, { agent_id: 'somebody' }), 403, 'forbidden'],
   ])('rejects %s', async (_what, body, status, code) => {
     const { token } = await test.agent()
-    const told = await contribute(body, token)
-    expect([told.status, told.json.code]).toEqual([status, code])
+    const response = await contribute(body, token)
+    expect([response.status, response.json.code]).toEqual([status, code])
   })
 
   it('a repeated Idempotency-Key stores one SOP; an id in use keeps its owner', async () => {
@@ -123,9 +123,12 @@ describe('contributing', () => {
 describe('a new version', () => {
   it('replaces the current version, which becomes a former one', async () => {
     const id = await made(sop(step('First wording')))
-    const told = await revise(id, sop(step('Second wording')))
-    expect(told.status).toBe(200)
-    expect(told.json.data).toMatchObject({ version: 2, unit: { decision_tree: [{ instruction: 'Second wording' }] } })
+    const response = await revise(id, sop(step('Second wording')))
+    expect(response.status).toBe(200)
+    expect(response.json.data).toMatchObject({
+      version: 2,
+      unit: { decision_tree: [{ instruction: 'Second wording' }] },
+    })
     expect((await get(`/v1/knowledge/${id}`)).text).toContain('Second wording')
     expect(await versions(id)).toEqual([2, 1])
     const former = await get(`/v1/sop/${id}/versions/1`)
@@ -152,8 +155,8 @@ describe('a new version', () => {
     const id = await made()
     const before = await get(`/v1/sop/${id}`)
     const { unit } = before.json.data
-    const told = await revise(id, unit)
-    expect([told.status, told.json.data]).toEqual([200, before.json.data])
+    const response = await revise(id, unit)
+    expect([response.status, response.json.data]).toEqual([200, before.json.data])
     expect(await versions(id)).toEqual([1])
     expect((await get(`/v1/sop/${id}`)).headers.get('etag')).toBe(before.headers.get('etag'))
   })
@@ -161,10 +164,10 @@ describe('a new version', () => {
   it('is sanitized and scored again: markup is removed, injections are rejected and counted', async () => {
     const { id: own, token } = await test.agent()
     const id = await made(sop(step('Calm')), token)
-    const told = await revise(id, sop({ ...step('Keep <b>calm</b>'), validation: { test_cases: [] } }), token)
-    expect(told.json.data.unit.decision_tree[0].instruction).toBe('Keep calm')
-    expect(told.json.warnings).toHaveLength(1)
-    expect(told.json.quality_score).not.toBe(
+    const response = await revise(id, sop({ ...step('Keep <b>calm</b>'), validation: { test_cases: [] } }), token)
+    expect(response.json.data.unit.decision_tree[0].instruction).toBe('Keep calm')
+    expect(response.json.warnings).toHaveLength(1)
+    expect(response.json.quality_score).not.toBe(
       (await get(`/v1/sop/${chosenId('sop', 'batch1')}`)).json.data.quality_score,
     )
     for (let n = 0; n < 3; n++) {
@@ -198,9 +201,9 @@ describe('a new version', () => {
 
   it('twelve concurrent ones get consecutive numbers and none is lost', async () => {
     const id = await made(sop(step('wording 0')))
-    const told = await Promise.all(Array.from({ length: 12 }, (_, n) => revise(id, sop(step(`wording ${n + 1}`)))))
-    expect(told.map(({ status }) => status)).toEqual(Array(12).fill(200))
-    expect(told.map(({ json }) => json.data.version).sort((a, b) => a - b)).toEqual(
+    const responses = await Promise.all(Array.from({ length: 12 }, (_, n) => revise(id, sop(step(`wording ${n + 1}`)))))
+    expect(responses.map(({ status }) => status)).toEqual(Array(12).fill(200))
+    expect(responses.map(({ json }) => json.data.version).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 12 }, (_, n) => n + 2),
     )
     expect(await versions(id)).toEqual(Array.from({ length: 13 }, (_, n) => 13 - n))
@@ -216,10 +219,10 @@ describe('a new version', () => {
   it('with the same If-Match, one of twelve concurrent requests succeeds', async () => {
     const id = await made()
     const etag = (await get(`/v1/sop/${id}`)).headers.get('etag') ?? ''
-    const told = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, n) => revise(id, sop(step(`wording ${n}`)), author.token, { 'If-Match': etag })),
     )
-    expect(told.map(({ status }) => status).sort()).toEqual([200, ...Array(11).fill(412)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(11).fill(412)])
     expect(await versions(id)).toEqual([2, 1])
     for (const stale of [etag, '"v0"', 'nonsense']) {
       const late = await revise(id, sop(step('late')), author.token, { 'If-Match': stale })
@@ -234,17 +237,17 @@ describe('a new version', () => {
     ['another type', () => trace(), 422, undefined],
   ])('with %s is rejected', async (_what, body, status, path) => {
     const id = await made()
-    const told = await revise(id, body())
-    expect(told.status).toBe(status)
-    if (path) expect(told.json.issues[0].path).toEqual(path)
+    const response = await revise(id, body())
+    expect(response.status).toBe(status)
+    if (path) expect(response.json.issues[0].path).toEqual(path)
     expect(await versions(id)).toEqual([1])
   })
 
   it('can be created by the author, its owner, and by an admin if the SOP is shared', async () => {
     const id = await made()
     for (const { token } of [stranger, colleague]) {
-      const told = await revise(id, sop(step('mine now')), token)
-      expect([told.status, told.json.code]).toEqual([404, 'not_found'])
+      const response = await revise(id, sop(step('mine now')), token)
+      expect([response.status, response.json.code]).toEqual([404, 'not_found'])
     }
     const byOwner = await test.fetch('PUT', `/v1/sop/${id}`, { cookie: owner.cookie, body: sop(step('by the owner')) })
     expect(byOwner.json.data).toMatchObject({ version: 2, unit: { metadata: { agent_id: author.id } } })
@@ -301,9 +304,9 @@ describe('former versions', () => {
     const secret = await made(sop({}, { visibility: 'private' }))
     const within = await made(sop({}, { visibility: 'org' }))
     for (const path of ['', '/versions', '/versions/1']) {
-      const told = await get(`/v1/sop/${secret}${path}`, stranger.token)
+      const response = await get(`/v1/sop/${secret}${path}`, stranger.token)
       const absent = await get(`/v1/sop/kp:sop:absent${path}`, stranger.token)
-      expect({ ...told.json, instance: '' }).toEqual({ ...absent.json, instance: '' })
+      expect({ ...response.json, instance: '' }).toEqual({ ...absent.json, instance: '' })
       expect((await get(`/v1/sop/${secret}${path}`, colleague.token)).status).toBe(404)
       expect((await get(`/v1/sop/${within}${path}`, stranger.token)).status).toBe(404)
       expect((await get(`/v1/sop/${within}${path}`, colleague.token)).status).toBe(200)
@@ -345,16 +348,16 @@ describe('former versions', () => {
     const other = await made()
     const { json } = await get(`/v1/sop/${id}/versions?limit=2`)
     for (const bad of [`${other}/versions?cursor=${json.next_cursor}`, `${id}/versions?cursor=nonsense`]) {
-      const told = await get(`/v1/sop/${bad}`)
-      expect([told.status, told.json.issues[0].path]).toEqual([422, ['query', 'cursor']])
+      const response = await get(`/v1/sop/${bad}`)
+      expect([response.status, response.json.issues[0].path]).toEqual([422, ['query', 'cursor']])
     }
   })
 
   it('are erased with the SOP: no table contains a word of them', async () => {
     const id = await made(sop(step('Feed the axolotlery')))
     await revise(id, sop(step('Clean it')))
-    const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })
-    expect(told.status).toBe(204)
+    const response = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })
+    expect(response.status).toBe(204)
     expect(await test.db.prisma.sopVersion.count({ where: { unitId: id } })).toBe(0)
     for (const path of ['', '/versions', '/versions/1']) {
       expect((await get(`/v1/sop/${id}${path}`)).json.code).toBe('erased')
@@ -379,13 +382,13 @@ describe('approval', () => {
     const id = await made(sop(step('one')))
     await revise(id, sop(step('two')))
     const at = test.clock.now().toISOString()
-    const told = await approve(id)
-    expect(told.json.data).toMatchObject({ version: 2, approved_version: 2, approved_at: at })
-    expect((await get(`/v1/sop/${id}`, stranger.token)).json).toEqual({ data: told.json.data })
+    const response = await approve(id)
+    expect(response.json.data).toMatchObject({ version: 2, approved_version: 2, approved_at: at })
+    expect((await get(`/v1/sop/${id}`, stranger.token)).json).toEqual({ data: response.json.data })
     test.clock.advance(60_000)
     const second = await issuedAgent(test, ['admin'])
     const again = await approve(id, { version: 2 }, second.token)
-    expect(again.json.data).toEqual(told.json.data)
+    expect(again.json.data).toEqual(response.json.data)
     expect((await get(`/v1/sop/${id}/versions/2`)).json.data).toMatchObject({ approved_by: admin.id, approved_at: at })
     await revise(id, sop(step('three')))
     expect((await get(`/v1/sop/${id}`)).json.data).toMatchObject({ version: 3, approved_version: 2, approved_at: at })
@@ -413,8 +416,8 @@ describe('approval', () => {
   it('is rejected for everyone else, and for a version that does not exist', async () => {
     const id = await made()
     for (const { token } of [author, stranger, colleague]) {
-      const told = await approve(id, {}, token)
-      expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+      const response = await approve(id, {}, token)
+      expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
     }
     const person = await test.fetch('POST', `/v1/sop/${id}/approve`, { cookie: owner.cookie, body: {} })
     expect([person.status, person.json.code]).toEqual([403, 'forbidden'])
@@ -429,15 +432,15 @@ describe('approval', () => {
     const id = await made(sop(step('harmless')))
     const read = (await get(`/v1/sop/${id}`, admin.token)).headers.get('etag') ?? ''
     await revise(id, sop(step('something else')))
-    const told = await approve(id, {}, admin.token, { 'If-Match': read })
-    expect([told.status, told.json.code]).toEqual([412, 'precondition_failed'])
+    const response = await approve(id, {}, admin.token, { 'If-Match': read })
+    expect([response.status, response.json.code]).toEqual([412, 'precondition_failed'])
     expect((await get(`/v1/sop/${id}`)).json.data.approved_version).toBeNull()
   })
 
   it('of twelve concurrent requests takes effect once', async () => {
     const id = await made()
-    const told = await Promise.all(Array.from({ length: 12 }, () => approve(id)))
-    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200]))
+    const responses = await Promise.all(Array.from({ length: 12 }, () => approve(id)))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     const entries = (await auditOf(id)).filter(({ details }) => JSON.stringify(details).includes('"changed":true'))
     expect(entries).toHaveLength(1)
   })
@@ -445,11 +448,11 @@ describe('approval', () => {
   it('is revoked when the approved version is rectified, and no former version keeps the wrong text', async () => {
     const id = await made(sop(step('Call Mr Wrongname')))
     await approve(id)
-    const told = await test.fetch('PATCH', `/v1/knowledge/${id}`, {
+    const response = await test.fetch('PATCH', `/v1/knowledge/${id}`, {
       token: author.token,
       body: { unit: { decision_tree: [{ step: 1, instruction: 'Call the office' }] } },
     })
-    expect(told.status).toBe(200)
+    expect(response.status).toBe(200)
     expect((await get(`/v1/sop/${id}`)).json.data).toMatchObject({
       version: 1,
       approved_version: null,
@@ -496,8 +499,8 @@ describe('list of SOPs', () => {
   it.each(['approved=maybe', 'limit=0', 'limit=101', 'cursor=nonsense', 'q=', 'types=ExpertSOP', 'offset=-1'])(
     '%s is rejected by name',
     async (query) => {
-      const told = await get(`/v1/sop?${query}`)
-      expect([told.status, told.json.issues[0].path[1]]).toEqual([422, query.split('=')[0]])
+      const response = await get(`/v1/sop?${query}`)
+      expect([response.status, response.json.issues[0].path[1]]).toEqual([422, query.split('=')[0]])
     },
   )
 })
@@ -506,9 +509,9 @@ describe('exporting as a skill', () => {
   it('renders the current version as a valid skill', async () => {
     const id = await made(sop({ name: 'Restore <b>a</b> backup' }))
     await revise(id, sop(step('Look first')))
-    const told = await exportSkill(id, {}, stranger.token)
-    expect(told.status).toBe(200)
-    const { name, skill_md, files } = told.json.data
+    const response = await exportSkill(id, {}, stranger.token)
+    expect(response.status).toBe(200)
+    const { name, skill_md, files } = response.json.data
     expect([name, files]).toEqual(['restore-a-backup', []])
     expect(skill_md).toContain('Look first')
     expect(skill_md).toContain(`kp: {"source":"${id}","version":2}`)
@@ -524,11 +527,11 @@ describe('exporting as a skill', () => {
       await issuedAgent(test, ['read', 'write'], within),
     ]
     const id = await made(sop({}, { visibility: 'org' }), expert.token)
-    const told = await exportSkill(id, { publish: true }, agent.token)
-    expect(told.status).toBe(200)
-    const skillId: string = told.json.data.skill_id
+    const response = await exportSkill(id, { publish: true }, agent.token)
+    expect(response.status).toBe(200)
+    const skillId: string = response.json.data.skill_id
     const skill = (await get(`/v1/skills/${skillId}`, agent.token)).json.data
-    const { skill_md } = told.json.data
+    const { skill_md } = response.json.data
     expect(skill).toMatchObject({ agent_id: agent.id, visibility: 'org', skill_md, author: expert.id })
     expect((await get(`/v1/skills/${skillId}`, stranger.token)).status).toBe(404)
     expect((await auditOf(skillId))[0]).toMatchObject({ action: 'create', resourceType: 'skill', agentId: agent.id })
@@ -561,8 +564,8 @@ describe('exporting as a skill', () => {
       token,
     )
     expect((await exportSkill(id, {}, token)).status).toBe(200)
-    const told = await exportSkill(id, { publish: true }, token)
-    expect([told.status, told.json.code]).toEqual([413, 'too_large'])
+    const response = await exportSkill(id, { publish: true }, token)
+    expect([response.status, response.json.code]).toEqual([413, 'too_large'])
   })
 })
 
@@ -602,11 +605,11 @@ describe('stored responses', () => {
     })
     expect(mentioning.status).toBe(201)
     expect(await answers()).toContain(skillId)
-    const told = await test.fetch('DELETE', `/v1/skills/${skillId}`, {
+    const response = await test.fetch('DELETE', `/v1/skills/${skillId}`, {
       token,
       headers: { Prefer: 'return=representation' },
     })
-    expect(told.json.stores).toContainEqual(
+    expect(response.json.stores).toContainEqual(
       expect.objectContaining({ holder: 'idempotency.answers', found: 2, deleted: 2, residue: 0 }),
     )
     expect(await answers()).not.toContain(skillId)
@@ -616,13 +619,13 @@ describe('stored responses', () => {
   })
 
   it('are verified by their content: an unindexed mention is found, a longer id is not', async () => {
-    const holder = test.app.holders.find(({ name }) => name === 'idempotency.answers')
+    const dataSource = test.app.dataSources.find(({ name }) => name === 'idempotency.answers')
     const id = 'kp:skill:hidden_1'
     const keep = (key: string, body: object, headers = {}) =>
       test.db.prisma.idempotencyRecord.create({
         data: { scope: 'test', key, requestHash: new Uint8Array(1), status: 200, body, headers, createdAt: new Date() },
       })
-    const residue = () => holder?.residue({ skill: id }, [], test.clock.now())
+    const residue = () => dataSource?.residue({ skill: id }, [], test.clock.now())
     await keep('longer', { data: { id: `${id}2`, text: 'kp:skill:hidden-1' } })
     expect(await residue()).toBe(0)
     await keep('deep', { data: [{ deep: [`see kp:trace:${id}.`] }] })
@@ -640,8 +643,8 @@ describe('erasing a former version', () => {
 
   it('hides it from every reader; others read an older approved one; it is audited, and stored responses are deleted', async () => {
     const headers = { 'Idempotency-Key': 'former-1' }
-    const told = await contribute(naming('Mistaken Name'), author.token, headers)
-    const id: string = told.json.data.id
+    const response = await contribute(naming('Mistaken Name'), author.token, headers)
+    const id: string = response.json.data.id
     await approve(id)
     await revise(id, sop(step('Second')))
     await approve(id)
@@ -701,8 +704,8 @@ describe('erasing a former version', () => {
     ])
     const outsider = await made(naming('Dr Who Is No Agent'))
     await revise(outsider, sop(step('Second')))
-    const told = await get(`/v1/export/${encodeURIComponent('Dr Who Is No Agent')}`, admin.token)
-    expect([told.status, told.json.sop_versions?.length]).toEqual([200, 1])
+    const response = await get(`/v1/export/${encodeURIComponent('Dr Who Is No Agent')}`, admin.token)
+    expect([response.status, response.json.sop_versions?.length]).toEqual([200, 1])
   })
 })
 

@@ -1,6 +1,6 @@
+import { expertsOfWordings, rejectUnderLegalHold } from '#lib/domains/knowledge/erasure/legal-holds.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { expertsOfWordings, refuseHeld } from '../held.ts'
 import { passes } from '../visibility.ts'
 
 interface LockedRow {
@@ -36,7 +36,7 @@ export async function eraseVersion(
     )
   const { agent_id, attributed_to, original_author } = locked
   const agents = [agent_id, attributed_to, original_author, ...(await expertsOfWordings(tx, id))]
-  await refuseHeld(tx, { kind: 'unit', id, agents }, now)
+  await rejectUnderLegalHold(tx, { kind: 'unit', id, agents }, now)
   const gone = await tx.$executeRaw`DELETE FROM sop_versions v WHERE v.unit_id = ${id} AND v.version = ${version}
     AND (v.document->'metadata'->>'visibility' <> 'private' OR ${actor.agents.includes(agent_id)})`
   if (gone === 0) throw new Problem('not_found', 'The SOP has no such version, or it is not yours to erase.')

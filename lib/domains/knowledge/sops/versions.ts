@@ -1,5 +1,5 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Reader } from '../visibility.ts'
+import type { KnowledgeReader } from '../visibility.ts'
 import { type Sop, type SopRow, seesFormer, type VersionRow } from './rows.ts'
 
 const columns = 'v.version, v.created_by, v.created_at, v.approved_by, v.approved_at'
@@ -12,7 +12,7 @@ const columns = 'v.version, v.created_by, v.created_at, v.approved_by, v.approve
 const readable = `v.unit_id = $1 AND ($2::boolean OR (
   v.document->'metadata'->>'visibility' = ANY(CASE WHEN $4::boolean THEN '{network,org}' ELSE '{network}' END::text[])
   AND ($3::boolean OR v.version IN ($5::int, $6::int))))`
-const valuesOf = (sop: SopRow, { agents, admin, organisation }: Reader): unknown[] => [
+const valuesOf = (sop: SopRow, { agents, admin, organisation }: KnowledgeReader): unknown[] => [
   sop.id,
   agents.includes(sop.agent_id),
   admin,
@@ -28,7 +28,7 @@ const countedTo = 1_001
 export async function versionsOf(
   db: Database,
   sop: SopRow,
-  reader: Reader,
+  reader: KnowledgeReader,
   { before, limit, offset }: { before: number | undefined; limit: number; offset: number },
 ): Promise<{ rows: VersionRow[]; total: number }> {
   const values = valuesOf(sop, reader)
@@ -48,10 +48,10 @@ export async function versionsOf(
 }
 
 /** Returns one version with its text; undefined if it does not exist or the reader may not see it. */
-export async function versionOf(
+export async function sopVersionOf(
   db: Database,
   sop: SopRow,
-  reader: Reader,
+  reader: KnowledgeReader,
   version: number,
 ): Promise<(VersionRow & { document: Sop }) | undefined> {
   const [row] = await db.query<VersionRow & { document: Sop }>(
@@ -63,7 +63,7 @@ export async function versionOf(
 }
 
 /** Others see when a version was created and approved, but not by whom: accounts are personal data. */
-export const versionFacts = (sop: SopRow, reader: Reader, row: VersionRow) => {
+export const versionFacts = (sop: SopRow, reader: KnowledgeReader, row: VersionRow) => {
   const showsWho = seesFormer(reader, sop)
   return {
     version: row.version,

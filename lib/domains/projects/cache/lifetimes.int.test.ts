@@ -45,7 +45,7 @@ describe.skipIf(!(await isRedisInstalled()))('TTLs of keys of connected applicat
     return lines.flatMap(({ checks }) => checks).find(({ name }) => name === 'cache.lifetimes')
   }
   const limit = async () =>
-    test.app.jobs.find(({ name }) => name === 'cache.limit-lifetimes')?.execute(test.app.gate, {})
+    test.app.jobs.find(({ name }) => name === 'cache.limit-lifetimes')?.execute(test.app.pipeline, {})
   const ends = async (names: string[]) => Promise.all(names.map((name) => client.expireTime(name)))
   const audited = () =>
     test.db.query<{ details: object }>(

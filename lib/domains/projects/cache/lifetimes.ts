@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import { job, type RunnableJob } from '#lib/kernel/job.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-interface LifetimeParts {
+interface LifetimeDeps {
   cache: Pick<CacheStore, 'lifetimes' | 'provider'>
   prefixes: readonly string[]
 }
@@ -13,7 +13,7 @@ const mostForEvidence = 100_000
 const mostForJob = 5_000_000
 
 /** Checks the 24-hour limit for cached data in entries that applications write to the same Redis without our `set`. */
-export const cacheEvidence = ({ cache, prefixes }: LifetimeParts): Check => ({
+export const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck => ({
   line: 'storage_limitation',
   name: 'cache.lifetimes',
   page: null,
@@ -33,12 +33,12 @@ export const cacheEvidence = ({ cache, prefixes }: LifetimeParts): Check => ({
  * Hourly job, if the operator enabled it (KP_CACHE_TTL_LIMIT). It sets no TTL while any legal hold is in force, because holds do not name
  * the keys that they cover.
  */
-export const limitLifetimes = ({ db, cache, prefixes }: LifetimeParts & { db: Database }): RunnableJob =>
+export const limitLifetimes = ({ db, cache, prefixes }: LifetimeDeps & { db: Database }): RunnableJob =>
   job({
     name: 'cache.limit-lifetimes',
     payload: z.unknown(),
     cron: '37 * * * *',
-    async run({ gate, actor, now }) {
+    async run({ pipeline, actor, now }) {
       const holds = await db.query(
         'holds-of-cache',
         'SELECT 1 FROM holds_in_force WHERE expires_at IS NULL OR expires_at > $1 LIMIT 1',
@@ -47,7 +47,7 @@ export const limitLifetimes = ({ db, cache, prefixes }: LifetimeParts & { db: Da
       if (holds.length > 0 || prefixes.length === 0) return
       const { shortened } = await cache.lifetimes({ prefixes, shorten: true, most: mostForJob })
       if (shortened === 0) return
-      await gate.auditGrouped({
+      await pipeline.auditGrouped({
         ...{ action: 'update', actorId: actor.id, resourceType: 'cache', resourceId: 'keys', at: now, ip: '' },
         details: { shortened },
       })

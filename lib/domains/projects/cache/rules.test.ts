@@ -1,19 +1,25 @@
 import { expect, it } from 'vitest'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
 import {
+  cacheItemOf,
   chosenItem,
   chosenOf,
   followed,
-  isOurs,
+  isDistinctiveKey,
+  isOurKey,
   isRecordField,
-  isTelling,
-  itemOf,
   itemsByKind,
-  mayGo,
+  mayDeleteKey,
 } from './rules.ts'
 
 it('itemsByKind returns the values of all items, whatever characters a name contains', () => {
-  const items = [itemOf('key', 'about:x'), itemOf('key', 'key:'), itemOf('about', 'a:b'), itemOf('search'), 'other:x']
+  const items = [
+    cacheItemOf('key', 'about:x'),
+    cacheItemOf('key', 'key:'),
+    cacheItemOf('about', 'a:b'),
+    cacheItemOf('search'),
+    'other:x',
+  ]
   expect(itemsByKind(items)).toEqual({
     about: ['a:b'],
     chosen: [],
@@ -31,18 +37,18 @@ it('itemsByKind returns the values of all items, whatever characters a name cont
 })
 
 it('isOurs returns true for generated ids, and false for ids that a client chose', () => {
-  expect(isOurs('message', newId('msg')) && isOurs('conversation', newId('conv'))).toBe(true)
+  expect(isOurKey('message', newId('msg')) && isOurKey('conversation', newId('conv'))).toBe(true)
   for (const id of [newId('prj'), newId('usr'), newUuid(), 'message-0042', 'msg_1'])
-    expect(isOurs('message', id), id).toBe(false)
+    expect(isOurKey('message', id), id).toBe(false)
 })
 
 it.each([newUuid(), 'message-0042'])('isTelling returns true for %s', (id) => {
-  expect(isTelling(id)).toBe(true)
+  expect(isDistinctiveKey(id)).toBe(true)
 })
 it.each(['', 'a', '*', '1234567', 'user', 'assistant', 'kp:cache:', 'session-key'])(
   'isTelling returns false for %j',
   (id) => {
-    expect(isTelling(id)).toBe(false)
+    expect(isDistinctiveKey(id)).toBe(false)
   },
 )
 
@@ -54,9 +60,9 @@ it('followed returns only our own entries when a word occurs in too many entries
 
 it('mayGo accepts entries of applications and our cached entries, and rejects our counters and indexes', () => {
   expect(
-    ['app:answer', 'kp:cache:x', 'kp:agent:scout:answer', 'kpx', ''].every((name) => mayGo(name, 'kp:cache:')),
+    ['app:answer', 'kp:cache:x', 'kp:agent:scout:answer', 'kpx', ''].every((name) => mayDeleteKey(name, 'kp:cache:')),
   ).toBe(true)
-  expect(['kp:limit:x', 'kp:about:x', 'kp:'].some((name) => mayGo(name, 'kp:cache:'))).toBe(false)
+  expect(['kp:limit:x', 'kp:about:x', 'kp:'].some((name) => mayDeleteKey(name, 'kp:cache:'))).toBe(false)
 })
 
 it.each([

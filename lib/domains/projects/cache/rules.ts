@@ -7,14 +7,14 @@ import { shownId } from '#lib/kernel/scoped-ids.ts'
  *
  * Also searched for later:
  * - `about:<id>` of an erased message, document or conversation;
- * - `chosen:<anchors>:<id>` if a client chose the id (see {@link isOurs});
+ * - `chosen:<anchors>:<id>` if a client chose the id (see {@link isOurKey});
  * - `who:<id>` of an erased person or agent;
  * - `within:<id>` of a project or conversation: entries with this id are searched for the erased words.
  */
 export const itemKinds = ['about', 'chosen', 'who', 'key', 'found', 'search', 'within'] as const
 export type ItemKind = (typeof itemKinds)[number]
 
-export const itemOf = (kind: ItemKind, what = ''): string => `${kind}:${what}`
+export const cacheItemOf = (kind: ItemKind, what = ''): string => `${kind}:${what}`
 
 export function itemsByKind(items: readonly string[]): Record<ItemKind, string[]> {
   const found: Record<ItemKind, string[]> = {
@@ -39,11 +39,11 @@ export interface Chosen {
 /** Adds the id of an erased source to the ids to search for: a generated id without anchors, a client's id with its anchors. */
 export function addErasedId(
   found: { ids: Set<string>; chosen: Map<string, Chosen> },
-  kind: Parameters<typeof isOurs>[0],
+  kind: Parameters<typeof isOurKey>[0],
   id: string,
   anchors: readonly string[],
 ): void {
-  if (isOurs(kind, id)) {
+  if (isOurKey(kind, id)) {
     found.ids.add(id)
     return
   }
@@ -63,7 +63,7 @@ export function mergedChosen(all: Iterable<Chosen>): Map<string, Chosen> {
 /** From stored ids, the chosen ids that are unique only in their project. The same id in another project means something else. */
 export const uniqueInProject = (stored: Iterable<string>): Set<string> =>
   new Set([...stored].flatMap((id) => (shownId(id) === id ? [] : [shownId(id)])))
-export const chosenItem = ({ id, anchors }: Chosen): string => itemOf('chosen', `${anchors.join(',')}:${id}`)
+export const chosenItem = ({ id, anchors }: Chosen): string => cacheItemOf('chosen', `${anchors.join(',')}:${id}`)
 export function chosenOf(what: string): Chosen {
   const at = what.indexOf(':')
   return { id: what.slice(at + 1), anchors: what.slice(0, at).split(',').filter(Boolean) }
@@ -72,23 +72,23 @@ export function chosenOf(what: string): Chosen {
 const prefixes = { message: 'msg_', document: 'doc_', conversation: 'conv_', project: 'prj_' } as const
 const ownForm = /^[a-z]{2,8}_[0-9A-Za-z]{22}$/
 /** Whether an id has the form of a generated id. */
-export const looksOurs = (id: string): boolean => ownForm.test(id)
+export const mayBeOurKey = (id: string): boolean => ownForm.test(id)
 /**
  * Whether an id is globally unique: this installation generates ids with the prefix of their kind. A client chose any other id, of whatever
  * form. It may equal an id in another project, or be a common word.
  */
-export const isOurs = (kind: keyof typeof prefixes, id: string): boolean =>
-  looksOurs(id) && id.startsWith(prefixes[kind])
+export const isOurKey = (kind: keyof typeof prefixes, id: string): boolean =>
+  mayBeOurKey(id) && id.startsWith(prefixes[kind])
 
 /** Whether to search for a client's id in names and values. Other ids are only found by the index and by pointers. */
-export const isTelling = (id: string): boolean => id.length >= 8 && /[0-9]/.test(id)
+export const isDistinctiveKey = (id: string): boolean => id.length >= 8 && /[0-9]/.test(id)
 
 /** Limits names found by a client's ids or texts. If there are too many, the id is too common, and only our own entries are returned. */
 export const followed = (names: readonly string[], strings: number, ownPrefix: string): string[] =>
   names.length <= Math.max(1_000, 20 * strings) ? [...names] : names.filter((name) => name.startsWith(ownPrefix))
 
 /** Whether an erasure may delete this name. False for our own counters and indexes. Applications may use an agent's id as a prefix. */
-export const mayGo = (name: string, ownPrefix: string): boolean =>
+export const mayDeleteKey = (name: string, ownPrefix: string): boolean =>
   name.startsWith(ownPrefix) || name.startsWith('kp:agent:') || !name.startsWith('kp:')
 
 /** A hash field that names the message or document that the hash describes. */

@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto'
+import type { Naming, ValueDecider, ValueDecision } from '#lib/domains/projects/values/value-decider.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
-import type { Naming, ValueDecision, ValueJudge } from '../values/judge.ts'
 import { type Readable, readable } from '../values/readable.ts'
-import { type Chosen, followed, isOurs, isRecordField, isTelling, looksOurs, mayGo, uniqueInProject } from './rules.ts'
+import {
+  type Chosen,
+  followed,
+  isDistinctiveKey,
+  isOurKey,
+  isRecordField,
+  mayBeOurKey,
+  mayDeleteKey,
+  uniqueInProject,
+} from './rules.ts'
 
 /** What to search for in a cache, and the judge of words. */
-export interface Sought {
+export interface CacheSearch {
   ids: Iterable<string>
   chosen: Iterable<Chosen>
   /** Projects and conversations: entries with one of these ids in the name or a value are searched for words. */
@@ -20,26 +29,26 @@ export interface Sought {
   around: ReadonlySet<string>
   /** Entries in it are searched for words. */
   space: KeySpace
-  judge: ValueJudge | undefined
+  judge: ValueDecider | undefined
   /** Whether a value is the result of an earlier attempt of this erasure. */
   isNoted?(name: string, value: Buffer): boolean
 }
-export type FoundBy = 'pointer' | 'index' | 'text' | 'group'
-export interface Change {
+export type CacheMatchReason = 'pointer' | 'index' | 'text' | 'group'
+export interface CacheChange {
   part: CachePart
   /** Null: remove the part. */
   to: Buffer | null
 }
 /** The decision about one entry. `changes`: only these parts; undefined: the whole entry. */
-export interface Finding extends Pick<CacheEntry, 'name' | 'type'> {
-  found: FoundBy
+export interface CacheFinding extends Pick<CacheEntry, 'name' | 'type'> {
+  found: CacheMatchReason
   verdict: 'deleted' | 'cut' | 'retained'
-  changes?: Change[]
+  changes?: CacheChange[]
   /** Only the key space of the organization contains the entry. The entry remains if a pointer of another project names it. */
   isPrefixed?: boolean
 }
 /** Labels of values that cannot be searched, and whether some entries were outside the search. */
-export interface Unsearched {
+export interface UnsearchedEntries {
   binary: Set<string>
   isOutside: boolean
 }
@@ -53,20 +62,25 @@ export const labelOf = (...texts: (string | Buffer)[]): string => {
 }
 
 const isOwn = (name: string): boolean => name.startsWith(ownPrefix)
-const whole = ({ name, type }: CacheEntry, found: FoundBy): Finding => ({ name, type, found, verdict: 'deleted' })
+const whole = ({ name, type }: CacheEntry, found: CacheMatchReason): CacheFinding => ({
+  name,
+  type,
+  found,
+  verdict: 'deleted',
+})
 
 /** Decides about entries one by one. */
-function cacheJudge(sought: Sought) {
+function cacheJudge(sought: CacheSearch) {
   const ids = needlesOf([...sought.ids])
-  const telling = [...sought.chosen].filter(({ id }) => isTelling(id))
+  const telling = [...sought.chosen].filter(({ id }) => isDistinctiveKey(id))
   const chosen = needlesOf(telling.map(({ id }) => id))
   const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
-  const near = needlesOf([...sought.near].filter((id) => isOurs('conversation', id)))
+  const near = needlesOf([...sought.near].filter((id) => isOurKey('conversation', id)))
   const { names, judge, space } = sought
   // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
   const inProject = uniqueInProject(sought.ids)
-  const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => looksOurs(id) || inProject.has(id))
-  const unsearched: Unsearched = { binary: new Set(), isOutside: false }
+  const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
+  const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false }
 
   async function decided(
     part: CachePart,
@@ -82,15 +96,15 @@ function cacheJudge(sought: Sought) {
     entry: CacheEntry,
     values: readonly Readable[],
     naming: Naming | undefined,
-    known: ReadonlyMap<CachePart, Change>,
-  ): Promise<{ changes: Change[]; isRetained: boolean; isCut: boolean }> {
+    known: ReadonlyMap<CachePart, CacheChange>,
+  ): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
     const changes = [...known.values()]
     let [isRetained, isCut] = [false, false]
     for (const [n, part] of entry.parts.entries()) {
       const value = values[n]
       if (known.has(part) || !value || (isOwn(entry.name) && part.id.toString() === 'about')) continue
       const field = entry.type === 'hash' && !isOwn(entry.name) ? part.id.toString() : ''
-      const isNamedId = naming !== undefined && looksOurs(value.text)
+      const isNamedId = naming !== undefined && mayBeOurKey(value.text)
       if (isNamedId) continue
       const judged: ValueDecision =
         field !== '' && (await judge?.hasErasedWords({ form: 'text', text: field }))
@@ -109,13 +123,13 @@ function cacheJudge(sought: Sought) {
   }
 
   /** `isLoose`: only an id that a client chose relates the entry to the erased source. */
-  async function judged(entry: CacheEntry): Promise<(Finding & { isLoose?: boolean }) | undefined> {
+  async function judged(entry: CacheEntry): Promise<(CacheFinding & { isLoose?: boolean }) | undefined> {
     const { name, type, parts } = entry
-    if (!mayGo(name, ownPrefix)) return undefined
+    if (!mayDeleteKey(name, ownPrefix)) return undefined
     const isNear = sought.around.has(name) || (near.standIn(name) && type === 'string')
     // Data derived from the conversation may contain any part of it: decide as if provenance named it.
     const naming = names.get(name) ?? (isNear && judge ? { named: [], remaining: [] } : undefined)
-    const by: FoundBy = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
+    const by: CacheMatchReason = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
     if (sought.indexed.has(name)) return whole(entry, 'index')
     if (ids.standIn(name)) return whole(entry, by)
     const values = parts.map(({ texts }) => readableOf(texts))
@@ -127,7 +141,7 @@ function cacheJudge(sought: Sought) {
     if (mayFollow && chosen.standIn(name)) return { ...whole(entry, by), isLoose: true }
     if (isNear && !judge) return whole(entry, by)
 
-    const known = new Map<CachePart, Change>()
+    const known = new Map<CachePart, CacheChange>()
     let isLoose = false
     for (const [n, part] of parts.entries()) {
       const text = values[n]?.text ?? ''
@@ -172,12 +186,12 @@ const readableOf = (texts: readonly Buffer[]): Readable => {
 /** Reads the named entries, or all entries, and passes each finding to `visit`. */
 export async function surveyCache(
   cache: Pick<CacheStore, 'read'>,
-  sought: Sought,
-  visit: (finding: Finding) => Promise<void>,
+  sought: CacheSearch,
+  visit: (finding: CacheFinding) => Promise<void>,
   names?: readonly string[],
-): Promise<Unsearched> {
+): Promise<UnsearchedEntries> {
   const { judged, unsearched, loose } = cacheJudge(sought)
-  const uncertain: Finding[] = []
+  const uncertain: CacheFinding[] = []
   await cache.read(async (entry) => {
     const finding = await judged(entry)
     if (!finding) return

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DataHolder, erasedOf, type Scope, timeFor } from '#lib/kernel/holder.ts'
+import { type DataSource, type ErasureScope, erasedOf, timeFor } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
@@ -31,7 +31,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
   let conversation: MadeConversation
   let message: string
   let other: string
-  let scope: Scope
+  let scope: ErasureScope
   const connected = () => createClient({ url: redis.url })
   beforeAll(async () => {
     const started = await startRedis()
@@ -49,7 +49,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
   })
   const said = async (content: string, of = conversation) =>
     (await madeMessage(test, of, project.owner, { content })).id
-  const about = (id: string): Scope => ({
+  const about = (id: string): ErasureScope => ({
     part: { kind: 'message', id, project: project.id, conversation: conversation.id },
   })
   beforeEach(async () => {
@@ -61,8 +61,8 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     scope = about(message)
   })
 
-  function source(): DataHolder {
-    const found = test.app.holders.find(({ name }) => name === 'cache.entries')
+  function source(): DataSource {
+    const found = test.app.dataSources.find(({ name }) => name === 'cache.entries')
     if (!found) throw new Error('the data source is missing')
     return found
   }
@@ -71,9 +71,9 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     for (const text of texts) words.add(text)
     return words
   }
-  const plan = (of: Scope = scope) =>
+  const plan = (of: ErasureScope = scope) =>
     test.db.transaction((tx) => source().plan(of, tx, test.clock.now()), timeFor(source()))
-  const eraseItems = (items: readonly string[], words = wordsOf(mine), of: Scope = scope, run = newId('run')) =>
+  const eraseItems = (items: readonly string[], words = wordsOf(mine), of: ErasureScope = scope, run = newId('run')) =>
     test.db.transaction(
       async (tx) =>
         erasedOf(
@@ -84,7 +84,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
       timeFor(source()),
     )
   /** Like the engine: erases planned items, then watched items, then marks the row. */
-  async function erase(words = wordsOf(mine), of: Scope = scope, run = newId('run')) {
+  async function erase(words = wordsOf(mine), of: ErasureScope = scope, run = newId('run')) {
     const { items, watched = [] } = await plan(of)
     const done = [await eraseItems(items, words, of, run), await eraseItems(watched, words, of, run)]
     if ('part' in of)

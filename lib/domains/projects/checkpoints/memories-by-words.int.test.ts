@@ -6,7 +6,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { dataOf, erasedWhole, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
@@ -105,7 +105,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         await on().put(['memories', user], 'other', { text: 'The doctor told Ida something else.' })
         const plan = await dataOf(app, 'DELETE', `${message.path}?dry_run=true`, project.owner)
         expect(plan.verdicts).toContainEqual(expect.objectContaining({ kind: 'memory', evidence: ['items:5'] }))
-        const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        const receipt = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
         expect(await dumped()).not.toContain(word.toUpperCase())
         for (const key of ['whole', 'part', 'escaped', `key: ${sentence}`])
           expect(await on().get(['memories', user], key), key).toBeNull()
@@ -122,7 +122,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         await drain(app)
         await on().put(['late', word], 'whole', { text: sentence })
         app.clock.advance(25 * 3_600_000)
-        await app.app.jobs.find(({ name: job }) => job === 'erasure.recheck')?.execute(app.app.gate, {})
+        await app.app.jobs.find(({ name: job }) => job === 'erasure.recheck')?.execute(app.app.pipeline, {})
         await drain(app)
         expect(await on().get(['late', word], 'whole')).toBeNull()
         const seen = await app.fetch('GET', `/api/erasures/${sent.json.auditId}`, { cookie: project.owner.cookie })
@@ -149,7 +149,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
           [['memories', word], stranger.project.owner.organisationId, value],
         ]
         for (const item of kept) await on().put(...item)
-        const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        const receipt = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
         for (const [namespace, key, text] of kept)
           expect(await on().get(namespace, key), namespace.join()).toEqual(text)
         expect(receipt.not_searched).toContainEqual(
@@ -163,10 +163,10 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         const { project, message } = await said(sentence)
         const other = await said(sentence)
         await on().put(['shared', word], 'both', { text: sentence })
-        const first = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        const first = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
         expect(await on().get(['shared', word], 'both')).toEqual({ text: sentence })
         expect(JSON.stringify(first.not_searched)).toContain('may come from one')
-        await erasedWhole(app, other.message.path, other.project.owner)
+        await eraseWholeProject(app, other.message.path, other.project.owner)
         expect(await on().get(['shared', word], 'both')).toBeNull()
       })
 
@@ -179,7 +179,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         await on().put(['memories', `team-${word}-x`], 'near', { text: sentence })
         await on().put(['memories', word], `${project.owner.organisationId}_x`, { text: sentence })
         await on().put(['memories', word], 'own', { text: sentence, project: project.id })
-        const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        const receipt = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
         expect(await on().get(['memories', word], 'nobody')).toEqual({ text: sentence })
         expect(await on().get(['memories', `team-${word}-x`], 'near')).toBeNull()
         expect(await on().get(['memories', word], `${project.owner.organisationId}_x`)).toBeNull()

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
+import { valueDecider } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords, RunMatch } from '#lib/kernel/holder.ts'
+import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
 import { runsWithin } from '#lib/stores/checkpoints/needles.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { valueJudge } from '../values/judge.ts'
-import { merged } from '../words/fingerprints.ts'
+import { mergeSpans } from '../words/fingerprints.ts'
 import { type Erasers, ownerOf } from './memory-owners.ts'
 import { runsElsewhere } from './runs-elsewhere.ts'
 
@@ -67,17 +67,20 @@ export async function* memoriesWithWords(
     runsIn: (text) => words.flatMap((one) => one.runsIn(text)),
     namesIn: (text) => words.flatMap((one) => one.namesIn(text)),
   }
-  const matchesIn = (text: string): RunMatch[] =>
+  const matchesIn = (text: string): ErasedRunMatch[] =>
     runsWithin(text, (one) => [...erased.runsIn(one), ...erased.namesIn(one)])
-  const judge = valueJudge(erased, { within, projects: erasers.projects, now, ...(going && { going }) })
-  const explainedElsewhere = async (text: string, matches: readonly RunMatch[]): Promise<boolean> => {
-    const quoted = merged(matches).map(({ start, end }) => text.slice(start, end).replace(/\\[bfnrt]/g, ' '))
+  const judge = valueDecider(erased, { within, projects: erasers.projects, now, ...(going && { going }) })
+  const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> => {
+    const quoted = mergeSpans(matches).map(({ start, end }) => text.slice(start, end).replace(/\\[bfnrt]/g, ' '))
     const found = await within((one) =>
       runsElsewhere(one, { projects: erasers.projects, quoted, runsIn: matchesIn, now }),
     )
     return matches.every(({ run }) => found.has(run))
   }
-  async function judged(memory: Memory, matches: readonly RunMatch[]): Promise<MemoryChange | 'left' | undefined> {
+  async function judged(
+    memory: Memory,
+    matches: readonly ErasedRunMatch[],
+  ): Promise<MemoryChange | 'left' | undefined> {
     const owner = await within((one) => ownerOf(one, memory, erasers))
     if (owner === 'foreign') return undefined
     const text = textOf(memory)

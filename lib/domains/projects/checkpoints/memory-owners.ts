@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Memory } from '#lib/stores/checkpoints/checkpoints.ts'
-import { isGenerated, isTelling } from '#lib/stores/checkpoints/needles.ts'
+import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/needles.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 
 /** The erasing projects with their organizations, and further ids that belong to them, even if their rows no longer exist. */
@@ -50,7 +50,7 @@ const claims = `SELECT * FROM (SELECT o.id, o.is_any, EXISTS (SELECT FROM unnest
 export async function ownerOf(tx: Transaction, { namespace, key, value }: Memory, own: Erasers): Promise<MemoryOwner> {
   const names = [...new Set([...namesIn(namespace), ...namesIn(key)])]
   const generated = [namespace, key, value].flatMap(generatedIn)
-  const ids = [...new Set([...names.filter(isTelling), ...generated])]
+  const ids = [...new Set([...names.filter(isDistinctiveText), ...generated])]
   if (ids.some((id) => own.ids.has(id) || own.projects.includes(id))) return 'named'
   const named = await queryWithin<{ project: string; organisation: string }>(tx, 'memory-projects', projectsNamed, [
     ids,

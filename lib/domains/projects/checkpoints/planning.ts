@@ -1,10 +1,10 @@
+import { othersOf } from '#lib/domains/projects/provenance/shared-pointers.ts'
+import type { Source, Sources, WholeContainer } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Part, Scope } from '#lib/kernel/holder.ts'
+import type { ErasureScope, ProjectPart } from '#lib/kernel/data-source.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { othersOf } from '../shared-pointers.ts'
-import type { Source, Sources, Whole } from '../sources.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { mostNeedles, runNeedles } from '../words/run-needles.ts'
 import { memoriesItem, messageItem, wholeThread } from './items.ts'
@@ -17,11 +17,11 @@ import {
   refsOf,
   remembered,
   reportedOf,
-  type Sought,
-  textsOf,
+  soughtTextsOf,
+  type ThreadSearch,
   threadsOf,
   together,
-} from './sought.ts'
+} from './thread-search.ts'
 import { fingerprintsOf, wordSearch } from './word-search.ts'
 
 /** The plan for one thread, and how its contents were found. */
@@ -39,20 +39,20 @@ export interface ThreadPlan {
   /** How messages were found: pointer, thread, text, tools. */
   found: string[]
 }
-const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
+const partOf = (scope: ErasureScope): ProjectPart | undefined => ('part' in scope ? scope.part : undefined)
 
 /** Converts the messages found in a thread to items with their sources. */
 function itemsFound(
   thread: string,
   found: FoundInThread,
-  sources: readonly Sought[],
+  sources: readonly ThreadSearch[],
 ): { items: Set<string>; ways: Set<string> } {
   const items = new Set<string>()
   const ways = new Set<string>()
-  const covered = new Set<Sought>()
+  const covered = new Set<ThreadSearch>()
   for (const { id, found: how, text } of found.messages) {
     const source = sources.find((one) =>
-      how === 'id' ? id !== null && idsOf(one).includes(id) : text !== null && textsOf(one).has(text),
+      how === 'id' ? id !== null && idsOf(one).includes(id) : text !== null && soughtTextsOf(one).has(text),
     )
     if (source) covered.add(source)
     if (id !== null || source)
@@ -61,7 +61,7 @@ function itemsFound(
   }
   for (const source of sources) {
     if (covered.has(source)) continue
-    const stands = [...idsOf(source), ...textsOf(source)].some((what) => found.standing.has(what))
+    const stands = [...idsOf(source), ...soughtTextsOf(source)].some((what) => found.standing.has(what))
     if (stands) ways.add('text')
     // An unreadable thread may contain the source. The step tries to rewrite it and reports the failure.
     if (stands || found.isUnreadable) items.add(messageItem(thread, shownId(source.id), source.id))
@@ -79,7 +79,7 @@ export interface InThread {
   ids: string[]
   texts: string[]
 }
-export interface PlanningParts {
+export interface ThreadPlanningDeps {
   store: CheckpointStore
   sources: Sources
 }
@@ -91,7 +91,7 @@ const nothing = { items: [], watched: [], isWhole: false, isShared: false, isUnr
  * Plans the erasure of a scope in the checkpoints. `planned` yields plans by thread; a thread may occur several times. `isAway`: the store
  * does not answer.
  */
-export function planning({ store, sources }: PlanningParts) {
+export function planning({ store, sources }: ThreadPlanningDeps) {
   /** The threads that contain generated ids. Searches for all ids at once, because each search reads all checkpoints. */
   async function threadsById(ids: readonly string[], tx: Transaction): Promise<Map<string, string[]>> {
     const threads = new Map<string, string[]>()
@@ -103,16 +103,16 @@ export function planning({ store, sources }: PlanningParts) {
 
   /** The threads to search for each source. Threads of other projects are never searched, even if pointers name them. */
   async function threadsToSearch(
-    batch: readonly Sought[],
+    batch: readonly ThreadSearch[],
     byId: ReadonlyMap<string, readonly string[]>,
     tx: Transaction,
-  ): Promise<Map<string, Set<Sought>>> {
+  ): Promise<Map<string, Set<ThreadSearch>>> {
     const named = batch.map((source) => ({
       source,
       threads: new Set([...threadsOf(source), ...(byId.get(source.id) ?? [])]),
     }))
     const projects = await projectsOf(tx, [...new Set(named.flatMap(({ threads }) => [...threads]))])
-    const searched = new Map<string, Set<Sought>>()
+    const searched = new Map<string, Set<ThreadSearch>>()
     for (const { source, threads } of named)
       for (const thread of threads) {
         const theirs = projects.get(thread)
@@ -123,7 +123,7 @@ export function planning({ store, sources }: PlanningParts) {
   }
 
   async function* ofBatch(
-    batch: readonly Sought[],
+    batch: readonly ThreadSearch[],
     wholes: ReadonlySet<string>,
     byId: ReadonlyMap<string, readonly string[]>,
     { tx, goes, now }: { tx: Transaction; goes: ReadonlySet<string>; now: Date },
@@ -173,7 +173,7 @@ export function planning({ store, sources }: PlanningParts) {
 
   /** Plans from pointers and conversations when the store does not answer. Assumes that everything they name exists. */
   async function* unasked(
-    batch: readonly Sought[],
+    batch: readonly ThreadSearch[],
     wholes: ReadonlySet<string>,
     tx: Transaction,
   ): AsyncGenerator<ThreadPlan> {
@@ -191,13 +191,18 @@ export function planning({ store, sources }: PlanningParts) {
     for (const { id } of batch) yield { ...nothing, thread: null, watched: [messageItem(null, id, null)] }
   }
 
-  async function idsIn(scope: Scope, tx: Transaction, now: Date): Promise<Set<string>> {
+  async function idsIn(scope: ErasureScope, tx: Transaction, now: Date): Promise<Set<string>> {
     const ids = new Set<string>()
     for await (const batch of sources.of(scope, tx, now)) for (const { id } of batch) ids.add(id)
     return ids
   }
   /** The sources of a scope, without pointers to messages of remaining sources: a false pointer must not erase messages of others. */
-  async function* going(scope: Scope, tx: Transaction, now: Date, goes: ReadonlySet<string>): AsyncGenerator<Source[]> {
+  async function* going(
+    scope: ErasureScope,
+    tx: Transaction,
+    now: Date,
+    goes: ReadonlySet<string>,
+  ): AsyncGenerator<Source[]> {
     for await (const batch of sources.of(scope, tx, now)) {
       const others = new Map<string, Set<string>>()
       for (const [project, own] of Map.groupBy(batch, (source) => source.project))
@@ -211,14 +216,14 @@ export function planning({ store, sources }: PlanningParts) {
       }))
     }
   }
-  const conversationsOf = (wholes: readonly Whole[]) => wholes.flatMap(({ conversations }) => conversations)
+  const conversationsOf = (wholes: readonly WholeContainer[]) => wholes.flatMap(({ conversations }) => conversations)
 
   /**
    * Of threads planned for complete deletion, those that remaining records now share, with the content of the scope in them. Locks their
    * conversations, so that no message is added until the transaction ends.
    */
   async function shared(
-    scope: Scope,
+    scope: ErasureScope,
     threads: readonly string[],
     tx: Transaction,
     now: Date,
@@ -246,7 +251,7 @@ export function planning({ store, sources }: PlanningParts) {
 
   /** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
   async function* memoriesByWords(
-    scope: Scope,
+    scope: ErasureScope,
     tx: Transaction,
     now: Date,
     { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
@@ -275,7 +280,12 @@ export function planning({ store, sources }: PlanningParts) {
     else yield { ...nothing, thread: null, watched: [item] }
   }
 
-  async function* planned(scope: Scope, tx: Transaction, now: Date, isAway: boolean): AsyncGenerator<ThreadPlan> {
+  async function* planned(
+    scope: ErasureScope,
+    tx: Transaction,
+    now: Date,
+    isAway: boolean,
+  ): AsyncGenerator<ThreadPlan> {
     const part = partOf(scope)
     const goes = await idsIn(scope, tx, now)
     const whole = await sources.whole(scope, tx, now)
@@ -304,7 +314,7 @@ export function planning({ store, sources }: PlanningParts) {
     yield* memoriesByWords(scope, tx, now, { goes, isAway })
     if (goes.size > 0 || part?.kind !== 'message') return
     // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
-    const gone: Sought = {
+    const gone: ThreadSearch = {
       ...part,
       kind: 'message',
       threads: part.conversation === null ? [] : [shownId(part.conversation)],

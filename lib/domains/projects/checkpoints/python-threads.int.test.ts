@@ -75,9 +75,9 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
     return { project, conversation, first }
   }
   const erase = async (path: string, by: Person) => {
-    const told = await app.fetch('DELETE', path, { cookie: by.cookie, body: {} })
+    const response = await app.fetch('DELETE', path, { cookie: by.cookie, body: {} })
     await drain(app, { mayFail: true })
-    return (await app.fetch('GET', `/api/erasures/${told.json.auditId}`, { cookie: admin.cookie })).json.data
+    return (await app.fetch('GET', `/api/erasures/${response.json.auditId}`, { cookie: admin.cookie })).json.data
   }
   const receipt = async (id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
 
@@ -101,7 +101,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
     // A late write restores the message with other words. The second search finds it by its id.
     await say(conversation.id, first.id, `${wording} And I must add this to it.`)
     app.clock.advance(25 * hour)
-    await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.gate, {})
+    await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.pipeline, {})
     await drain(app, { mayFail: true })
     expect(runsIn(await dump(conversation.id), [sentence, wording, 'and I must add this to it'])).toEqual([])
     await history(conversation.id)

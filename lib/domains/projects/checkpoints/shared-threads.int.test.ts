@@ -1,7 +1,13 @@
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import { type Assistant, approve, assistant, messagesOf, say } from '#lib/stores/checkpoints/suite/written-thread.ts'
+import {
+  type Assistant,
+  approveTool,
+  assistant,
+  messagesOf,
+  writeMessage,
+} from '#lib/stores/checkpoints/suite/written-thread.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -54,7 +60,7 @@ async function talk() {
   const erika = await madeMember(test, project)
   const conversation = await madeConversation(test, project, {}, erika)
   const said = await madeMessage(test, conversation, erika, { content: theirWords })
-  await say(app, conversation.id, said.id, theirWords)
+  await writeMessage(app, conversation.id, said.id, theirWords)
   return { project, erika, conversation, said }
 }
 
@@ -68,8 +74,8 @@ describe('a thread that was planned for complete deletion', () => {
     expect(await stateOf(runId)).toBe('erasing')
     crashAt = undefined
     const ours = await madeMessage(test, conversation, project.owner, { content: ourWords })
-    await approve(app, conversation.id)
-    await say(app, conversation.id, ours.id, ourWords)
+    await approveTool(app, conversation.id)
+    await writeMessage(app, conversation.id, ours.id, ourWords)
     await drain(test, { mayFail: true })
     expect(await stateOf(runId)).toBe('done')
     expect(await messagesOf(app, conversation.id)).toContain(ours.id)
@@ -88,7 +94,7 @@ describe('a thread that was planned for complete deletion', () => {
     await reported(test, project, erika, [
       { source_id: pointing.id, store: 'checkpoints', ref: pointing.id, place: shared },
     ])
-    await say(app, shared, newId('run'), 'An answer that no row of ours knows.')
+    await writeMessage(app, shared, newId('run'), 'An answer that no row of ours knows.')
     const runId = await begun(erika)
     await drain(test)
     expect(await stateOf(runId)).toBe('done')
@@ -103,7 +109,7 @@ describe('a thread that was planned for complete deletion', () => {
       await madeConversation(test, project, { title: 'Another' }),
     ]
     await test.db.prisma.conversation.update({ where: { id: both[1]?.id ?? '' }, data: { threads: [shared] } })
-    await say(app, shared, newId('run'), theirWords)
+    await writeMessage(app, shared, newId('run'), theirWords)
     crashAt = 'step.checkpoints.messages.before'
     for (const { path } of both)
       expect((await test.fetch('DELETE', path, { cookie: project.owner.cookie, body: {} })).status).toBe(202)
@@ -120,19 +126,19 @@ it('erasure of a message keeps a message of another author that its pointer name
   const conversation = await madeConversation(test, project)
   const theirs = await madeMessage(test, conversation, project.owner, { content: ourWords })
   const own = await madeMessage(test, conversation, member, { content: theirWords })
-  await say(app, conversation.id, theirs.id, ourWords)
-  await approve(app, conversation.id)
-  await say(app, conversation.id, own.id, theirWords)
+  await writeMessage(app, conversation.id, theirs.id, ourWords)
+  await approveTool(app, conversation.id)
+  await writeMessage(app, conversation.id, own.id, theirWords)
   const answer = newId('run')
-  await approve(app, conversation.id)
-  await say(app, conversation.id, answer, 'What came of it, and is no message of the project.')
+  await approveTool(app, conversation.id)
+  await writeMessage(app, conversation.id, answer, 'What came of it, and is no message of the project.')
   await reported(test, project, member, [
     { source_id: own.id, store: 'checkpoints', ref: theirs.id },
     { source_id: own.id, store: 'checkpoints', ref: answer },
   ])
-  const told = await test.fetch('DELETE', own.path, { cookie: member.cookie, body: {} })
+  const response = await test.fetch('DELETE', own.path, { cookie: member.cookie, body: {} })
   await drain(test)
-  expect((await test.app.subjectErasures.byAudit(told.json.auditId))?.state).toBe('done')
+  expect((await test.app.subjectErasures.byAudit(response.json.auditId))?.state).toBe('done')
   const left = await messagesOf(app, conversation.id)
   expect([left.includes(theirs.id), left.includes(own.id), left.includes(answer)]).toEqual([true, false, false])
 })

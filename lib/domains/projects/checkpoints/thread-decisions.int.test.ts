@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import {
@@ -41,16 +41,16 @@ async function waiting(type = 'msgpack+aes'): Promise<Waiting> {
   const project = await madeProject(app)
   const conversation = await madeConversation(app, project, { threads: [`thread/${newId('x')}`] })
   const message = await madeMessage(app, conversation, project.owner, { content: sentence })
-  await keptInThread(app, conversation.id, [{ id: message.id, text: sentence }])
+  await storedInThread(app, conversation.id, [{ id: message.id, text: sentence }])
   await app.db.query(
     undefined,
     `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'encrypted', '1', $2, '\\x00ff')`,
     [conversation.id, type],
   )
-  const told = await app.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
-  expect(told.status).toBe(202)
+  const response = await app.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
+  expect(response.status).toBe(202)
   await drain(app, { mayFail: true })
-  return { project, conversation, message, auditId: told.json.auditId }
+  return { project, conversation, message, auditId: response.json.auditId }
 }
 const decisionPath = ({ auditId, conversation }: Waiting): string =>
   `/api/erasures/${auditId}/threads/${encodeURIComponent(conversation.id)}/decision`
@@ -218,10 +218,10 @@ test('the second search reports a thread that became unreadable, erases the rest
   const conversation = await madeConversation(app, project, { threads: [`thread/${newId('x')}`] })
   const readable = newId('thread')
   const message = await madeMessage(app, conversation, project.owner, { content: sentence })
-  await keptInThread(app, conversation.id, [{ id: message.id, text: sentence }])
-  const told = await app.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
+  await storedInThread(app, conversation.id, [{ id: message.id, text: sentence }])
+  const response = await app.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
   await drain(app)
-  const run = () => app.db.prisma.erasureRun.findFirstOrThrow({ where: { auditId: told.json.auditId } })
+  const run = () => app.db.prisma.erasureRun.findFirstOrThrow({ where: { auditId: response.json.auditId } })
   expect((await run()).state).toBe('done')
   // Late writes restore the message: in the thread, which now has an encrypted row, and in another thread.
   const insert = (thread: string, type: string, blob: Buffer) =>
@@ -235,13 +235,13 @@ test('the second search reports a thread that became unreadable, erases the rest
   await insert(conversation.id, 'msgpack+aes', Buffer.from([0, 255]))
   await insert(readable, 'json', late)
   const search = async () => {
-    await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.gate, {})
+    await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.pipeline, {})
     return (await drain(app, { mayFail: true })).faults
   }
   app.clock.advance(25 * 3_600_000)
   expect(await search()).toEqual([])
   const step = async () => {
-    const { steps } = (await app.app.subjectErasures.byAudit(told.json.auditId)) ?? { steps: [] }
+    const { steps } = (await app.app.subjectErasures.byAudit(response.json.auditId)) ?? { steps: [] }
     return steps.find(({ holder }) => holder === 'checkpoints.messages')
   }
   const reported = await step()

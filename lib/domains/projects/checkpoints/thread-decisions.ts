@@ -1,3 +1,4 @@
+import { joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -5,9 +6,8 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { answersForPart } from '../erasing/parts.ts'
-import { holdMembers, joinHolds, staysSql } from '../held.ts'
 import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
-import { threadsHolderName } from './holder.ts'
+import { threadsDataSourceName } from './data-source.ts'
 import { decidedThread, itemsOfThread, parseItem, retainedThread } from './items.ts'
 import { threadHolds } from './thread-holds.ts'
 
@@ -23,9 +23,9 @@ type Decision = 'delete' | 'retain'
 type InTransaction = Pick<Context, 'actor'> & { tx: Transaction; now: Date }
 
 /** Authors of messages that remain, in conversations that list one of the threads. */
-const authors = `WITH ${holdMembers('$2')}
+const authors = `WITH ${projectHoldsSql('$2')}
   SELECT t.thread, x.author_kind AS kind, x.author_id AS id, count(*)::int AS messages
-  FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread) JOIN messages x ON x.conversation_id = c.id ${joinHolds('x')}
+  FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread) JOIN messages x ON x.conversation_id = c.id ${joinProjectHolds('x')}
   WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL')}
   GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 interface ThreadAuthor extends Record<string, unknown> {
@@ -52,7 +52,7 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
   }
   async function decide(ctx: InTransaction, run: RunView, threadId: string, decision: Decision): Promise<void> {
     await erasures.lock(ctx.tx, run.id)
-    const which = { runId: run.id, holder: threadsHolderName, prefix: itemsOfThread(threadId) }
+    const which = { runId: run.id, holder: threadsDataSourceName, prefix: itemsOfThread(threadId) }
     const items = await itemsBeginning(ctx.tx, which)
     if (items.length === 0) throw new Problem('not_found', 'This erasure has no such thread to decide about.')
     const isHeld = decision === 'delete' && (await threadHolds(ctx.tx, [threadId], ctx.now)).has(threadId)
@@ -62,20 +62,20 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
     if ((await replaceItems(ctx.tx, { ...which, item })) === 0)
       throw new Problem('wrong_state', 'The decision about this thread was carried out already.')
     // If the step has not started yet, it reads the decision when it starts.
-    await erasures.retry(ctx.tx, run.id, threadsHolderName, ctx.now)
+    await erasures.retry(ctx.tx, run.id, threadsDataSourceName, ctx.now)
   }
   return {
     threads: read(listUndecidedThreads, (ctx, { params: { id } }) =>
       db.transaction(async (tx) => {
         const { run } = await known({ ...ctx, tx }, id)
-        const items = await itemsBeginning(tx, { runId: run.id, holder: threadsHolderName, prefix: '' })
-        const found = items.map(parseItem).flatMap(({ thread, isDecided, mark }) => {
+        const items = await itemsBeginning(tx, { runId: run.id, holder: threadsDataSourceName, prefix: '' })
+        const records = items.map(parseItem).flatMap(({ thread, isDecided, mark }) => {
           const decision = isDecided ? ('delete' as const) : mark === 'retained' ? ('retain' as const) : null
           return thread === null ? [] : [{ thread, decision }]
         })
-        const names = found.map(({ thread }) => thread)
+        const names = records.map(({ thread }) => thread)
         const theirs = Map.groupBy(await authorsOf(tx, names, ctx.now), ({ thread }) => thread)
-        const data = found.map(({ thread, decision }) => ({
+        const data = records.map(({ thread, decision }) => ({
           thread_id: thread,
           decision,
           authors: (theirs.get(thread) ?? []).map(({ kind, id: author, messages }) => ({ kind, id: author, messages })),

@@ -1,8 +1,8 @@
+import { projectHoldsSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { holdMembers } from '../held.ts'
 
-const holds = `WITH ${holdMembers('$2')},
+const holds = `WITH ${projectHoldsSql('$2')},
   listed AS (SELECT t.thread, c.id, c.project_id FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread)
     WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]))
   SELECT thread, min(hold) AS hold FROM (

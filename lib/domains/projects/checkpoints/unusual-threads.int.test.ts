@@ -1,12 +1,18 @@
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Assistant, approve, assistant, historyOf, say } from '#lib/stores/checkpoints/suite/written-thread.ts'
+import {
+  type Assistant,
+  approveTool,
+  assistant,
+  historyOf,
+  writeMessage,
+} from '#lib/stores/checkpoints/suite/written-thread.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { signedIn } from '#lib/testing/people.ts'
-import { erasedWhole, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 
 const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.'
@@ -54,10 +60,10 @@ async function talked(text: string) {
   const project = await madeProject(test)
   const conversation = await madeConversation(test, project)
   const first = await madeMessage(test, conversation, project.owner, { content: text })
-  await say(app, conversation.id, first.id, text)
-  await approve(app, conversation.id)
+  await writeMessage(app, conversation.id, first.id, text)
+  await approveTool(app, conversation.id)
   const other = await madeMessage(test, conversation, project.agent, { content: theirs })
-  await say(app, conversation.id, other.id, theirs)
+  await writeMessage(app, conversation.id, other.id, theirs)
   return { project, conversation, first, other }
 }
 const messagesIn = async (thread: string) =>
@@ -81,9 +87,10 @@ describe('a thread with a malformed MessagePack row', () => {
     await write(conversation.id, blob)
     const before = await rowsOf(conversation.id)
     const others = await rowsOf(untouched.conversation.id)
-    const told = await test.fetch('DELETE', first.path, { cookie: project.owner.cookie, body: {} })
+    const response = await test.fetch('DELETE', first.path, { cookie: project.owner.cookie, body: {} })
     await drain(test, { mayFail: true })
-    const { data } = (await test.fetch('GET', `/api/erasures/${told.json.auditId}`, await signedIn(test, 'admin'))).json
+    const { data } = (await test.fetch('GET', `/api/erasures/${response.json.auditId}`, await signedIn(test, 'admin')))
+      .json
     const open = data.steps.filter(({ state }: { state: string }) => state !== 'done')
     expect(open).toEqual([
       expect.objectContaining({ holder: 'checkpoints.threads', fault: `conflict:${conversation.id}` }),
@@ -96,7 +103,7 @@ describe('a thread with a malformed MessagePack row', () => {
   it('that is nested a thousand levels deep is rewritten', async () => {
     const { project, conversation, first } = await talked(sentence)
     await write(conversation.id, Buffer.concat([Buffer.alloc(1_000, 0x91), packed]))
-    await erasedWhole(test, first.path, project.owner)
+    await eraseWholeProject(test, first.path, project.owner)
     expect((await rowsOf(conversation.id)).filter((row) => row.includes('Musterfrau'))).toEqual([])
   })
 })
@@ -118,18 +125,18 @@ describe('DELETE of a message', () => {
       const forms = [content, JSON.stringify(content).slice(1, -1)].map((one) => Buffer.from(one).toString('latin1'))
       const isIn = (row: string) => forms.some((form) => row.includes(form))
       expect((await rowsOf(thread)).filter(isIn).length).toBeGreaterThan(5)
-      await erasedWhole(test, first.path, project.owner)
+      await eraseWholeProject(test, first.path, project.owner)
       expect((await rowsOf(thread)).filter(isIn)).toEqual([])
       const [state = []] = await messagesIn(thread)
       expect(state).toContainEqual([other.id, theirs])
-      await approve(app, thread)
+      await approveTool(app, thread)
     },
   )
 
   // A tool's answer that contains only this word is not a run, so it remains.
   it('of one word erases it by its id from every checkpoint', async () => {
     const { project, conversation, first, other } = await talked('Leukaemia')
-    await erasedWhole(test, first.path, project.owner)
+    await eraseWholeProject(test, first.path, project.owner)
     for (const state of await messagesIn(conversation.id))
       for (const [id = '', content] of state) {
         expect(id).not.toBe(first.id)
@@ -142,9 +149,9 @@ describe('DELETE of a message', () => {
   it('keeps the same text of another author unchanged, and the receipt lists it', async () => {
     const { project, conversation, first } = await talked(sentence)
     const same = await madeMessage(test, conversation, project.agent, { content: sentence })
-    await approve(app, conversation.id)
-    await say(app, conversation.id, same.id, sentence)
-    const receiptId = await erasedWhole(test, first.path, project.owner)
+    await approveTool(app, conversation.id)
+    await writeMessage(app, conversation.id, same.id, sentence)
+    const receiptId = await eraseWholeProject(test, first.path, project.owner)
     const [state = []] = await messagesIn(conversation.id)
     expect(state).toContainEqual([same.id, sentence])
     expect(state.map(([id]: [string]) => id)).not.toContain(first.id)

@@ -1,15 +1,15 @@
+import { joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords, RunMatch } from '#lib/kernel/holder.ts'
-import { lazily } from '#lib/kernel/lazily.ts'
+import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
-import type { WordSearch } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { holdMembers, joinHolds, staysSql } from '../held.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
 
-const remaining = `WITH ${holdMembers('$3')}
-  SELECT x.id FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
+const remaining = `WITH ${projectHoldsSql('$3')}
+  SELECT x.id FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
   WHERE x.project_id = ANY($1::text[]) AND x.id = ANY($2::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}`
 
 export interface SearchedWords {
@@ -29,7 +29,7 @@ export const fingerprintsOf = (texts: readonly string[]): Fingerprints => {
 }
 
 /** Searches the values of checkpoints for erased words. Undefined if there are none. */
-export function wordSearch(searched: SearchedWords): WordSearch | undefined {
+export function wordSearch(searched: SearchedWords): TextSearch | undefined {
   const words = searched.words.filter(({ isEmpty }) => !isEmpty)
   return words.length === 0 ? undefined : searchOf({ ...searched, words })
 }
@@ -41,10 +41,10 @@ const withNames = (words: ErasedWords): ErasedWords => ({
   runsIn: (text) => [...words.runsIn(text), ...words.namesIn(text)],
 })
 
-function searchOf(searched: SearchedWords): WordSearch {
+function searchOf(searched: SearchedWords): TextSearch {
   const { projects, going, now, within } = searched
   const words = searched.words.map(withNames)
-  const explained = lazily(() =>
+  const explained = memoize(() =>
     within(async (tx) => {
       const runs = new Set<number>()
       for (const project of projects)
@@ -53,8 +53,8 @@ function searchOf(searched: SearchedWords): WordSearch {
       return runs
     }),
   )
-  const search: WordSearch = {
-    runsIn: (text): RunMatch[] => words.flatMap((one) => one.runsIn(text)),
+  const search: TextSearch = {
+    runsIn: (text): ErasedRunMatch[] => words.flatMap((one) => one.runsIn(text)),
     including: (texts) =>
       texts.length === 0 ? search : searchOf({ ...searched, words: [...searched.words, fingerprintsOf(texts)] }),
     explained,

@@ -23,11 +23,12 @@ beforeAll(async () => {
 afterAll(() => test.close())
 
 const hourly = async () => {
-  for (const job of test.app.jobs.filter(({ name }) => name === 'projects.close')) await job.execute(test.app.gate, {})
+  for (const job of test.app.jobs.filter(({ name }) => name === 'projects.close'))
+    await job.execute(test.app.pipeline, {})
   await drain(test)
 }
 /** Subjects of the emails about projects to an account, oldest first. */
-const letters = async (accountId: string): Promise<string[]> => {
+const emails = async (accountId: string): Promise<string[]> => {
   const { email } = await test.app.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })
   const { letters: all } = await test.app.mail.folder.list({ after: undefined, limit: 100 })
   return all
@@ -70,8 +71,8 @@ describe('closing a project', () => {
       { status: 'closing', closes_at: new Date(test.clock.now().getTime() + 30 * day).toISOString() },
     ])
     const told = async () => {
-      const mails = await letters(member.accountId)
-      expect(await letters(project.owner.accountId)).toEqual(mails)
+      const mails = await emails(member.accountId)
+      expect(await emails(project.owner.accountId)).toEqual(mails)
       return mails.length
     }
     await hourly()
@@ -140,7 +141,7 @@ describe('closing a project', () => {
     const told: string[] = []
     const isTold = async (subject: string) => {
       told.push(subject)
-      const mails = await letters(owner.accountId)
+      const mails = await emails(owner.accountId)
       expect(mails).toEqual(told.map((one) => expect.stringContaining(one)))
     }
     await act(project, 'close', agent)
@@ -160,7 +161,7 @@ describe('closing a project', () => {
       await hourly()
       await isTold(subject)
     }
-    expect(await letters(gone.accountId)).toEqual([])
+    expect(await emails(gone.accountId)).toEqual([])
   })
 
   it('is cancelled by reopening, and the 30 days restart when it is closed again', async () => {
@@ -174,13 +175,13 @@ describe('closing a project', () => {
     test.clock.advance(2 * day)
     await hourly()
     expect(await counts(project.id)).toMatchObject({ messages: 1, documents: 1 })
-    const mails = await letters(project.owner.accountId)
+    const mails = await emails(project.owner.accountId)
     expect(mails.at(-1)).toContain('reopened')
     const deleted = await test.fetch('DELETE', project.path, project.owner)
     expect([deleted.status, deleted.json.data.status]).toEqual([200, 'closing'])
     test.clock.advance(8 * day)
     await hourly()
-    expect(await letters(project.owner.accountId)).toHaveLength(mails.length + 1)
+    expect(await emails(project.owner.accountId)).toHaveLength(mails.length + 1)
   })
 
   it.each([
@@ -248,7 +249,7 @@ describe('closing a project', () => {
     await hourly()
     test.clock.advance(29 * day + hour)
     await hourly()
-    const told = await letters(project.owner.accountId)
+    const told = await emails(project.owner.accountId)
     expect(told).toHaveLength(2)
     expect(told[1]).toContain('Tomorrow')
   })

@@ -1,16 +1,16 @@
 import { z } from 'zod'
+import { sweepUploads } from '#lib/domains/projects/documents/uploads.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { ProjectPorts } from '../ports.ts'
-import { sweepUploads } from '../uploads.ts'
-import { closingLetter, type ToldClosing } from './letters.ts'
-import { closingLetters, isOver, letterDue, usualReason } from './rules.ts'
+import { closingEmail, type NotifiedClosing } from './emails.ts'
+import { closingEmails, emailDue, isClosingOver, usualReason } from './rules.ts'
 
-export const letterJob = 'projects.letter'
-const toldOf = z.enum([...closingLetters, 'reopened'])
+export const closingEmailJob = 'projects.letter'
+const toldOf = z.enum([...closingEmails, 'reopened'])
 
 /** Accounts that are members of the project, directly or through agents that they own, each once. The inverse of {@link roleOf}. */
 const peopleOf = `SELECT id FROM account_names WHERE organisation_id = (SELECT organisation_id FROM projects WHERE id = $1) AND id IN (
@@ -19,10 +19,14 @@ const peopleOf = `SELECT id FROM account_names WHERE organisation_id = (SELECT o
   ORDER BY id`
 
 /** Queues an email to every person who participates in the project, when the transaction commits. The payload contains only ids. */
-export async function enqueueLetters(tx: Transaction, projectId: string, told: ToldClosing): Promise<void> {
+export async function enqueueClosingEmails(
+  tx: Transaction,
+  projectId: string,
+  closing: NotifiedClosing,
+): Promise<void> {
   const people = await queryWithin<{ id: string }>(tx, 'people-of-project', peopleOf, [projectId])
   for (const { id } of people)
-    await enqueue(tx, letterJob, { projectId, accountId: id, letter: told }, { maxAttempts: 12 })
+    await enqueue(tx, closingEmailJob, { projectId, accountId: id, letter: closing }, { maxAttempts: 12 })
 }
 
 interface ClosingRow {
@@ -48,16 +52,16 @@ async function step(
   { id, closesAt, lettersSent, reason, isHeld }: ClosingRow,
 ): Promise<void> {
   const { now, actor } = ctx
-  if (!isOver(closesAt, now)) {
-    const due = letterDue(closesAt, lettersSent, now)
+  if (!isClosingOver(closesAt, now)) {
+    const due = emailDue(closesAt, lettersSent, now)
     if (!due) return
     await tx.project.update({ where: { id }, data: { lettersSent: due.sent } })
-    await enqueueLetters(tx, id, due.letter)
+    await enqueueClosingEmails(tx, id, due.letter)
     return
   }
   if (isHeld) return
   // Queue the emails while the members are still known. From here on the project is neither readable nor writable.
-  await enqueueLetters(tx, id, 'gone')
+  await enqueueClosingEmails(tx, id, 'gone')
   const { receiptId, auditId } = await erasures.begin(tx, {
     requestId: null,
     subject: { account: null, agents: [] },
@@ -68,9 +72,9 @@ async function step(
   })
   await tx.project.update({
     where: { id },
-    data: { erasingSince: now, lettersSent: closingLetters.length, receiptId, updatedAt: now },
+    data: { erasingSince: now, lettersSent: closingEmails.length, receiptId, updatedAt: now },
   })
-  await ctx.gate.auditWithin(tx, {
+  await ctx.pipeline.auditWithin(tx, {
     action: 'delete',
     actorId: actor.id,
     resourceType: 'project',
@@ -90,7 +94,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
     async run(ctx) {
       for (let after = ''; ; ) {
         // One transaction per project, so that a failure does not affect other projects.
-        const done = await ctx.gate.transaction(async (tx) => {
+        const done = await ctx.pipeline.transaction(async (tx) => {
           const [row] = await lockNext(tx, after, ctx.now)
           if (row) await step(ctx, tx, ports, row)
           return row?.id
@@ -101,10 +105,10 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
     },
   }),
   job({
-    name: letterJob,
+    name: closingEmailJob,
     payload: z.strictObject({ projectId: z.string(), accountId: z.string(), letter: toldOf }),
     async run(ctx, { projectId, accountId, letter: told }) {
-      const ready = await ctx.gate.transaction(async (tx) => {
+      const ready = await ctx.pipeline.transaction(async (tx) => {
         const project = await tx.project.findUnique({
           where: { id: projectId },
           select: { status: true, closesAt: true, receiptId: true },
@@ -117,7 +121,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
       // Skip an email that is outdated because the project was reopened or erased in the meantime.
       const isStale = (told === 'reopened') !== (project.status === 'active')
       if (isStale || (told !== 'reopened' && told !== 'gone' && project.status !== 'closing')) return
-      const content = closingLetter(contact.locale, told, {
+      const content = closingEmail(contact.locale, told, {
         closesAt: project.closesAt ?? ctx.now,
         page: `${ports.origin}/projects/${projectId}`,
         receipt: project.receiptId === null ? null : `${ports.origin}/receipts/${project.receiptId}`,

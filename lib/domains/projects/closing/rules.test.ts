@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { closesAtOf, isOver, letterDue } from './rules.ts'
+import { closesAtOf, emailDue, isClosingOver } from './rules.ts'
 
 const day = 24 * 3_600_000
 const closingAt = new Date('2026-03-01T12:00:00Z')
@@ -9,8 +9,8 @@ const on = (days: number, more = 0) => new Date(closingAt.getTime() + days * day
 describe('closing rules', () => {
   it('isOver returns true after exactly 30 days', () => {
     expect(closesAt).toEqual(on(30))
-    expect(isOver(closesAt, on(30, -1))).toBe(false)
-    expect(isOver(closesAt, on(30))).toBe(true)
+    expect(isClosingOver(closesAt, on(30, -1))).toBe(false)
+    expect(isClosingOver(closesAt, on(30))).toBe(true)
   })
 
   it.each([
@@ -24,6 +24,6 @@ describe('closing rules', () => {
     [on(29), 1, { letter: 'day', sent: 3 }],
     [on(30), 3, undefined],
   ] as const)('letterDue at %s after %i emails returns %j', (now, sent, due) => {
-    expect(letterDue(closesAt, sent, now)).toEqual(due)
+    expect(emailDue(closesAt, sent, now)).toEqual(due)
   })
 })

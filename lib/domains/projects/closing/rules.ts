@@ -8,20 +8,20 @@ export const closesAtOf = (closingAt: Date): Date => new Date(closingAt.getTime(
 export const usualReason = 'deal_closure'
 
 /** Emails to the members in order: at closing, 7 days and 1 day before the erasure, and at the erasure. */
-export const closingLetters = ['begun', 'week', 'day', 'gone'] as const
-export type ClosingLetter = (typeof closingLetters)[number]
+export const closingEmails = ['begun', 'week', 'day', 'gone'] as const
+export type ClosingEmail = (typeof closingEmails)[number]
 /** How long before the erasure each email is due, in milliseconds. */
-const ahead: Record<ClosingLetter, number> = { begun: closingWindow, week: 7 * day, day, gone: 0 }
+const ahead: Record<ClosingEmail, number> = { begun: closingWindow, week: 7 * day, day, gone: 0 }
 
 /**
  * The email that is due for a closing project, with the number of emails due so far; undefined if it was sent. After a period without
  * sending, only the newest email is sent, because the others are outdated. The last email is sent with the erasure, never before.
  */
-export function letterDue(
+export function emailDue(
   closesAt: Date,
   sent: number,
   now: Date,
-): { letter: Exclude<ClosingLetter, 'gone'>; sent: number } | undefined {
+): { letter: Exclude<ClosingEmail, 'gone'>; sent: number } | undefined {
   const waiting = (['begun', 'week', 'day'] as const).filter(
     (letter) => closesAt.getTime() - ahead[letter] <= now.getTime(),
   )
@@ -30,4 +30,4 @@ export function letterDue(
 }
 
 /** Whether the 30 days are over. A legal hold still postpones the erasure. */
-export const isOver = (closesAt: Date, now: Date): boolean => closesAt.getTime() <= now.getTime()
+export const isClosingOver = (closesAt: Date, now: Date): boolean => closesAt.getTime() <= now.getTime()

@@ -2,19 +2,19 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
-import { askingWithin, mayClose, readerOf, type SeenProject, seenProject } from '../access.ts'
-import { closeProject, deleteProject, reopenProject } from '../closing-contract.ts'
+import { mayCloseProject, projectReaderOf, queryInTransaction, type SeenProject, seenProject } from '../access.ts'
 import { projectAsSeen } from '../project-rows.ts'
-import { enqueueLetters } from './jobs.ts'
+import { closeProject, deleteProject, reopenProject } from './contract.ts'
+import { enqueueClosingEmails } from './jobs.ts'
 import { closesAtOf, usualReason } from './rules.ts'
 
 const change = async (
   tx: Transaction,
-  reader: ReturnType<typeof readerOf>,
+  reader: ReturnType<typeof projectReaderOf>,
   projectId: string,
 ): Promise<SeenProject> => {
-  const project = await seenProject(askingWithin(tx), reader, projectId, 'change')
-  if (!mayClose(project))
+  const project = await seenProject(queryInTransaction(tx), reader, projectId, 'change')
+  if (!mayCloseProject(project))
     throw new Problem(
       'forbidden',
       'The owners of a project, managers of its organisation and admins close and reopen it.',
@@ -31,7 +31,7 @@ async function closing(
   { params: { projectId }, body }: Pick<Input<typeof closeProject>, 'params' | 'body'>,
 ): Promise<Reply<Output<typeof closeProject>>> {
   const { tx, actor, now } = ctx
-  const reader = readerOf(ctx)
+  const reader = projectReaderOf(ctx)
   const reason = body?.reason ?? usualReason
   const project = await change(tx, reader, projectId)
   if (project.status === 'closing')
@@ -48,16 +48,16 @@ async function closing(
       updatedAt: now,
     },
   })
-  await enqueueLetters(tx, projectId, 'begun')
+  await enqueueClosingEmails(tx, projectId, 'begun')
   return {
-    body: { data: await projectAsSeen(askingWithin(tx), reader, projectId, now) },
+    body: { data: await projectAsSeen(queryInTransaction(tx), reader, projectId, now) },
     resourceId: projectId,
     details: { from: 'active', to: 'closing', reason },
   }
 }
 
 const named = async (ctx: MutationContext, { params: { projectId } }: { params: { projectId: string } }) => {
-  const { name } = await projectAsSeen(askingWithin(ctx.tx), readerOf(ctx), projectId, ctx.now)
+  const { name } = await projectAsSeen(queryInTransaction(ctx.tx), projectReaderOf(ctx), projectId, ctx.now)
   return { name }
 }
 
@@ -71,7 +71,7 @@ export const projectClosing = () => ({
     reopenProject,
     async (ctx, { params: { projectId } }) => {
       const { tx, now } = ctx
-      const reader = readerOf(ctx)
+      const reader = projectReaderOf(ctx)
       const project = await change(tx, reader, projectId)
       if (project.status === 'active') throw new Problem('wrong_state', 'The project is open. Nothing was changed.')
       await tx.project.update({
@@ -81,9 +81,9 @@ export const projectClosing = () => ({
           ...{ lettersSent: 0, updatedAt: now },
         },
       })
-      await enqueueLetters(tx, projectId, 'reopened')
+      await enqueueClosingEmails(tx, projectId, 'reopened')
       return {
-        body: { data: await projectAsSeen(askingWithin(tx), reader, projectId, now) },
+        body: { data: await projectAsSeen(queryInTransaction(tx), reader, projectId, now) },
         resourceId: projectId,
         details: { from: 'closing', to: 'active' },
       }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
 import { operation } from '#lib/kernel/operation.ts'
-import { count, Id } from '../contract.ts'
+import { countField, Id } from '../contract.ts'
 import { erasureReasons } from '../rules.ts'
 import { businessLabels, entityGroups, outcomes } from './plan-totals.ts'
 
@@ -33,8 +33,8 @@ export const PartPlan = z
         holder: z.string(),
         store: z.string(),
         what: z.string(),
-        items: count,
-        held: count.meta({ description: 'Kept by a legal hold' }),
+        items: countField,
+        held: countField.meta({ description: 'Kept by a legal hold' }),
       }),
     ),
     verdicts: z.array(
@@ -49,7 +49,7 @@ export const PartPlan = z
         found: z.string().meta({ description: 'How it was found: pointer, thread, group, text, row' }),
       }),
     ),
-    omitted: count.meta({ description: 'Verdicts beyond the first 5,000, which are only counted' }),
+    omitted: countField.meta({ description: 'Verdicts beyond the first 5,000, which are only counted' }),
     totals: z
       .array(
         z.strictObject({
@@ -60,7 +60,7 @@ export const PartPlan = z
             description: 'Of entities: what they are, or why they stay',
           }),
           label: z.enum(businessLabels).nullable().meta({ description: 'Of entities that stay: what they are' }),
-          count,
+          count: countField,
         }),
       )
       .meta({ description: 'All verdicts, those omitted too, by what becomes of what' }),
@@ -68,7 +68,7 @@ export const PartPlan = z
       description:
         'Stores that do not answer, or that kept data and are switched off: there may be more than is told. The erasure waits for them',
     }),
-    counts: z.strictObject({ deleted: count, kept: count, changed: count, untouched: count }),
+    counts: z.strictObject({ deleted: countField, kept: countField, changed: countField, untouched: countField }),
   })
   .meta({ id: 'PartPlan' })
 export type PartPlan = z.output<typeof PartPlan>

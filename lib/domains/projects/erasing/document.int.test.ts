@@ -4,14 +4,14 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectedStores,
+  connectTestStores,
   type StoreServers,
   storeServers,
 } from '#lib/testing/connected-stores.ts'
-import { placesOf, rowsOf } from '#lib/testing/everything.ts'
+import { locationsOf, rowsOf } from '#lib/testing/everything.ts'
 import { dealGraph } from '#lib/testing/graphs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
-import { dataOf, erasedWhole, madeDocument, madeMember, madeProject, reported } from '#lib/testing/projects.ts'
+import { dataOf, eraseWholeProject, madeDocument, madeMember, madeProject, reported } from '#lib/testing/projects.ts'
 
 describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derived data in connected stores', () => {
   let servers: StoreServers & { close(): Promise<void> }
@@ -19,7 +19,7 @@ describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derive
   let test: TestApp
   beforeAll(async () => {
     servers = await storeServers()
-    stores = await connectedStores(servers)
+    stores = await connectTestStores(servers)
     test = await testApp(stores.settings)
   })
   afterAll(async () => {
@@ -56,16 +56,16 @@ describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derive
   }
   const erase = (path: string, { cookie }: Person, body: unknown = {}) => test.fetch('DELETE', path, { cookie, body })
   const places = async (words: string) => [
-    ...placesOf(await rowsOf(test.ownerUrl), words),
-    ...placesOf(await stores.everything(), words),
+    ...locationsOf(await rowsOf(test.ownerUrl), words),
+    ...locationsOf(await stores.everything(), words),
   ]
 
   it('with dry_run returns the plan for every store and changes nothing', async () => {
     const { author, words, episode, path } = await brought()
     const before = await places(words)
-    const told = await erase(`${path}?dry_run=true`, author)
-    expect(told.status, told.text).toBe(200)
-    const { verdicts } = told.json.data
+    const response = await erase(`${path}?dry_run=true`, author)
+    expect(response.status, response.text).toBe(200)
+    const { verdicts } = response.json.data
     for (const verdict of [
       { store: 'postgresql', kind: 'document', evidence: expect.arrayContaining(['chunks:3', 'pointers:3']) },
       { store: 'objects', kind: 'object', evidence: ['versions:3'] },
@@ -148,7 +148,7 @@ describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derive
 
   it('by an owner of the project erases documents of others', async () => {
     const { document, path, project, words } = await brought()
-    await erasedWhole(test, path, project.owner)
+    await eraseWholeProject(test, path, project.owner)
     expect(await test.db.prisma.document.count({ where: { id: document.id } })).toBe(0)
     expect(await places(words)).toEqual([])
   })

@@ -2,12 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
+import {
+  checkpointEntryOf,
+  addMessage as sayIn,
+  type TestConversation,
+  startConversation as talkIn,
+} from '#lib/testing/conversations.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { erasedWhole } from '#lib/testing/projects.ts'
-import { sideHolder, sideStore } from '#lib/testing/side-store.ts'
-import { entryOf, say as sayIn, type Talk, talk as talkIn } from '#lib/testing/talks.ts'
+import { eraseWholeProject } from '#lib/testing/projects.ts'
+import { sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 
 let test: TestApp
 const side = sideStore()
@@ -21,7 +26,7 @@ const interrupt = (point: string) => {
 beforeAll(async () => {
   test = await testApp({}, undefined, {
     interrupt,
-    moreHolders: (db) => [sideHolder(side)(db)],
+    moreDataSources: (db) => [sideStoreDataSource(side)(db)],
   })
 })
 afterAll(() => test?.close())
@@ -38,21 +43,22 @@ const fails = (what: 'erase' | 'residue') => (asked: string) => {
 }
 
 const talk = (more: Parameters<typeof talkIn>[1] = {}) => talkIn({ test, side }, more)
-const say = (made: Talk, entries: number, author?: Person) => sayIn({ test, side }, made, entries, author)
-const late = (made: Talk, message: string, author?: Person, id?: string) => entryOf(side, made, message, author, id)
+const say = (made: TestConversation, entries: number, author?: Person) => sayIn({ test, side }, made, entries, author)
+const late = (made: TestConversation, message: string, author?: Person, id?: string) =>
+  checkpointEntryOf(side, made, message, author, id)
 const entriesOf = (message: string): number =>
   [...side.entries.values()].filter((entry) => entry.message === message).length
-const first = ({ messages: [id] }: Talk): string => id ?? 'none'
-const at = ({ project, conversation }: Talk, message: string): string =>
+const first = ({ messages: [id] }: TestConversation): string => id ?? 'none'
+const at = ({ project, conversation }: TestConversation, message: string): string =>
   `/api/projects/${project}/conversations/${conversation}/messages/${message}`
 const erase = (
-  made: Talk,
+  made: TestConversation,
   message = first(made),
   { by = made.owner, body, query = '' }: { by?: Person; body?: unknown; query?: string } = {},
 ) => test.fetch('DELETE', at(made, message) + query, { cookie: by.cookie, ...(body !== undefined && { body }) })
 const isStored = async (id: string): Promise<boolean> => (await test.db.prisma.message.count({ where: { id } })) > 0
 const looked = (auditId: string, by: Person) => test.fetch('GET', `/api/erasures/${auditId}`, { cookie: by.cookie })
-const runOf = async ({ json }: Told) => {
+const runOf = async ({ json }: TestResponse) => {
   const run = await test.app.subjectErasures.byAudit(json.auditId)
   if (!run) throw new Error('no run')
   return run
@@ -63,32 +69,32 @@ describe('DELETE of a message', () => {
   it('erases derived data and returns 200, with a receipt and a deletion log entry under the returned id', async () => {
     const made = await talk()
     const [message = '', other = ''] = made.messages
-    const told = await erase(made, message, { body: { messageId: message, reason: 'gdpr_erasure' } })
-    expect([told.status, told.text]).toEqual([200, expect.stringContaining('"success":true')])
-    expect(Object.keys(told.json).sort()).toEqual(['auditId', 'deletedFrom', 'success'])
-    expect(told.json.deletedFrom).toMatchObject({
+    const response = await erase(made, message, { body: { messageId: message, reason: 'gdpr_erasure' } })
+    expect([response.status, response.text]).toEqual([200, expect.stringContaining('"success":true')])
+    expect(Object.keys(response.json).sort()).toEqual(['auditId', 'deletedFrom', 'success'])
+    expect(response.json.deletedFrom).toMatchObject({
       postgresql: true,
       checkpoints: { threads: 0, messages: 0 },
       objects: 0,
     })
     expect([await isStored(message), entriesOf(message)]).toEqual([false, 0])
     expect([await isStored(other), entriesOf(other)]).toEqual([true, 3])
-    const entry = await logged(told.json.auditId)
+    const entry = await logged(response.json.auditId)
     expect(entry).toMatchObject({
       reason: 'gdpr_erasure',
       requestedBy: `user:${made.owner.accountId}`,
       scope: { projectId: made.project, conversationId: made.conversation, messageId: message },
     })
     expect(entry?.results).toMatchObject({ 'side.entries': 3, entriesDeleted: 3, messagesDeleted: 1 })
-    const run = await runOf(told)
+    const run = await runOf(response)
     const receipt = (await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).json
     expect(receipt).toMatchObject({ deleted_id: message, part_kind: 'message', reason: 'gdpr_erasure' })
     expect(receipt.subject_kind).toBeUndefined()
     expect((await test.fetch('GET', `/v1/receipts/${run.receiptId}/pdf`)).status).toBe(200)
-    const { json } = await looked(told.json.auditId, made.owner)
+    const { json } = await looked(response.json.auditId, made.owner)
     expect(json.data).toMatchObject({
-      ...{ audit_id: told.json.auditId, success: true, state: 'done', late_found: 0 },
-      ...{ part: { kind: 'message', id: message }, deleted_from: told.json.deletedFrom },
+      ...{ audit_id: response.json.auditId, success: true, state: 'done', late_found: 0 },
+      ...{ part: { kind: 'message', id: message }, deleted_from: response.json.deletedFrom },
     })
     // The other message of the conversation contains the same sentence.
     expect(json.data.remaining_mentions).toHaveLength(4)
@@ -180,8 +186,8 @@ describe('DELETE of a message', () => {
     expect((await test.fetch('DELETE', conversation, { cookie: former.cookie })).status).toBe(404)
     expect([await isStored(message), await isStored(byAgent), await isStored(first(made))]).toEqual([true, true, true])
 
-    await erasedWhole(test, at(made, message), former)
-    await erasedWhole(test, at(made, byAgent), agent)
+    await eraseWholeProject(test, at(made, message), former)
+    await eraseWholeProject(test, at(made, byAgent), agent)
     expect([await isStored(message), entriesOf(message), await isStored(byAgent)]).toEqual([false, 0, false])
     const { auditId } = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { partId: message } })
     expect((await looked(auditId ?? '', former)).json.data.success).toBe(true)
@@ -194,8 +200,8 @@ describe('DELETE of a message', () => {
     const made = await talk()
     const bodies = [{ messageId: 'msg_other' }, { reason: 'because' }, { reason: 'admin_request' }, { more: 1 }]
     for (const body of bodies) {
-      const told = await erase(made, first(made), { body })
-      expect([told.status, told.json.code]).toEqual([422, 'invalid'])
+      const response = await erase(made, first(made), { body })
+      expect([response.status, response.json.code]).toEqual([422, 'invalid'])
     }
     expect((await erase(made, first(made), { query: '?dry_run=perhaps' })).status).toBe(422)
     expect(await isStored(first(made))).toBe(true)
@@ -218,8 +224,8 @@ describe('DELETE of a message', () => {
       return id
     }
     const [own, other] = [await prepared(made.owner.accountId), await prepared(member.accountId)]
-    const told = await erase(made)
-    expect(told.status).toBe(200)
+    const response = await erase(made)
+    expect(response.status).toBe(200)
     const stateOf = async (id: string) => (await test.db.prisma.preparedExport.findUnique({ where: { id } }))?.state
     expect([await stateOf(own), await stateOf(other)]).toEqual(['expired', 'ready'])
   })
@@ -227,13 +233,13 @@ describe('DELETE of a message', () => {
   it('with dry_run marks, writes and erases nothing', async () => {
     const made = await talk()
     const before = await test.db.prisma.erasureRun.count()
-    const told = await erase(made, first(made), { query: '?dry_run=true' })
-    expect(told.status).toBe(200)
-    expect(told.json.data.counts).toMatchObject({ deleted: expect.any(Number) })
-    expect(told.json.data.planned).toContainEqual(
+    const response = await erase(made, first(made), { query: '?dry_run=true' })
+    expect(response.status).toBe(200)
+    expect(response.json.data.counts).toMatchObject({ deleted: expect.any(Number) })
+    expect(response.json.data.planned).toContainEqual(
       expect.objectContaining({ holder: 'side.entries', items: 3, held: 0 }),
     )
-    expect(told.json.data.verdicts).toContainEqual(
+    expect(response.json.data.verdicts).toContainEqual(
       expect.objectContaining({ store: 'side', verdict: 'deleted', found: 'pointer' }),
     )
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
@@ -243,7 +249,8 @@ describe('DELETE of a message', () => {
 })
 
 describe('a dry run', () => {
-  const planned = async (made: Talk) => (await erase(made, first(made), { query: '?dry_run=true' })).json.data
+  const planned = async (made: TestConversation) =>
+    (await erase(made, first(made), { query: '?dry_run=true' })).json.data
   const counted = (totals: { store: string; verdict: string; count: number }[], store: string) =>
     totals.filter((one) => one.store === store).reduce((sum, { count }) => sum + count, 0)
 
@@ -273,8 +280,8 @@ describe('outside pointers of an erased message', () => {
     const [message = '', other = ''] = made.messages
     const entries = [message, other].map((source_id) => ({ source_id, store: 'outside', ref: `crm:${source_id}` }))
     const { cookie } = made.owner
-    const told = await test.fetch('POST', `/api/projects/${made.project}/provenance`, { cookie, body: { entries } })
-    expect(told.status).toBe(200)
+    const response = await test.fetch('POST', `/api/projects/${made.project}/provenance`, { cookie, body: { entries } })
+    expect(response.status).toBe(200)
     const plan = await erase(made, message, { query: '?dry_run=true' })
     expect(plan.json.data.verdicts).toContainEqual(
       expect.objectContaining({ store: 'outside', id: `crm:${message}`, verdict: 'untouched', reason: 'outside' }),
@@ -296,26 +303,26 @@ describe('an erasure step that fails', () => {
   it('returns 202 without success, is stuck, and ends after a retry', async () => {
     const made = await talk()
     side.before = fails('erase')
-    const told = await erase(made)
-    expect([told.status, told.json.success]).toEqual([202, false])
-    expect(told.headers.get('location')).toBe(`/api/erasures/${told.json.auditId}`)
+    const response = await erase(made)
+    expect([response.status, response.json.success]).toEqual([202, false])
+    expect(response.headers.get('location')).toBe(`/api/erasures/${response.json.auditId}`)
     expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).not.toBeNull()
     await drain(test, { mayFail: true })
-    const stuck = await looked(told.json.auditId, made.owner)
+    const stuck = await looked(response.json.auditId, made.owner)
     expect([stuck.json.data.state, stuck.json.data.success]).toEqual(['erasing', false])
     expect(stuck.json.data.steps).toContainEqual(
       expect.objectContaining({ holder: 'side.entries', state: 'stuck', fault: 'internal', waiting_since: null }),
     )
     expect(await isStored(first(made))).toBe(true)
     const read = () => test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })
-    expect((await read()).json).toMatchObject({ status: 404, audit_id: told.json.auditId })
+    expect((await read()).json).toMatchObject({ status: 404, audit_id: response.json.auditId })
     expect((await read()).json.receipt_id).toBeUndefined()
-    expect([(await erase(made)).json.auditId, (await erase(made)).status]).toEqual([told.json.auditId, 202])
+    expect([(await erase(made)).json.auditId, (await erase(made)).status]).toEqual([response.json.auditId, 202])
     side.before = undefined
-    const run = await runOf(told)
+    const run = await runOf(response)
     await test.db.transaction((tx) => test.app.subjectErasures.retry(tx, run.id, undefined, test.clock.now()))
     await drain(test)
-    const done = await looked(told.json.auditId, made.owner)
+    const done = await looked(response.json.auditId, made.owner)
     expect([done.json.data.success, await isStored(first(made)), entriesOf(first(made))]).toEqual([true, false, 0])
     expect((await read()).json).toMatchObject({ status: 410, code: 'erased', receipt_id: run.receiptId })
     const elsewhere = await talk({ owner: made.owner })
@@ -328,16 +335,16 @@ describe('a store that does not answer', () => {
   it('during verification: no receipt is signed before it answers', async () => {
     const made = await talk()
     side.before = isDown('residue')
-    const told = await erase(made)
-    expect([told.status, told.json.success]).toEqual([202, false])
-    const { receiptId } = await runOf(told)
+    const response = await erase(made)
+    expect([response.status, response.json.success]).toEqual([202, false])
+    const { receiptId } = await runOf(response)
     expect(await test.db.prisma.erasure.count({ where: { receiptId } })).toBe(0)
     expect(await isStored(first(made))).toBe(false)
     const read = await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })
-    expect([read.status, read.json.audit_id]).toEqual([404, told.json.auditId])
+    expect([read.status, read.json.audit_id]).toEqual([404, response.json.auditId])
     side.before = undefined
     await drain(test)
-    expect((await looked(told.json.auditId, made.owner)).json.data.success).toBe(true)
+    expect((await looked(response.json.auditId, made.owner)).json.data.success).toBe(true)
   })
 })
 
@@ -361,16 +368,17 @@ describe('a slow store', () => {
     for (const deadline = performance.now() + 100_000; !(await isSo()); await delay(20))
       if (performance.now() > deadline) throw new Error('it did not come to that')
   }
-  const listed = async ({ owner }: Talk) => (await test.fetch('GET', '/api/projects', { cookie: owner.cookie })).status
+  const listed = async ({ owner }: TestConversation) =>
+    (await test.fetch('GET', '/api/projects', { cookie: owner.cookie })).status
 
   it('limits concurrent dry runs, queues a few more, and rejects the others with 503 and Retry-After', async () => {
     const made = await talk()
     const { go, most } = slow('explain')
     const asked = Array.from({ length: 9 }, () => erase(made, first(made), { query: '?dry_run=true' }))
-    const refused: Told[] = []
+    const refused: TestResponse[] = []
     for (const one of asked)
-      void one.then((told) => {
-        if (told.status === 503) refused.push(told)
+      void one.then((response) => {
+        if (response.status === 503) refused.push(response)
       })
     await until(() => refused.length === 3 && most() === 2)
     expect(refused[0]?.headers.get('retry-after')).toBe('10')
@@ -406,10 +414,14 @@ describe('a slow store', () => {
     const body = { kind: 'project', target_id: made.project, reason: 'a court asked for it' }
     expect((await test.fetch('POST', '/v1/holds', { token: admin.token, body })).status).toBe(201)
     go()
-    const told = await erasing
-    expect([told.status, told.json.success]).toEqual([202, false])
+    const response = await erasing
+    expect([response.status, response.json.success]).toEqual([202, false])
     await drain(test)
-    expect([(await runOf(told)).state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['held', true, 3])
+    expect([(await runOf(response)).state, await isStored(first(made)), entriesOf(first(made))]).toEqual([
+      'held',
+      true,
+      3,
+    ])
   })
 
   it('is searched again when a hold was set and released during planning, because the plan may lack held records', async () => {
@@ -442,12 +454,12 @@ describe('residue found by verification', () => {
       side.entries.set(entry, { message, conversation: 'gone', project: 'gone', author: 'gone' })
       crashAt = 'start.intent'
     }
-    const told = await erase(made)
+    const response = await erase(made)
     expect([isLate, crashAt]).toEqual([true, undefined])
-    expect((await runOf(told)).fault).toBe('internal')
+    expect((await runOf(response)).fault).toBe('internal')
     expect((await test.app.subjectErasures.open()).stuck).toBeGreaterThan(0)
     await drain(test)
-    const run = await runOf(told)
+    const run = await runOf(response)
     expect([run.state, run.fault, run.rounds, entriesOf(message)]).toEqual(['done', null, 0, 0])
     expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({ planned: 3, erased: 3 })
   })
@@ -457,11 +469,11 @@ describe('a repeated request', () => {
   it('DELETE resumes an erasure that gave up', async () => {
     const made = await talk()
     side.before = fails('erase')
-    const told = await erase(made)
+    const response = await erase(made)
     await drain(test, { mayFail: true })
     side.before = undefined
     const again = await erase(made)
-    expect([again.status, again.json.success, again.json.auditId]).toEqual([200, true, told.json.auditId])
+    expect([again.status, again.json.success, again.json.auditId]).toEqual([200, true, response.json.auditId])
   })
 
   it('POST retry accepts owners of the project and admins, and returns 409 when nothing is stuck', async () => {
@@ -527,16 +539,16 @@ describe('a crash', () => {
     it(`at ${point} does not change the outcome`, async () => {
       const made = await talk()
       crashAt = point
-      const told = await erase(made)
+      const response = await erase(made)
       expect(crashAt).toBeUndefined()
       await drain(test)
-      const run = await runOf(told)
+      const run = await runOf(response)
       expect([run.state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['done', false, 0])
       // A page that a crash interrupted is counted once.
       expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({
         ...{ planned: 3, erased: 3, results: { entriesDeleted: 3 } },
       })
-      expect((await logged(told.json.auditId))?.results).toMatchObject({ entriesDeleted: 3 })
+      expect((await logged(response.json.auditId))?.results).toMatchObject({ entriesDeleted: 3 })
       expect(
         await test.db.prisma.deletionAuditEntry.count({
           where: { scope: { path: ['messageId'], equals: first(made) } },
@@ -554,19 +566,23 @@ describe('a legal hold on the project', () => {
       body: { kind: 'project', target_id: made.project, reason: 'a court asked for it' },
     })
     expect(set.status).toBe(201)
-    const told = await erase(made)
-    expect([told.status, told.json.success]).toEqual([202, false])
-    expect(told.json.held).toBeGreaterThan(0)
-    expect((await runOf(told)).state).toBe('held')
+    const response = await erase(made)
+    expect([response.status, response.json.success]).toEqual([202, false])
+    expect(response.json.held).toBeGreaterThan(0)
+    expect((await runOf(response)).state).toBe('held')
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
     expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).toBeNull()
     // Repeated requests change nothing: the retained message stays readable.
     const again = await erase(made)
-    expect([again.status, again.json.auditId, again.json.held]).toEqual([202, told.json.auditId, told.json.held])
+    expect([again.status, again.json.auditId, again.json.held]).toEqual([
+      202,
+      response.json.auditId,
+      response.json.held,
+    ])
     expect((await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })).status).toBe(200)
     await test.fetch('POST', `/v1/holds/${set.json.data.id}/release`, { token: admin.token })
     await drain(test)
-    expect((await runOf(told)).state).toBe('done')
+    expect((await runOf(response)).state).toBe('done')
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([false, 0])
   })
 
@@ -581,33 +597,33 @@ const hour = 3_600_000
 describe('the second search, a day later', () => {
   const later = async (hours: number) => {
     test.clock.advance(hours * hour)
-    await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.gate, {})
+    await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.pipeline, {})
     await drain(test, { mayFail: true })
   }
   it('finds a late write, erases and logs it, and repeats until nothing is found', async () => {
     const made = await talk()
     const message = first(made)
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
-    const told = await erase(made)
-    expect((await runOf(told)).recheckAt).toEqual(new Date(test.clock.now().getTime() + 24 * hour))
+    const response = await erase(made)
+    expect((await runOf(response)).recheckAt).toEqual(new Date(test.clock.now().getTime() + 24 * hour))
     const pages = async () =>
-      test.db.prisma.erasurePage.groupBy({ by: ['holder'], where: { runId: (await runOf(told)).id } })
-    const others = new Set(test.app.holders.filter(({ isShared }) => !isShared).map(({ name }) => name))
+      test.db.prisma.erasurePage.groupBy({ by: ['holder'], where: { runId: (await runOf(response)).id } })
+    const others = new Set(test.app.dataSources.filter(({ isShared }) => !isShared).map(({ name }) => name))
     expect((await pages()).map(({ holder }) => holder)).toContain('side.entries')
     expect((await pages()).filter(({ holder }) => others.has(holder))).toEqual([])
     late(made, message, made.owner, entry)
     await later(1)
     expect(entriesOf(message)).toBe(1)
     await later(24)
-    expect([entriesOf(message), (await runOf(told)).lateFound]).toEqual([0, 1])
-    expect((await runOf(told)).recheckAt?.getTime()).toBeGreaterThan(test.clock.now().getTime())
+    expect([entriesOf(message), (await runOf(response)).lateFound]).toEqual([0, 1])
+    expect((await runOf(response)).recheckAt?.getTime()).toBeGreaterThan(test.clock.now().getTime())
     const [log] = await test.db.prisma.deletionAuditEntry.findMany({
       where: { requestedBy: 'system:erasure.recheck', scope: { path: ['messageId'], equals: message } },
     })
     expect(log?.results).toMatchObject({ 'side.entries': 1, entriesDeleted: 1 })
     expect((await pages()).map(({ holder }) => holder)).toContain('side.entries')
     await later(25)
-    const run = await runOf(told)
+    const run = await runOf(response)
     expect([run.recheckAt, run.lateFound, await pages()]).toEqual([null, 1, []])
     expect(run.recheckedAt).toEqual(test.clock.now())
     expect(side.forgot).toContain(run.id)
@@ -617,18 +633,18 @@ describe('the second search, a day later', () => {
   it('finds a late write in a store where nothing was planned', async () => {
     const made = await talk({ entries: 0 })
     const message = first(made)
-    const told = await erase(made)
-    expect(told.json.success).toBe(true)
-    const run = await runOf(told)
+    const response = await erase(made)
+    expect(response.json.success).toBe(true)
+    const run = await runOf(response)
     expect(run.recheckAt).toEqual(new Date(test.clock.now().getTime() + 24 * hour))
     expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({ planned: 0, erased: 0 })
     const receipt = (await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).json
     expect(receipt.stores.map(({ holder }: { holder: string }) => holder)).not.toContain('side.entries')
     late(made, message)
     await later(25)
-    expect([entriesOf(message), (await runOf(told)).lateFound]).toEqual([0, 1])
+    expect([entriesOf(message), (await runOf(response)).lateFound]).toEqual([0, 1])
     await later(25)
-    expect((await runOf(told)).recheckAt).toBeNull()
+    expect((await runOf(response)).recheckAt).toBeNull()
   })
 
   it('waits while a legal hold covers the project, also for the erasure of a person', async () => {
@@ -661,18 +677,18 @@ describe('the second search, a day later', () => {
     const made = await talk()
     const message = first(made)
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
-    const told = await erase(made)
+    const response = await erase(made)
     late(made, message, made.owner, entry)
     side.before = isDown('residue')
     await later(25)
-    const { json } = await looked(told.json.auditId, made.owner)
+    const { json } = await looked(response.json.auditId, made.owner)
     expect(json.data.steps).toContainEqual(expect.objectContaining({ holder: 'side.entries', fault: 'unavailable' }))
     expect([json.data.recheck_at === null, entriesOf(message)]).toEqual([false, 1])
     side.before = undefined
     crashAt = 'recheck.side.entries.inside'
     await later(1)
-    expect([entriesOf(message), (await runOf(told)).lateFound]).toEqual([0, 1])
-    expect((await looked(told.json.auditId, made.owner)).json.data.steps).toContainEqual(
+    expect([entriesOf(message), (await runOf(response)).lateFound]).toEqual([0, 1])
+    expect((await looked(response.json.auditId, made.owner)).json.data.steps).toContainEqual(
       expect.objectContaining({ holder: 'side.entries', fault: null }),
     )
   })
@@ -681,14 +697,14 @@ describe('the second search, a day later', () => {
 describe('erasure of a conversation or a person', () => {
   it('erases a conversation with its messages', async () => {
     const made = await talk({ messages: 3 })
-    const told = await test.fetch('DELETE', `/api/projects/${made.project}/conversations/${made.conversation}`, {
+    const response = await test.fetch('DELETE', `/api/projects/${made.project}/conversations/${made.conversation}`, {
       cookie: made.owner.cookie,
     })
-    expect([told.status, told.json.success]).toEqual([200, true])
+    expect([response.status, response.json.success]).toEqual([200, true])
     expect(await test.db.prisma.message.count({ where: { conversationId: made.conversation } })).toBe(0)
     expect(await test.db.prisma.conversation.count({ where: { id: made.conversation } })).toBe(0)
     expect(made.messages.map(entriesOf)).toEqual([0, 0, 0])
-    expect((await logged(told.json.auditId))?.results).toMatchObject({
+    expect((await logged(response.json.auditId))?.results).toMatchObject({
       messagesDeleted: 3,
       conversationsDeleted: 1,
       entriesDeleted: 9,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Part, Subject } from '#lib/kernel/holder.ts'
+import type { ProjectPart, Subject } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
@@ -7,7 +7,6 @@ import { openArchive } from '#lib/testing/archives.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import {
-  type Asker,
   dataOf,
   type MadeProject,
   madeAttachment,
@@ -15,13 +14,14 @@ import {
   madeMember,
   madeMessage,
   madeProject,
+  type ProjectClient,
 } from '#lib/testing/projects.ts'
-import { sideHolder, sideStore } from '#lib/testing/side-store.ts'
+import { sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 
 let test: TestApp
 const side = sideStore()
 beforeAll(async () => {
-  test = await testApp({}, undefined, { moreHolders: (db) => [sideHolder(side)(db)] })
+  test = await testApp({}, undefined, { moreDataSources: (db) => [sideStoreDataSource(side)(db)] })
 })
 afterAll(() => test?.close())
 beforeEach(() => {
@@ -54,8 +54,8 @@ async function told() {
 }
 const derived = (message: string, conversation: string, project: string, { accountId: author }: Person) =>
   side.entries.set(newId('entry'), { message, conversation, project, author })
-type Told = Awaited<ReturnType<typeof told>>
-async function madeFrom(project: MadeProject, message: string, by: Asker) {
+type RunResponse = Awaited<ReturnType<typeof told>>
+async function madeFrom(project: MadeProject, message: string, by: ProjectClient) {
   const path = `${project.path}/documents?name=${encodeURIComponent(`Made of ${word}`)}&kind=artifact&made_from=${message}`
   const headers = { 'Content-Type': 'text/markdown' }
   const { id } = await dataOf(test, 'POST', path, by, { body: `# Of ${word}\n`, headers })
@@ -63,7 +63,7 @@ async function madeFrom(project: MadeProject, message: string, by: Asker) {
 }
 
 const job = async (name: string, payload: unknown): Promise<void> =>
-  test.app.jobs.find((one) => one.name === name)?.execute(test.app.gate, payload)
+  test.app.jobs.find((one) => one.name === name)?.execute(test.app.pipeline, payload)
 const asked = async (who: Person): Promise<string> =>
   (await dataOf(test, 'POST', '/api/privacy/exports', who, { body: { scope: 'all' } })).id
 const prepare = (id: string) => job('exports.prepare', { id })
@@ -88,7 +88,7 @@ async function preparedBefore(accountId: string, agents: string[] = []): Promise
 }
 const stateOf = async (id: string) => (await test.db.prisma.preparedExport.findUnique({ where: { id } }))?.state
 
-async function begun(what: { part: Part } | { subject: Subject }): Promise<string> {
+async function begun(what: { part: ProjectPart } | { subject: Subject }): Promise<string> {
   const { runId } = await test.db.transaction((tx) =>
     test.app.subjectErasures.begin(tx, {
       ...{ requestId: null, subject: { account: null, agents: [] }, ...what },
@@ -97,7 +97,12 @@ async function begun(what: { part: Part } | { subject: Subject }): Promise<strin
   )
   return runId
 }
-const partsOf = ({ project, conversation, message, document }: Told): Record<Part['kind'], Part> => {
+const partsOf = ({
+  project,
+  conversation,
+  message,
+  document,
+}: RunResponse): Record<ProjectPart['kind'], ProjectPart> => {
   const within = { project: project.id, conversation: conversation.id }
   return {
     message: { kind: 'message', id: message.id, ...within },

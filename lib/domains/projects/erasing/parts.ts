@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import { type Part, type PartKind, partKinds, type Subject } from '#lib/kernel/holder.ts'
+import { type PartKind, type ProjectPart, partKinds, type Subject } from '#lib/kernel/data-source.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { isMine, officeOf, readerOf, readerValues, roleOf } from '../access.ts'
-import { writersOf } from '../held.ts'
+import { isMine, officeOf, projectReaderOf, projectRoleSql, readerValues } from '../access.ts'
 
 interface PartRow {
   kind: string
@@ -12,7 +12,7 @@ interface PartRow {
   conversationId: string | null
 }
 const Kind = z.enum(partKinds)
-const partOf = ({ kind, id, projectId, conversationId }: PartRow): Part => ({
+const partOf = ({ kind, id, projectId, conversationId }: PartRow): ProjectPart => ({
   kind: Kind.parse(kind),
   id,
   project: projectId,
@@ -26,7 +26,7 @@ const madeFrom: Partial<Record<PartKind, string>> = {
 }
 
 /** Locks rows from project to document, the same order as all other code, to avoid deadlocks. Blocks writers to the part. */
-export async function lockPart(tx: Transaction, { kind, id, project, conversation }: Part): Promise<void> {
+export async function lockPart(tx: Transaction, { kind, id, project, conversation }: ProjectPart): Promise<void> {
   if (kind === 'project') await tx.$queryRaw`SELECT 1 FROM projects WHERE id = ${id} FOR UPDATE`
   else await tx.$queryRaw`SELECT 1 FROM projects WHERE id = ${project} FOR SHARE`
   if (kind === 'conversation')
@@ -43,7 +43,11 @@ export async function lockPart(tx: Transaction, { kind, id, project, conversatio
 }
 
 /** Marks a part and the documents made from it as being erased. Null removes the mark, also from documents that have the same mark. */
-export async function markPart(tx: Transaction, { kind, id }: Part, erasingSince: Date | null): Promise<void> {
+export async function markProjectPart(
+  tx: Transaction,
+  { kind, id }: ProjectPart,
+  erasingSince: Date | null,
+): Promise<void> {
   const made = madeFrom[kind]
   if (made)
     await queryWithin(
@@ -75,19 +79,19 @@ const writtenIn = `SELECT project_id AS id FROM messages WHERE ${byAuthor}
 
 /** The functions that the erasure engine calls for parts of projects. */
 export const projectParts = {
-  async seize(tx: Transaction, part: Part, now: Date): Promise<void> {
+  async raiseFence(tx: Transaction, part: ProjectPart, now: Date): Promise<void> {
     await lockPart(tx, part)
-    await markPart(tx, part, now)
+    await markProjectPart(tx, part, now)
   },
 
   /** A closed project keeps its mark, so that it cannot be reopened during a run that continues when a legal hold ends. */
-  async release(tx: Transaction, part: Part): Promise<void> {
+  async release(tx: Transaction, part: ProjectPart): Promise<void> {
     if (part.kind === 'project') return
     await lockPart(tx, part)
-    await markPart(tx, part, null)
+    await markProjectPart(tx, part, null)
   },
 
-  async newest(tx: Transaction, { kind, id }: Part): Promise<Date | null> {
+  async newest(tx: Transaction, { kind, id }: ProjectPart): Promise<Date | null> {
     const [row] = await queryWithin<{ at: Date | null }>(
       tx,
       `part-newest-${kind}`,
@@ -103,7 +107,7 @@ export const projectParts = {
     return rows.map(({ id }) => id)
   },
 
-  async missing(tx: Transaction, parts: readonly Part[]): Promise<Part[]> {
+  async missing(tx: Transaction, parts: readonly ProjectPart[]): Promise<ProjectPart[]> {
     const rows = await queryWithin<PartRow>(
       tx,
       'parts-stored',
@@ -116,7 +120,7 @@ export const projectParts = {
     return parts.filter(({ kind, id, project }) => !stored.has(`${kind} ${project} ${id}`))
   },
 
-  async restored(tx: Transaction, { kind, id }: Part, at: Date): Promise<Part[]> {
+  async restored(tx: Transaction, { kind, id }: ProjectPart, at: Date): Promise<ProjectPart[]> {
     const rows = await queryWithin<PartRow & { isSince: boolean }>(
       tx,
       `part-restored-${kind}`,
@@ -136,16 +140,19 @@ export const isProject = async (tx: Transaction, id: string): Promise<boolean> =
   (await tx.project.count({ where: { id, status: { not: 'closed' } } })) > 0
 
 /** Whether the actor owns the project of a part, manages its organization, or wrote the part. The author is known while the row exists. */
-export async function answersForPart(ctx: Pick<Context, 'actor'> & { tx: Transaction }, part: Part): Promise<boolean> {
+export async function answersForPart(
+  ctx: Pick<Context, 'actor'> & { tx: Transaction },
+  part: ProjectPart,
+): Promise<boolean> {
   const { id, project: projectId } = part
-  const [found] = await queryWithin<{ role: string | null; office: string | null }>(
+  const [record] = await queryWithin<{ role: string | null; office: string | null }>(
     ctx.tx,
     'part-answered-for',
-    `SELECT ${roleOf} AS role, ${officeOf} AS office FROM projects p WHERE p.id = $5`,
-    [...readerValues(readerOf(ctx)), projectId],
+    `SELECT ${projectRoleSql} AS role, ${officeOf} AS office FROM projects p WHERE p.id = $5`,
+    [...readerValues(projectReaderOf(ctx)), projectId],
   )
-  if (!found) return false
-  if (found.role === 'owner' || found.office !== null) return true
+  if (!record) return false
+  if (record.role === 'owner' || record.office !== null) return true
   const select = { authorKind: true, authorId: true }
   const written =
     part.kind === 'message'

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { createFront } from '#lib/http/front.ts'
+import { createApiServer } from '#lib/http/api-server.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { dataOf, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { partErasures } from './service.ts'
@@ -27,10 +27,10 @@ async function impatientDoor() {
   const { app } = test
   const { subjectErasures: erasures } = app
   const { eraseMessage } = partErasures({ erasures, complete: erasures.complete, patience: 200 })
-  const front = createFront({ ...app, useCases: [eraseMessage] }, async (_, response) => {
+  const apiServer = createApiServer({ ...app, useCases: [eraseMessage] }, async (_, response) => {
     response.writeHead(404).end()
   })
-  const server = createListener(front).listen(0, '127.0.0.1')
+  const server = createListener(apiServer).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   return {
@@ -43,7 +43,7 @@ it('DELETE of a message returns 202 when a store is slow, hides the message, and
   const project = await madeProject(test)
   const conversation = await madeConversation(test, project)
   const message = await madeMessage(test, conversation, project.owner)
-  await keptInThread(test, conversation.id, [{ id: message.id, text: 'Something was said.' }])
+  await storedInThread(test, conversation.id, [{ id: message.id, text: 'Something was said.' }])
   const { cookie } = project.owner
   const door = await impatientDoor()
   const path = await withConnection(threads.ownerUrl, async (holder) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type EntityKinds, kindOf } from '../graph/entity-kinds.ts'
+import { type EntityKinds, entityKindOf } from '../graph/entity-kinds.ts'
 import { entityGroupOf, totalsOf } from './plan-totals.ts'
 
 const entity = (labels: string[], more: { ask?: string; pii?: boolean } = {}, kinds: EntityKinds = {}) =>
-  kindOf(
+  entityKindOf(
     {
       uuid: 'u',
       name: 'Sample',

@@ -1,4 +1,4 @@
-import type { Verdict } from '#lib/kernel/holder.ts'
+import type { PlannedRecord } from '#lib/kernel/data-source.ts'
 
 export const outcomes = ['deleted', 'changed', 'kept', 'untouched'] as const
 /** Groups in which the totals count entities of a graph. */
@@ -11,8 +11,8 @@ export type BusinessLabel = (typeof businessLabels)[number]
 const isOfNoType = (evidence: string): boolean => evidence === 'label:none' || evidence.endsWith(' unknown')
 const isOfPerson = (evidence: string): boolean => /^(label|mapping|attribute):/.test(evidence) && !isOfNoType(evidence)
 
-type Judged = Pick<Verdict, 'kind' | 'verdict' | 'reason' | 'evidence'>
-export function entityGroupOf({ verdict, reason, evidence }: Omit<Judged, 'kind'>): EntityGroup {
+type PlannedDecision = Pick<PlannedRecord, 'kind' | 'verdict' | 'reason' | 'evidence'>
+export function entityGroupOf({ verdict, reason, evidence }: Omit<PlannedDecision, 'kind'>): EntityGroup {
   if (verdict === 'untouched') return 'untouched'
   // Erased descriptions are removed, but the entity remains because other sources mention it.
   if (verdict !== 'deleted') return 'kept'
@@ -21,14 +21,14 @@ export function entityGroupOf({ verdict, reason, evidence }: Omit<Judged, 'kind'
   if (evidence.some(isOfPerson)) return 'person'
   return evidence.some((one) => one.startsWith('pattern:')) ? 'personal' : 'unknown'
 }
-const labelOf = ({ evidence }: Pick<Judged, 'evidence'>): BusinessLabel | null =>
+const labelOf = ({ evidence }: Pick<PlannedDecision, 'evidence'>): BusinessLabel | null =>
   businessLabels.find((label) => evidence.includes(`label:${label}`)) ?? null
 
 /** How many records of one kind have the same decision. */
 export interface Total {
   store: string
   kind: string
-  verdict: Verdict['verdict']
+  verdict: PlannedRecord['verdict']
   /** Null unless the records are entities. */
   group: EntityGroup | null
   /** Null unless the records are entities that remain. */
@@ -37,7 +37,7 @@ export interface Total {
 }
 
 /** In the order of first occurrence. */
-export function totalsOf(verdicts: readonly (Judged & Pick<Verdict, 'store'>)[]): Total[] {
+export function totalsOf(verdicts: readonly (PlannedDecision & Pick<PlannedRecord, 'store'>)[]): Total[] {
   const totals = new Map<string, Total>()
   for (const one of verdicts) {
     const { store, kind, verdict } = one

@@ -1,7 +1,7 @@
+import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Part, PartKind, Subject } from '#lib/kernel/holder.ts'
+import type { PartKind, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { writersOf } from '../held.ts'
 
 const beginner = `CASE WHEN starts_with(created_by, 'user:') THEN 'account' ELSE 'agent' END AS kind,
   CASE WHEN starts_with(created_by, 'user:') THEN substr(created_by, 6) ELSE created_by END AS id`
@@ -27,7 +27,7 @@ const claimants =
 /** People and agents with records in the erasure scope. Their existing exports may contain these records. */
 export async function recordedOf(
   tx: Transaction,
-  scope: { part: Part } | { subject: Subject },
+  scope: { part: ProjectPart } | { subject: Subject },
 ): Promise<{ accounts: string[]; agents: string[] }> {
   const { kinds, ids } = 'subject' in scope ? writersOf(scope.subject) : { kinds: [], ids: [] }
   const rows =

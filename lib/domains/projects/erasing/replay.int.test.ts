@@ -5,20 +5,20 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { operator } from '#lib/operator/operator.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
+import { addMessage, startConversation, type TestConversation } from '#lib/testing/conversations.ts'
 import { episode } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
-  erasedWhole,
+  eraseWholeProject,
   madeConversation,
   madeDocument,
   madeMember,
   madeMessage,
   madeProject,
 } from '#lib/testing/projects.ts'
-import { type SideStore, sideHolder, sideStore } from '#lib/testing/side-store.ts'
-import { say, type Talk, talk } from '#lib/testing/talks.ts'
+import { type SideStore, sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 
 /** The ledger is stored outside the data folder, as recommended for operators. */
 let ledger: string
@@ -26,7 +26,7 @@ let before: TestApp
 let side: SideStore
 let restored: TestApp | undefined
 const started = (given?: Parameters<typeof testApp>[1]) =>
-  testApp({ KP_LEDGER_URL: ledger }, given, { moreHolders: (db) => [sideHolder(side)(db)] })
+  testApp({ KP_LEDGER_URL: ledger }, given, { moreDataSources: (db) => [sideStoreDataSource(side)(db)] })
 beforeEach(async () => {
   ledger = mkdtempSync(join(tmpdir(), 'kp-ledger-'))
   side = sideStore()
@@ -47,11 +47,11 @@ const backup = async (): Promise<() => Promise<TestApp>> => {
     return restored
   }
 }
-const erase = async ({ project, conversation, owner }: Talk, message?: string) => {
+const erase = async ({ project, conversation, owner }: TestConversation, message?: string) => {
   const path = `/api/projects/${project}/conversations/${conversation}${message === undefined ? '' : `/messages/${message}`}`
-  const told = await before.fetch('DELETE', path, { cookie: owner.cookie })
-  expect([told.status, told.json.success]).toEqual([200, true])
-  const run = await before.app.subjectErasures.byAudit(told.json.auditId)
+  const response = await before.fetch('DELETE', path, { cookie: owner.cookie })
+  expect([response.status, response.json.success]).toEqual([200, true])
+  const run = await before.app.subjectErasures.byAudit(response.json.auditId)
   return run?.receiptId ?? 'none'
 }
 const isThere = async ({ db }: TestApp, ids: readonly string[]): Promise<string[]> => {
@@ -89,7 +89,7 @@ it('a replay redacts a name in texts of others again if the erasure did', async 
 
 describe('replay of an erasure on a restored backup', () => {
   it('erases a restored message and its derived data again, and keeps its receipt and id', async () => {
-    const made = await talk({ test: before, side })
+    const made = await startConversation({ test: before, side })
     const [message = '', other = ''] = made.messages
     const fromBackup = await backup()
     const receiptId = await erase(made, message)
@@ -117,7 +117,7 @@ describe('replay of an erasure on a restored backup', () => {
       madeDocument(before, project, project.owner, { id: 'doc-that-goes' }),
     ])
     for (const path of [message.path, `${project.path}/documents/${document.id}`, talked.path])
-      await erasedWhole(before, path, project.owner)
+      await eraseWholeProject(before, path, project.owner)
     const app = await fromBackup()
     expect(await operator(app.app).replayErasures()).toMatchObject({ committed: 3, reinstated: 3, unfinished: [] })
     const scoped = ids.map((id) => `${project.id}~${id}`)
@@ -142,7 +142,7 @@ describe('replay of an erasure on a restored backup', () => {
       made.push(await madeMessage(before, talked, project.owner, { id: 'msg-of-both' }))
     }
     const fromBackup = await backup()
-    await erasedWhole(before, `${one.path}/conversations/conv-of-both`, one.owner)
+    await eraseWholeProject(before, `${one.path}/conversations/conv-of-both`, one.owner)
     const app = await fromBackup()
     expect(await operator(app.app).replayErasures()).toMatchObject({ parts: 1, unfinished: [] })
     const read = (n: number) => app.fetch('GET', made[n]?.path ?? '', n === 0 ? one.owner : other.owner)
@@ -151,13 +151,13 @@ describe('replay of an erasure on a restored backup', () => {
   })
 
   it('keeps new messages in a restored conversation', async () => {
-    const made = await talk({ test: before, side })
+    const made = await startConversation({ test: before, side })
     const old = [...made.messages]
     const fromBackup = await backup()
     await erase(made)
     const app = await fromBackup()
     app.clock.advance(60_000)
-    const since = await say({ test: app, side }, made, 1)
+    const since = await addMessage({ test: app, side }, made, 1)
     const report = await operator(app.app).replayErasures()
     expect(report).toMatchObject({ committed: 1, parts: old.length, unfinished: [] })
     expect(await isThere(app, [...old, since])).toEqual([since])
@@ -166,7 +166,7 @@ describe('replay of an erasure on a restored backup', () => {
   })
 
   it('keeps and reports the message of a project that is now under legal hold', async () => {
-    const made = await talk({ test: before, side })
+    const made = await startConversation({ test: before, side })
     const fromBackup = await backup()
     await erase(made, made.messages[0])
     const app = await fromBackup()

@@ -7,12 +7,13 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { operator } from '#lib/operator/operator.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
+import { checkpointEntryOf, startConversation } from '#lib/testing/conversations.ts'
 import { episode } from '#lib/testing/graphs.ts'
 import { issuedAgent, type Person } from '#lib/testing/people.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
-  erasedWhole,
+  eraseWholeProject,
   type MadeConversation,
   type MadeMessage,
   type MadeProject,
@@ -22,8 +23,7 @@ import {
   madeProject,
   reported,
 } from '#lib/testing/projects.ts'
-import { type SideStore, sideHolder, sideStore } from '#lib/testing/side-store.ts'
-import { entryOf, talk } from '#lib/testing/talks.ts'
+import { type SideStore, sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 
 const sentence = 'Jane Placeholder moved the lighthouse to the other side of the bay.'
 
@@ -35,7 +35,7 @@ let side: SideStore
 const running: TestApp[] = []
 const started = async (given?: Parameters<typeof testApp>[1]) => {
   const app = await testApp({ KP_LEDGER_URL: join(folder, 'ledger') }, given, {
-    moreHolders: (db) => [sideHolder(side)(db)],
+    moreDataSources: (db) => [sideStoreDataSource(side)(db)],
   })
   running.push(app)
   return app
@@ -49,7 +49,7 @@ afterEach(async () => {
   for (const app of running.splice(0)) await app.close()
   rmSync(folder, { recursive: true, force: true })
 })
-const erased = (path: string, { cookie }: Person, by = test): Promise<string> => erasedWhole(by, path, { cookie })
+const erased = (path: string, { cookie }: Person, by = test): Promise<string> => eraseWholeProject(by, path, { cookie })
 const replay = (app = test) => operator(app.app).replayErasures()
 
 describe('stores restored from before an erasure, with a current database', () => {
@@ -73,7 +73,7 @@ describe('stores restored from before an erasure, with a current database', () =
   async function written() {
     for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store'])
       await test.app.db.query(undefined, `DELETE FROM langgraph.${table}`)
-    await keptInThread(test, 'a-thread-of-theirs', [{ id: message.id, text: sentence }])
+    await storedInThread(test, 'a-thread-of-theirs', [{ id: message.id, text: sentence }])
     await test.app.stored.cache.set(`about:${message.id}`, sentence, { ttl: 600, about: [message.id] })
     await postgresPlanting(test.db).plant({
       ...{ group: project.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
@@ -122,7 +122,7 @@ describe('stores restored from before an erasure, with a current database', () =
     await erased(conversation.path, project.owner)
     const other = await madeConversation(test, project, { threads })
     const said = await madeMessage(test, other, project.owner, { content: sentence })
-    await keptInThread(test, 'a-thread-of-theirs', [{ id: said.id, text: sentence }])
+    await storedInThread(test, 'a-thread-of-theirs', [{ id: said.id, text: sentence }])
     expect(await replay()).toMatchObject({ stores: 0, unsearched: [] })
     expect(await found()).toEqual(['threads'])
   })
@@ -140,7 +140,7 @@ describe('stores restored from before an erasure, with a current database', () =
 
 describe('an external store that is newer than the restored database', () => {
   it('is searched and erased again before the receipt is reinstated, and blocks the receipt while it does not answer', async () => {
-    const made = await talk({ test, side })
+    const made = await startConversation({ test, side })
     // The backup is older than the message, so no row names it.
     const message = made.messages[0] ?? ''
     const old = await backupOf({ ownerUrl: test.ownerUrl, env: test.app.env })
@@ -150,7 +150,7 @@ describe('an external store that is newer than the restored database', () => {
     )
     const restored = await started(old)
     await restored.db.prisma.message.deleteMany({ where: { id: message } })
-    entryOf(side, made, message)
+    checkpointEntryOf(side, made, message)
     side.before = () => {
       throw new Problem('unavailable', 'It is down.')
     }

@@ -1,23 +1,23 @@
 import type { MutationContext } from '#lib/kernel/context.ts'
+import type { PlannedRecord, ProjectPart } from '#lib/kernel/data-source.ts'
 import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { Part, Verdict } from '#lib/kernel/holder.ts'
+import { limitConcurrency } from '#lib/kernel/limit-concurrency.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
 import {
-  type Authored,
-  askingWithin,
+  type AuthorFields,
   isMine,
   mayErase,
   projectOfAuthor,
-  readerOf,
+  projectReaderOf,
+  queryInTransaction,
   wasErased,
   writableProject,
 } from '../access.ts'
-import { storedPlace } from '../chosen-ids.ts'
+import { storedIdOwner } from '../chosen-ids.ts'
 import {
   cancelErasure,
   eraseConversation,
@@ -27,7 +27,7 @@ import {
   type PartPlan,
   retryErasure,
 } from './contract.ts'
-import { answersForPart, lockPart, markPart } from './parts.ts'
+import { answersForPart, lockPart, markProjectPart } from './parts.ts'
 import { totalsOf } from './plan-totals.ts'
 
 export interface PartErasurePorts {
@@ -39,7 +39,7 @@ export interface PartErasurePorts {
   /** Concurrency limits of this process for erasures and dry runs, and how many callers may queue for each. */
   bounds?: { erasures: Bounds; dryRuns: Bounds }
 }
-type Bounds = Parameters<typeof turns>[0]
+type Bounds = Parameters<typeof limitConcurrency>[0]
 
 /**
  * Each one uses database connections for as long as the slowest store takes. Most of the ten connections must stay free for others. The
@@ -53,12 +53,12 @@ const usual = {
 const mostVerdicts = 5_000
 type Answer = PartErasure | { data: PartPlan }
 interface Wanted {
-  part: Part
+  part: ProjectPart
   reason: string
   query: { dry_run: boolean; redact: boolean }
 }
 /** The row of a part, locked by this transaction. */
-interface PartRow extends Authored {
+interface PartRow extends AuthorFields {
   erasingSince: Date | null
 }
 
@@ -66,14 +66,14 @@ interface PartRow extends Authored {
 const partyOf = ({ actor }: MutationContext): string => actor.organisationId ?? actor.id
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
-const nothing = (kind: Part['kind']): Problem =>
+const nothing = (kind: ProjectPart['kind']): Problem =>
   new Problem('not_found', `There is no such ${kind} here, or you take no part in it. Nothing was erased.`)
 
 const noErasure = (): Problem => new Problem('not_found', 'There is no such erasure, or it is not yours.')
 
 const ofRows = new Set<string>(['conversation', 'document', 'message'])
 /** Ids of rows are returned without their scope prefix. */
-const shownVerdict = (verdict: Verdict): Verdict =>
+const shownVerdict = (verdict: PlannedRecord): PlannedRecord =>
   verdict.store === 'postgresql' && ofRows.has(verdict.kind) ? { ...verdict, id: shownId(verdict.id) } : verdict
 
 /** The response for a run: 200 when it is done and verified, otherwise 202. */
@@ -111,8 +111,8 @@ async function inTime(work: Promise<unknown>, patience: number, runId: string): 
 export function partErasures({ erasures, complete, patience = 10_000, bounds = usual }: PartErasurePorts) {
   /** One promise for each run in progress: concurrent requests for the same part share it. */
   const working = new Map<string, Promise<unknown>>()
-  const erasing = turns(bounds.erasures)
-  const explaining = turns(bounds.dryRuns)
+  const erasing = limitConcurrency(bounds.erasures)
+  const explaining = limitConcurrency(bounds.dryRuns)
   /** Does nothing if the waiting list is full; the job queue then carries out the run about half a minute later. */
   function carriedOut(runId: string, party: string): Promise<unknown> {
     const work = working.get(runId) ?? erasing(() => complete(runId), party).finally(() => working.delete(runId))
@@ -133,7 +133,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /** The problem for a missing part: it names the receipt if the part was erased, otherwise it is `not_found`. */
-  async function gone({ tx }: MutationContext, { kind, id, project }: Part): Promise<Problem> {
+  async function gone({ tx }: MutationContext, { kind, id, project }: ProjectPart): Promise<Problem> {
     const [erased] = await tx.$queryRaw<{ receiptId: string }[]>`
       SELECT r.receipt_id AS "receiptId" FROM erased_records e JOIN erasure_scopes r ON r.receipt_id = e.receipt_id
       WHERE e.id = ${id} AND r.project_id = ${project}`
@@ -141,7 +141,10 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /** The row of a part, locked against writers. Null if it is not at the given place or if its conversation is being erased. */
-  async function rowOf({ tx }: MutationContext, { kind, id, project, conversation }: Part): Promise<PartRow | null> {
+  async function rowOf(
+    { tx }: MutationContext,
+    { kind, id, project, conversation }: ProjectPart,
+  ): Promise<PartRow | null> {
     const select = { authorKind: true, authorId: true, writtenBy: true, erasingSince: true }
     const withClaimant = async (row: Omit<PartRow, 'claimedBy'> | null): Promise<PartRow | null> => {
       if (row?.authorKind !== 'participant') return row
@@ -165,15 +168,19 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /** Checks that the actor may erase the part and locks it. @throws {Problem} `not_found`, `erased`, `forbidden` */
-  async function found(ctx: MutationContext, part: Part, { dry_run, redact }: Wanted['query']): Promise<PartRow> {
-    const ask = askingWithin(ctx.tx)
+  async function found(
+    ctx: MutationContext,
+    part: ProjectPart,
+    { dry_run, redact }: Wanted['query'],
+  ): Promise<PartRow> {
+    const ask = queryInTransaction(ctx.tx)
     const written = part.kind === 'conversation' ? null : await rowOf(ctx, part)
     // Authors may erase their own messages and documents after they leave. A conversation also contains messages of others.
     const enter = written && isMine(ctx.actor, written) ? projectOfAuthor : writableProject
-    await enter(ask, readerOf(ctx), part.project)
+    await enter(ask, projectReaderOf(ctx), part.project)
     await lockPart(ctx.tx, part)
     // Check again: the lock may have waited for a transaction that marked the project.
-    const project = await enter(ask, readerOf(ctx), part.project)
+    const project = await enter(ask, projectReaderOf(ctx), part.project)
     const row = await rowOf(ctx, part)
     if (!row) throw await gone(ctx, part)
     if (dry_run && !ctx.actor.can('projects:read'))
@@ -188,7 +195,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /** A dry run. The data sources plan after the commit, because each reads in its own transactions. */
-  function explained(ctx: MutationContext, part: Part): Reply<Answer> {
+  function explained(ctx: MutationContext, part: ProjectPart): Reply<Answer> {
     return {
       body: undefined,
       status: 204,
@@ -203,7 +210,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
           })
         const { planned, verdicts, unanswered } = taken.value
         const byOutcome = Object.groupBy(verdicts, ({ verdict }) => verdict)
-        const counted = (wanted: Verdict['verdict']) => byOutcome[wanted]?.length ?? 0
+        const counted = (wanted: PlannedRecord['verdict']) => byOutcome[wanted]?.length ?? 0
         // Untouched records are listed first, so that the limit does not hide them.
         const { untouched = [], deleted = [], changed = [], kept = [] } = byOutcome
         const data: PartPlan = {
@@ -242,9 +249,9 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /** The part, with the ids under which it is stored. */
-  async function storedPart(ctx: MutationContext, part: Part): Promise<Part> {
+  async function storedPart(ctx: MutationContext, part: ProjectPart): Promise<ProjectPart> {
     const { kind, id, project: projectId, conversation } = part
-    const { conversationId, messageId, documentId } = await storedPlace(askingWithin(ctx.tx), {
+    const { conversationId, messageId, documentId } = await storedIdOwner(queryInTransaction(ctx.tx), {
       ...{ projectId, conversationId: conversation ?? undefined },
       messageId: kind === 'message' ? id : undefined,
       documentId: kind === 'document' ? id : undefined,
@@ -268,7 +275,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     const run = await erasures.run(runId, ctx.tx)
     if (!run) throw new Error(`the run ${runId} is gone`)
     // A part under legal hold stays readable until the hold ends; the run marks it then.
-    if (row.erasingSince === null && run.state !== 'held') await markPart(ctx.tx, part, ctx.now)
+    if (row.erasingSince === null && run.state !== 'held') await markProjectPart(ctx.tx, part, ctx.now)
     return {
       ...answerOf(run, auditId),
       resourceId: part.id,

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
@@ -29,7 +29,7 @@ async function tenant(count: number, hasThread: boolean) {
     Array.from({ length: count }, () => madeMessage(test, conversation, project.owner)),
   )
   if (hasThread)
-    await keptInThread(
+    await storedInThread(
       test,
       conversation.id,
       messages.map(({ id }) => ({ id, text: 'Something was said.' })),

@@ -3,12 +3,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
-import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
+import {
+  checkpointEntryOf,
+  addMessage as sayIn,
+  type TestConversation,
+  startConversation as talkIn,
+} from '#lib/testing/conversations.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { type SideEntry, sideHolder, sideStore } from '#lib/testing/side-store.ts'
-import { entryOf, say as sayIn, type Talk, talk as talkIn } from '#lib/testing/talks.ts'
+import { type SideEntry, sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 
 let test: TestApp
 let post: Mailbox
@@ -17,7 +22,7 @@ const side = sideStore()
 beforeAll(async () => {
   post = await mailbox()
   test = await testApp({ KP_SMTP_URL: post.url, KP_MAIL_FROM: 'KP <kp@example.org>' }, undefined, {
-    moreHolders: (db) => [sideHolder(side)(db)],
+    moreDataSources: (db) => [sideStoreDataSource(side)(db)],
   })
   admin = await signedIn(test, 'admin')
 })
@@ -49,15 +54,17 @@ function start(): void {
   side.slow = undefined
 }
 const talk = (more: Parameters<typeof talkIn>[1] = {}) => talkIn({ test, side }, more)
-const first = ({ messages: [id] }: Talk): string => id ?? 'none'
-const conversationAt = ({ project, conversation }: Talk) => `/api/projects/${project}/conversations/${conversation}`
-const at = (made: Talk, message = first(made)): string => `${conversationAt(made)}/messages/${message}`
+const first = ({ messages: [id] }: TestConversation): string => id ?? 'none'
+const conversationAt = ({ project, conversation }: TestConversation) =>
+  `/api/projects/${project}/conversations/${conversation}`
+const at = (made: TestConversation, message = first(made)): string => `${conversationAt(made)}/messages/${message}`
 const entriesOf = (message: string): number =>
   [...side.entries.values()].filter((entry: SideEntry) => entry.message === message).length
-const erase = (made: Talk, message = first(made), by = made.owner) => test.fetch('DELETE', at(made, message), by)
+const erase = (made: TestConversation, message = first(made), by = made.owner) =>
+  test.fetch('DELETE', at(made, message), by)
 const view = async (auditId: string, by: Person) => (await test.fetch('GET', `/api/erasures/${auditId}`, by)).json.data
 const stateOf = async (auditId: string) => (await test.app.subjectErasures.byAudit(auditId))?.state
-const job = (name: string) => test.app.jobs.find((one) => one.name === name)?.execute(test.app.gate, {})
+const job = (name: string) => test.app.jobs.find((one) => one.name === name)?.execute(test.app.pipeline, {})
 const alerts = () => post.letters.filter(({ subject }) => subject.startsWith('Erasures are waiting')).length
 /** Seconds of system time until the queue runs the jobs of a run. */
 const secondsAhead = async (runId: string): Promise<number[]> =>
@@ -91,11 +98,11 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
       const before = alerts()
       stop(stage)
       const began = test.clock.now().toISOString()
-      const told = await erase(made)
-      expect([told.status, told.json.success]).toEqual([202, false])
-      const run = await test.app.subjectErasures.byAudit(told.json.auditId)
+      const response = await erase(made)
+      expect([response.status, response.json.success]).toEqual([202, false])
+      const run = await test.app.subjectErasures.byAudit(response.json.auditId)
       await outage(async () => {
-        const shown = await view(told.json.auditId, made.owner)
+        const shown = await view(response.json.auditId, made.owner)
         expect(shown).toMatchObject({ state, success: false, waits_for: [{ store: 'side', since: began }] })
         expect(shown.steps.every((step: { state: string; attempts: number }) => step.state !== 'stuck')).toBe(true)
         if (stage === 'erase')
@@ -113,11 +120,11 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
       })
       expect(alerts() - before).toBe(1)
       expect((await test.app.subjectErasures.open()).stuck).toBe(0)
-      const letter = post.letters.findLast(({ subject }) => subject.startsWith('Erasures are waiting'))
-      expect(letter?.text).toContain('One erasure is waiting for it')
+      const email = post.letters.findLast(({ subject }) => subject.startsWith('Erasures are waiting'))
+      expect(email?.text).toContain('One erasure is waiting for it')
       start()
       await drain(test)
-      const shown = await view(told.json.auditId, made.owner)
+      const shown = await view(response.json.auditId, made.owner)
       expect([shown.success, shown.fault, shown.waits_for, entriesOf(first(made))]).toEqual([true, null, [], 0])
       expect(await test.db.prisma.erasureWait.count()).toBe(0)
     },
@@ -125,20 +132,23 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
 
   it('waits during the second search a day later, and ends the same way', async () => {
     const made = await talk()
-    const told = await erase(made)
-    expect(told.json.success).toBe(true)
-    entryOf(side, made, first(made), made.owner)
+    const response = await erase(made)
+    expect(response.json.success).toBe(true)
+    checkpointEntryOf(side, made, first(made), made.owner)
     const before = alerts()
     test.clock.advance(25 * 60 * minute)
     stop('residue')
     await job('erasure.recheck')
     await outage()
-    expect(await view(told.json.auditId, made.owner)).toMatchObject({ waits_for: [{ store: 'side' }], late_found: 0 })
+    expect(await view(response.json.auditId, made.owner)).toMatchObject({
+      waits_for: [{ store: 'side' }],
+      late_found: 0,
+    })
     expect(alerts() - before).toBe(1)
     start()
     await drain(test)
     expect(entriesOf(first(made))).toBe(0)
-    expect(await view(told.json.auditId, made.owner)).toMatchObject({ waits_for: [], late_found: 1 })
+    expect(await view(response.json.auditId, made.owner)).toMatchObject({ waits_for: [], late_found: 1 })
   })
 
   it('does not notify admins of an outage of fourteen minutes', async () => {
@@ -263,10 +273,10 @@ describe('an erasure whose store refuses', () => {
   })
 })
 
-const statusAndCode = ({ status, json }: Told) => [status, json?.code]
+const statusAndCode = ({ status, json }: TestResponse) => [status, json?.code]
 const post_ = (verb: 'retry' | 'cancel', auditId: string, by: object = {}) =>
   test.fetch('POST', `/api/erasures/${auditId}/${verb}`, by)
-async function memberOf(made: Talk): Promise<Person> {
+async function memberOf(made: TestConversation): Promise<Person> {
   const member = await signedIn(test, 'person', made.owner.organisationId)
   await test.db.prisma.projectMember.create({
     data: {
@@ -276,7 +286,7 @@ async function memberOf(made: Talk): Promise<Person> {
   })
   return member
 }
-const say = (made: Talk, author: Person) => sayIn({ test, side }, made, 1, author)
+const say = (made: TestConversation, author: Person) => sayIn({ test, side }, made, 1, author)
 const fail = () => {
   side.before = (asked) => {
     if (asked === 'erase') throw new Error('the page is corrupt')

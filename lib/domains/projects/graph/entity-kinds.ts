@@ -1,5 +1,5 @@
+import { looksLikeAPersonsName } from '#lib/domains/pii/person-names.ts'
 import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
-import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
 import type { Entity } from '#lib/stores/graph/graph.ts'
 
 /** A project's mapping of graph labels. An entity without another label has the label `Entity`. */
@@ -9,7 +9,7 @@ const personal = new Set(['Person', 'Contact'])
 const business = new Set(['Company', 'FinancialMetric', 'Deal', 'Document', 'Finding', 'Risk'])
 
 /** Whether an entity is personal, and why. Evidence: `label:Person`, `attribute:pii`, `pattern:email`, `mapping:Investor`, `label:none`. */
-export interface Kind {
+export interface EntityKind {
   isPersonal: boolean
   /** The entity represents a person, so its name is a person's name. False for a company with an address in its summary. */
   isPerson: boolean
@@ -32,7 +32,7 @@ function* textsIn(value: unknown): Iterable<string> {
  * without a known label is personal unless the project's mapping says `business` (fail closed: Graphiti labels people plain `Entity` when
  * no types are configured). A mapping cannot declare the label Person to be business.
  */
-export function kindOf({ name, labels, summary, attributes }: Entity, kinds: EntityKinds): Kind {
+export function entityKindOf({ name, labels, summary, attributes }: Entity, kinds: EntityKinds): EntityKind {
   const own = labels.filter((label) => label !== 'Entity')
   const named = own.length === 0 ? ['Entity'] : own
   const mapped = (label: string) => (Object.hasOwn(kinds, label) ? kinds[label] : undefined)

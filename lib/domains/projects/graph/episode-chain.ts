@@ -1,4 +1,4 @@
-import type { Neighbourhood, Told } from '#lib/stores/graph/graph.ts'
+import type { Neighbourhood, SagaNeighbour } from '#lib/stores/graph/graph.ts'
 
 type Links = Neighbourhood['next']
 
@@ -36,7 +36,7 @@ export function linksAround({ next, sagas }: Neighbourhood, erased: ReadonlySet<
 
 /** The first and last episode of a saga after erasure: the nearest remaining episodes, or null if none is known. */
 export function pointersOf(
-  { firstEpisode, lastEpisode, episodes }: Told,
+  { firstEpisode, lastEpisode, episodes }: SagaNeighbour,
   next: Links,
   erased: ReadonlySet<string>,
 ): { firstEpisode: string | null; lastEpisode: string | null } {

@@ -31,12 +31,12 @@ export const namingOf = ({ name, sourceDescription, metadata }: Episode): string
   `${name}\n${sourceDescription}\n${JSON.stringify(metadata)}`
 
 /** What to search for: ids of messages and documents, and their texts. */
-export interface Sought {
+export interface EpisodeSearch {
   ids: ReadonlySet<string>
   texts: readonly { source: string; text: string }[]
 }
 /** Returns the sources that an episode names or whose text it contains. */
-function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'group' | 'text'> {
+function matcher({ ids, texts }: EpisodeSearch): (episode: Episode) => Map<string, 'group' | 'text'> {
   const byBeginning = new Map<string, { source: string; text: string }[]>()
   for (const { source, text } of texts) {
     const whole = normal(text)
@@ -62,7 +62,7 @@ function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'gro
 export async function episodesOf(
   graph: GraphStore,
   group: string,
-  sought: Sought,
+  sought: EpisodeSearch,
   tx: Transaction,
 ): Promise<{ episode: Episode; of: Map<string, 'group' | 'text'> }[]> {
   const match = matcher(sought)

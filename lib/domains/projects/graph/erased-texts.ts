@@ -1,11 +1,18 @@
+import {
+  type AuthoredTable,
+  covered,
+  joinProjectHolds,
+  projectHoldsSql,
+  scopePart,
+  staysSql,
+} from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords, RunMatch, Scope } from '#lib/kernel/holder.ts'
+import type { ErasedRunMatch, ErasedWords, ErasureScope } from '#lib/kernel/data-source.ts'
 import type { Episode, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { type Authored, covered, holdMembers, joinHolds, partOf, staysSql } from '../held.ts'
 import { cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
-import { merged } from '../words/fingerprints.ts'
+import { mergeSpans } from '../words/fingerprints.ts'
 import { type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
 import { allOf, TextIndex } from '../words/text-index.ts'
 import { tokenize } from '../words/tokens.ts'
@@ -29,26 +36,26 @@ const textsOfMessages =
   'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)'
 const textsOfDocuments = 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)'
 /** $1: the group; $2 and $3: pairs of episodes and the source ids that they name; $4: the present; $5: episodes. */
-const sourcesOf = `WITH ${holdMembers('$4')},
+const sourcesOf = `WITH ${projectHoldsSql('$4')},
   named AS MATERIALIZED (
     SELECT v.ref, v.source_kind AS kind, v.source_id AS id, v.project_id FROM provenance v JOIN projects p ON p.id = v.project_id
       WHERE v.store = 'graph' AND v.ref = ANY($5::text[]) AND v.place IN ('', $1) AND p.group_id = $1
     UNION SELECT a.ref, k.kind, a.id, p.id FROM unnest($2::text[], $3::text[]) AS a (ref, id), projects p, (VALUES ('message'), ('document')) AS k (kind)
       WHERE p.group_id = $1)
   SELECT n.ref, x.id AS source, ${textsOfMessages} AS texts, ${staysSql('x', 'c.erasing_since IS NOT NULL')} AS stays
-    FROM named n JOIN messages x ON n.kind = 'message' AND x.id = n.id AND x.project_id = n.project_id JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')}
+    FROM named n JOIN messages x ON n.kind = 'message' AND x.id = n.id AND x.project_id = n.project_id JOIN conversations c ON c.id = x.conversation_id ${joinProjectHolds('x')}
   UNION ALL SELECT n.ref, x.id, ${textsOfDocuments}, ${staysSql('x')}
-    FROM named n JOIN documents x ON n.kind = 'document' AND x.id = n.id AND x.project_id = n.project_id ${joinHolds('x')}`
+    FROM named n JOIN documents x ON n.kind = 'document' AND x.id = n.id AND x.project_id = n.project_id ${joinProjectHolds('x')}`
 
 /** Ids of the records of a scope in a group, whether or not they are already marked as being erased. */
-const idsOf = (kind: Authored, where: string): string =>
+const idsOf = (kind: AuthoredTable, where: string): string =>
   `SELECT x.id FROM ${kind} x JOIN projects p ON p.id = x.project_id WHERE ${where} AND p.group_id = $3`
-async function idsInScope(scope: Scope, group: string, tx: Transaction): Promise<Set<string>> {
+async function idsInScope(scope: ErasureScope, group: string, tx: Transaction): Promise<Set<string>> {
   const ids = new Set<string>()
   for (const kind of ['messages', 'documents'] as const) {
     const which = covered(scope, kind)
     if (!which) continue
-    const name = `graph-scope-${partOf(scope)?.kind ?? 'subject'}-${kind}`
+    const name = `graph-scope-${scopePart(scope)?.kind ?? 'subject'}-${kind}`
     const rows = await queryWithin<{ id: string }>(tx, name, idsOf(kind, which.where), [...which.values, group])
     for (const { id } of rows) ids.add(id)
   }
@@ -63,7 +70,7 @@ export interface ErasedTexts {
   /** Reads the remaining texts of the project if one of the texts contains erased words. */
   prepare(texts: Iterable<string>, tx: Transaction): Promise<void>
   /** Runs of erased words that no remaining text contains; before {@link prepare}, all runs. */
-  unexplained(text: string): RunMatch[]
+  unexplained(text: string): ErasedRunMatch[]
   /** Whether a generated text contains erased words or a name of the erased person. */
   hasErased(text: string): boolean
   /** How to change a generated text or the description of an episode; undefined if it remains as it is. */
@@ -90,7 +97,7 @@ const known = new WeakMap<ErasedWords, Map<string, { until: number; texts: Erase
 /** Cached for each erasure run and group. */
 export async function erasedTexts(
   group: string,
-  scope: Scope,
+  scope: ErasureScope,
   words: ErasedWords,
   tx: Transaction,
   now: Date,
@@ -106,7 +113,7 @@ export async function erasedTexts(
 
 async function makeErasedTexts(
   group: string,
-  scope: Scope,
+  scope: ErasureScope,
   words: ErasedWords,
   first: Transaction,
   now: Date,
@@ -167,11 +174,11 @@ async function makeErasedTexts(
       const isText = field in emptied
       if (kind === 'episode') {
         if (runs.length === 0 || field === 'content') return undefined
-        return { ...place, text: isText ? (cutFrom(text, merged(runs)) ?? '') : null }
+        return { ...place, text: isText ? (cutFrom(text, mergeSpans(runs)) ?? '') : null }
       }
       if (runs.length > 0)
         return { ...place, text: isText ? (kind === 'fact' && field === 'name' ? 'RELATES_TO' : '') : null }
-      const names = merged(words.namesIn(text))
+      const names = mergeSpans(words.namesIn(text))
       if (names.length === 0) return undefined
       if (!isText || kind === 'link' || kind === 'node') return { ...place, text: null }
       return { ...place, text: withoutNames(text, names) }
@@ -207,7 +214,7 @@ async function makeErasedTexts(
         if (remaining) break
         const of = prepared.get(episode.uuid)
         const spans = of?.erased.spansIn(episode.content) ?? []
-        const isOwn = of?.isShared === false && spans.length > 0 && cutFrom(episode.content, merged(spans)) === null
+        const isOwn = of?.isShared === false && spans.length > 0 && cutFrom(episode.content, mergeSpans(spans)) === null
         const isNamed = isPlanned(episode.uuid) || isFound(episode.uuid) || of?.erased.isEmpty === false
         if (isOwn || (!isNamed && words.runsIn(episode.content).length === 0)) continue
         await load(tx)
@@ -235,7 +242,7 @@ function withoutNames(text: string, names: readonly { start: number; end: number
 
 /** Whether a text consists only of names of the erased person. */
 export const isOnlyNames = (words: ErasedWords, text: string): boolean => {
-  const names = merged(words.namesIn(text))
+  const names = mergeSpans(words.namesIn(text))
   return (
     names.length > 0 &&
     tokenize(text).every(({ start, end }) => names.some((name) => name.start <= start && name.end >= end))

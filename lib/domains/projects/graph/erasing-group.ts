@@ -1,11 +1,17 @@
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type Erased, type ErasedWords, idOfPart, type Manner, type Scope } from '#lib/kernel/holder.ts'
+import {
+  type Erased,
+  type ErasedWords,
+  type ErasureOptions,
+  type ErasureScope,
+  idOfPart,
+} from '#lib/kernel/data-source.ts'
 import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
-import type { Sources } from '../sources.ts'
 import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
-import { episodesInGroup, goingOf, policyOf } from './erasing.ts'
+import { episodesInGroup, goingOf, redactionPolicyOf } from './erasing.ts'
 import type { GroupItems } from './items.ts'
-import { judge, type Policy } from './rules.ts'
+import { decideNeighbourhood, type Policy } from './rules.ts'
 import type { NamesOf } from './subject-names.ts'
 import { type FoundByWords, searchWords } from './word-search.ts'
 
@@ -51,15 +57,15 @@ const textId = ({ id, field }: Pick<GraphText, 'id' | 'field'>): string => idOfP
 /** Erases a page's items in one group and adds the counts to the page. */
 export async function eraseInGroup(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
-  scope: Scope,
+  scope: ErasureScope,
   of: GroupItems,
-  manner: Manner & { words: ErasedWords },
+  options: ErasureOptions & { words: ErasedWords },
   page: ErasedPage,
   tx: Transaction,
 ): Promise<void> {
   const { graph } = parts
   const { group } = of
-  const { words, now, round = 0 } = manner
+  const { words, now, round = 0 } = options
   const erased = await erasedTexts(group, scope, words, tx, now)
   const byWords =
     of.words && !words.isEmpty
@@ -83,14 +89,14 @@ export async function eraseInGroup(
     tx,
   )
   // The erasure of a part may redact names: its author decides about their own name, but not about the names of people they mention.
-  const redacts = manner.redacts && 'part' in scope
-  const { ended, policy } = await policyOf(group, acting, scope, tx, { redacts, now })
+  const redacts = options.redacts && 'part' in scope
+  const { ended, policy } = await redactionPolicyOf(group, acting, scope, tx, { redacts, now })
   const outcome = await graph.change(
     group,
     acting,
-    `${manner.key}:${group}`,
+    `${options.key}:${group}`,
     (neighbourhood) => {
-      const { change } = judge(neighbourhood, { ...policy, ...policyBy(erased, decider) })
+      const { change } = decideNeighbourhood(neighbourhood, { ...policy, ...policyBy(erased, decider) })
       addRetained(change, retained, erased)
       addByWords(change, byWords)
       addExposed(change, exposed, erased)
@@ -148,7 +154,7 @@ async function addOutcome(
   page: ErasedPage,
   group: string,
   outcome: GraphOutcome,
-  { scope, redacts, now }: { scope: Scope; redacts: boolean; now: Date },
+  { scope, redacts, now }: { scope: ErasureScope; redacts: boolean; now: Date },
   tx: Transaction,
 ): Promise<void> {
   const { results, tallies } = page
@@ -179,9 +185,9 @@ async function addOutcome(
   // An episode that a later page erases is not reported as a mention.
   const isSaid = outcome.mentions.some(({ kind }) => kind === 'episode')
   const going = isSaid ? await goingOf(scope, group, tx, now) : new Set<string>()
-  for (const place of outcome.mentions)
-    if (place.kind !== 'episode' || !going.has(place.id))
-      page.mentions.push({ store: 'graph', ...place, isRedacted: redacts })
+  for (const location of outcome.mentions)
+    if (location.kind !== 'episode' || !going.has(location.id))
+      page.mentions.push({ store: 'graph', ...location, isRedacted: redacts })
   for (const id of told.met.mentions ?? [])
     page.mentions.push({ store: 'graph', kind: 'episode', id, field: 'content', isRedacted: false })
 }

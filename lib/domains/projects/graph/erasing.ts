@@ -1,8 +1,15 @@
+import {
+  type AuthoredTable,
+  covered,
+  joinProjectHolds,
+  projectHoldSql,
+  projectHoldsSql,
+  scopePart,
+} from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Manner, Scope } from '#lib/kernel/holder.ts'
+import type { ErasureOptions, ErasureScope } from '#lib/kernel/data-source.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { type Authored, covered, holdMembers, holdOf, joinHolds, partOf } from '../held.ts'
 import type { EntityKinds } from './entity-kinds.ts'
 import type { GroupItems } from './items.ts'
 import { searched } from './planned-episodes.ts'
@@ -46,20 +53,20 @@ const endings = `SELECT v.ref, v.ended FROM provenance v JOIN projects p ON p.id
   ORDER BY v.ref, v.id`
 
 /** Records of a scope in a group that are not under legal hold, with their episodes; `$3` is the present, `$4` the group. */
-const going = (kind: Authored, where: string): string => `WITH ${holdMembers('$3')}
-  SELECT x.id AS source, v.ref FROM ${kind} x JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
+const going = (kind: AuthoredTable, where: string): string => `WITH ${projectHoldsSql('$3')}
+  SELECT x.id AS source, v.ref FROM ${kind} x JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
     LEFT JOIN provenance v ON v.source_id = x.id AND v.store = 'graph' AND v.place IN ('', $4)
-  WHERE ${where} AND p.group_id = $4 AND ${holdOf} IS NULL`
+  WHERE ${where} AND p.group_id = $4 AND ${projectHoldSql} IS NULL`
 
 /** All episodes of a group that pointers assign to a scope, on every page. */
-export async function goingOf(scope: Scope, group: string, tx: Transaction, now: Date): Promise<Set<string>> {
+export async function goingOf(scope: ErasureScope, group: string, tx: Transaction, now: Date): Promise<Set<string>> {
   const [sources, episodes] = [new Set<string>(), new Set<string>()]
   for (const kind of ['messages', 'documents'] as const) {
     const which = covered(scope, kind)
     if (!which) continue
     const rows = await queryWithin<{ source: string; ref: string | null }>(
       tx,
-      `graph-going-${partOf(scope)?.kind ?? 'subject'}-${kind}`,
+      `graph-going-${scopePart(scope)?.kind ?? 'subject'}-${kind}`,
       going(kind, which.where),
       [...which.values, now, group],
     )
@@ -73,12 +80,12 @@ export async function goingOf(scope: Scope, group: string, tx: Transaction, now:
 }
 
 /** The policy for these episodes: the project's label mapping, and the facts that their authors report as ended. */
-export async function policyOf(
+export async function redactionPolicyOf(
   group: string,
   episodes: readonly string[],
-  scope: Scope,
+  scope: ErasureScope,
   tx: Transaction,
-  { redacts, now }: Pick<Manner, 'redacts' | 'now'>,
+  { redacts, now }: Pick<ErasureOptions, 'redacts' | 'now'>,
 ): Promise<{ ended: string[]; policy: Policy }> {
   const rows = await queryWithin<{ ref: string; ended: string[] }>(tx, 'graph-told-endings', endings, [group, episodes])
   const endedBy = new Map<string, string[]>()

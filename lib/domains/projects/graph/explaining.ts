@@ -1,10 +1,10 @@
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Explained, Scope, Verdict } from '#lib/kernel/holder.ts'
+import type { ErasureScope, Explained, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
-import type { Sources } from '../sources.ts'
-import { policyOf } from './erasing.ts'
+import { redactionPolicyOf } from './erasing.ts'
 import { type GroupPlan, plannedEpisodes } from './planned-episodes.ts'
-import { judge } from './rules.ts'
+import { decideNeighbourhood } from './rules.ts'
 import type { NamesOf } from './subject-names.ts'
 import { searchWords } from './word-search.ts'
 
@@ -14,14 +14,14 @@ const store = 'graph'
  * What an erasure would do to every graph record of a scope, and why. Decides about all pages together. If the graph does not answer, only
  * the episodes that pointers name are returned. Read-only.
  */
-export async function verdictsOf(
+export async function plannedRecordsOf(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
-  scope: Scope,
+  scope: ErasureScope,
   tx: Transaction,
   now: Date,
 ): Promise<Explained> {
   const { graph, sources } = parts
-  const verdicts: Verdict[] = []
+  const verdicts: PlannedRecord[] = []
   let isPartial = false
   for (const { group } of await sources.whole(scope, tx, now)) {
     const count = group === null ? 0 : await graph.countGroup(group, tx)
@@ -51,10 +51,10 @@ export async function verdictsOf(
 async function verdictsInGroup(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
   { group, episodes, shared, decisions, erased, decider }: GroupPlan,
-  scope: Scope,
+  scope: ErasureScope,
   tx: Transaction,
   now: Date,
-): Promise<Verdict[]> {
+): Promise<PlannedRecord[]> {
   const { graph } = parts
   if (!erased || !decider) return []
   const byWords = await searchWords(parts, scope, group, erased, { isThorough: false, now }, tx)
@@ -64,12 +64,12 @@ async function verdictsInGroup(
   })
   const decide = (episode: Episode) => (more.has(episode.uuid) ? others : decider).decide(episode)
   const ids = [...new Set([...episodes.keys(), ...more])]
-  const { ended, policy } = await policyOf(group, ids, scope, tx, { redacts: false, now })
+  const { ended, policy } = await redactionPolicyOf(group, ids, scope, tx, { redacts: false, now })
   const found = await graph.read(group, ids, tx, ended)
   const hasErased = (text: string) => erased.hasErased(text)
-  const { verdicts: judged, change } = judge(found, { ...policy, decide, hasErased })
+  const { verdicts: assessed, change } = decideNeighbourhood(found, { ...policy, decide, hasErased })
   const facts = await graph.factsAt(group, change.deleteEntities, tx)
-  const verdicts = judged.map((verdict): Verdict => {
+  const verdicts = assessed.map((verdict): PlannedRecord => {
     const atIt = verdict.kind === 'entity' && verdict.verdict === 'deleted' ? (facts.get(verdict.id) ?? 0) : 0
     const sources = verdict.kind === 'episode' ? (shared.get(verdict.id) ?? 0) : 0
     return {
@@ -84,12 +84,12 @@ async function verdictsInGroup(
     }
   })
   // Texts that contain erased words although no episode leads to them.
-  const known = new Set(judged.map(({ id }) => id))
-  const tell = (kind: string, id: string, verdict: Verdict['verdict'], evidence: string[]) => {
+  const known = new Set(assessed.map(({ id }) => id))
+  const report = (kind: string, id: string, verdict: PlannedRecord['verdict'], evidence: string[]) => {
     if (!known.has(id))
       verdicts.push({ ...{ store, kind, id, name: null, verdict, reason: 'words', evidence, found: 'text' } })
   }
-  for (const id of byWords.deleteEntities) tell('entity', id, 'deleted', [])
-  for (const { kind, id, field } of byWords.edits) tell(kind, id, 'changed', [`field:${field}`])
+  for (const id of byWords.deleteEntities) report('entity', id, 'deleted', [])
+  for (const { kind, id, field } of byWords.edits) report(kind, id, 'changed', [`field:${field}`])
   return verdicts
 }

@@ -1,10 +1,10 @@
-import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import { existingMessage, lastingDocument } from '#lib/domains/projects/existing-rows.ts'
+import { writtenBy } from '#lib/domains/projects/exporting/exporters.ts'
+import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Entity, Episode, Fact, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { writtenBy } from '../exporters.ts'
 import type { WriterKind } from '../rules.ts'
-import { lastingDocument, standingMessage } from '../standing.ts'
 
 /** Pointers on one page. The neighbourhood of each is read. */
 const pageSize = 50
@@ -18,7 +18,7 @@ interface Pointed extends Record<string, unknown> {
 /** Messages and documents of the authors that the condition selects, without those that are being erased. */
 const sourcesBy = (
   isTheirs: (alias: string) => string,
-) => `SELECT m.id FROM messages m WHERE ${isTheirs('m')} AND ${standingMessage('m')}
+) => `SELECT m.id FROM messages m WHERE ${isTheirs('m')} AND ${existingMessage('m')}
     UNION ALL SELECT d.id FROM documents d WHERE ${isTheirs('d')} AND ${lastingDocument('d')}`
 /** $1: an author of that kind. */
 const ownSources = (kind: WriterKind) => sourcesBy((alias) => writtenBy(kind, alias))

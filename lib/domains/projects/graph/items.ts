@@ -1,4 +1,4 @@
-import type { ItemId } from '#lib/kernel/holder.ts'
+import type { ItemId } from '#lib/kernel/data-source.ts'
 
 /** What a page erases in one group. Contains only ids, so that a search days later needs no other data. */
 export interface GroupItems {
@@ -38,7 +38,7 @@ export function soughtAs({ episodes, told }: Pick<GroupItems, 'episodes' | 'told
 }
 
 export const episodeItem = (group: string, uuid: string): ItemId => `${group}/${uuid}`
-export const toldItem = (group: string, ref: string): ItemId => `${group}/told:${ref}`
+export const reportedItem = (group: string, ref: string): ItemId => `${group}/told:${ref}`
 export const aboutItem = (group: string, source: string): ItemId => `${group}/about:${source}`
 export const unsearchedItem = (group: string, source: string): ItemId => `${group}/text:${source}`
 export const namesItem = (group: string): ItemId => `${group}/names:`

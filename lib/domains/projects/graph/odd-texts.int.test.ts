@@ -6,7 +6,7 @@ import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import type { GraphPlanting } from '#lib/testing/planted-graph.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
-import { erasedWhole, manyMessages, mayClaimAny } from '#lib/testing/projects.ts'
+import { allowAnyClaim, eraseWholeProject, manyMessages } from '#lib/testing/projects.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { neo4jServer } from '#lib/testing/services/shared.ts'
 
@@ -24,7 +24,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
     test = await testApp(url === undefined ? {} : { KP_GRAPH_URL: url })
     planting = url === undefined ? postgresPlanting(test.db) : neo4jPlanting(url)
     owner = await signedIn(test)
-    await mayClaimAny(test, owner.organisationId)
+    await allowAnyClaim(test, owner.organisationId)
   }, 240_000)
   afterAll(async () => {
     if (planting && 'close' in planting && typeof planting.close === 'function') await planting.close()
@@ -51,7 +51,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
           200,
         ),
       async erase(message: string) {
-        const receiptId = await erasedWhole(test, `${messages}/${message}`, owner)
+        const receiptId = await eraseWholeProject(test, `${messages}/${message}`, owner)
         const run = await test.db.prisma.erasureRun.findUniqueOrThrow({
           where: { receiptId },
           include: { steps: true },

@@ -1,8 +1,8 @@
+import type { Source, Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Scope } from '#lib/kernel/holder.ts'
+import type { ErasureScope } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
-import type { Source, Sources } from '../sources.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { episodesOf } from './episode-search.ts'
@@ -38,9 +38,9 @@ export async function searched(
   tx: Transaction,
   { group, ids, texts }: Sought,
 ): Promise<Map<string, 'group' | 'text'>> {
-  const found = await episodesOf(graph, group, { ids: new Set(ids), texts }, tx)
+  const records = await episodesOf(graph, group, { ids: new Set(ids), texts }, tx)
   return new Map(
-    found.map(({ episode, of }) => [episode.uuid, [...of.values()].includes('text') ? 'text' : 'group'] as const),
+    records.map(({ episode, of }) => [episode.uuid, [...of.values()].includes('text') ? 'text' : 'group'] as const),
   )
 }
 interface Sought {
@@ -104,7 +104,7 @@ async function decideAll(
   graph: GraphStore,
   tx: Transaction,
   plan: GroupPlan,
-  { scope, words, now, isLate }: { scope: Scope; words: Fingerprints; now: Date; isLate: boolean },
+  { scope, words, now, isLate }: { scope: ErasureScope; words: Fingerprints; now: Date; isLate: boolean },
 ): Promise<void> {
   const erased = await erasedTexts(plan.group, scope, words, tx, now)
   const decisions = new Map<string, DerivedTextDecision['decision']>()
@@ -133,7 +133,7 @@ async function decideAll(
  */
 export async function plannedEpisodes(
   { graph, sources, isReachable }: { graph: GraphStore; sources: Sources; isReachable: boolean },
-  scope: Scope,
+  scope: ErasureScope,
   tx: Transaction,
   now: Date,
   { isLate = false } = {},

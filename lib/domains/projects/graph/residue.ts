@@ -1,4 +1,4 @@
-import { type ErasedWords, longestSearch, type Scope } from '#lib/kernel/holder.ts'
+import { type ErasedWords, type ErasureScope, longestSearch } from '#lib/kernel/data-source.ts'
 import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { erasedTexts } from './erased-texts.ts'
@@ -14,7 +14,7 @@ const soughtAtOnce = 1_000
  */
 export async function residueInGroup(
   { db, graph }: { db: Database; graph: GraphStore },
-  scope: Scope,
+  scope: ErasureScope,
   of: GroupItems,
   words: ErasedWords,
   now: Date,

@@ -4,8 +4,8 @@ import type { Entity } from '#lib/stores/graph/graph.ts'
 import { at, dealGraph, entity, episode, fact } from '#lib/testing/graphs.ts'
 import { changed, neighbourhoodIn } from '#lib/testing/model-graph.ts'
 import type { PlantedGraph } from '#lib/testing/planted-graph.ts'
-import { kindOf } from './entity-kinds.ts'
-import { judge, type Policy } from './rules.ts'
+import { entityKindOf } from './entity-kinds.ts'
+import { decideNeighbourhood, type Policy } from './rules.ts'
 
 const policy = (more: Partial<Omit<Policy, 'provenance'>> & Partial<Policy['provenance']> = {}): Policy => ({
   entityKinds: more.entityKinds ?? {},
@@ -13,7 +13,7 @@ const policy = (more: Partial<Omit<Policy, 'provenance'>> & Partial<Policy['prov
   provenance: { endedBy: more.endedBy ?? new Map(), goes: more.goes ?? new Set() },
 })
 const erase = (graph: PlantedGraph, ids: readonly string[], how: Policy = policy()): PlantedGraph =>
-  changed(graph, judge(neighbourhoodIn(graph, ids, [...how.provenance.endedBy.keys()]), how).change)
+  changed(graph, decideNeighbourhood(neighbourhoodIn(graph, ids, [...how.provenance.endedBy.keys()]), how).change)
 
 describe('kindOf', () => {
   const bare = (labels: string[], more: Partial<Entity> = {}) =>
@@ -49,7 +49,7 @@ describe('kindOf', () => {
     ['a label mapped to person', bare(['Gadget']), { Gadget: 'person' }, ['mapping:Gadget']],
     ['a business label mapped to person', bare(['Company']), { Company: 'person' }, ['mapping:Company']],
   ])('returns personal and its evidence for %s', (_, of, kinds, evidence) => {
-    expect(kindOf(of, kinds)).toMatchObject({ isPersonal: true, evidence })
+    expect(entityKindOf(of, kinds)).toMatchObject({ isPersonal: true, evidence })
   })
   test.each<[string, Entity, Policy['entityKinds']]>([
     ...['Company', 'FinancialMetric', 'Deal', 'Document', 'Finding', 'Risk'].map(
@@ -65,13 +65,13 @@ describe('kindOf', () => {
     ],
     ['the attribute pii with the value false', bare(['Company'], { attributes: { pii: false } }), {}],
   ])('returns not personal for %s', (_, of, kinds) => {
-    expect(kindOf(of, kinds)).toEqual({ isPersonal: false, isPerson: false, evidence: [] })
+    expect(entityKindOf(of, kinds)).toEqual({ isPersonal: false, isPerson: false, evidence: [] })
   })
 })
 
 describe('judge', () => {
   const deal = dealGraph('g')
-  const { verdicts, change } = judge(neighbourhoodIn(deal, [deal.id('e1')]), policy())
+  const { verdicts, change } = decideNeighbourhood(neighbourhoodIn(deal, [deal.id('e1')]), policy())
   const of = (name: string) => {
     const found = verdicts.find(({ id }) => id === deal.id(name))
     return found && [found.verdict, found.reason]
@@ -125,7 +125,8 @@ describe('validity of a fact that an erased episode ended', () => {
   })
   const endedBy = new Map([['old', ['e1']]])
   const reason = (successor: string[], how: Policy) =>
-    judge(neighbourhoodIn(graph(successor), ['e1'], ['old']), how).verdicts.find(({ id }) => id === 'old')?.reason
+    decideNeighbourhood(neighbourhoodIn(graph(successor), ['e1'], ['old']), how).verdicts.find(({ id }) => id === 'old')
+      ?.reason
 
   it('is restored when the author reports it', () => {
     expect(reason(['e1'], policy({ endedBy }))).toBe('validity_restored')
@@ -168,7 +169,8 @@ describe('an episode that is cut', () => {
   const cut = (found: PlantedGraph, text = rest) =>
     changed(
       found,
-      judge(neighbourhoodIn(found, ['turn']), { ...policy(), decide: () => ({ decision: 'cut', text }) }).change,
+      decideNeighbourhood(neighbourhoodIn(found, ['turn']), { ...policy(), decide: () => ({ decision: 'cut', text }) })
+        .change,
     )
 
   it('keeps the other person and everything that its remaining text supports, without generated texts', () => {
@@ -196,7 +198,7 @@ describe('an episode that is cut', () => {
   })
   it('remains when another author wrote it', () => {
     const found = neighbourhoodIn(graph, ['turn'])
-    const { change, verdicts } = judge(found, { ...policy(), decide: () => ({ decision: 'retained' }) })
+    const { change, verdicts } = decideNeighbourhood(found, { ...policy(), decide: () => ({ decision: 'retained' }) })
     expect(changed(graph, change)).toEqual(graph)
     expect(verdicts).toMatchObject([{ kind: 'episode', verdict: 'kept', reason: 'other_author' }])
   })

@@ -1,9 +1,9 @@
-import type { Verdict } from '#lib/kernel/holder.ts'
+import type { PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { Episode, Fact, GraphChange, Neighbourhood } from '#lib/stores/graph/graph.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'
 import { occurrences } from '../words/fingerprints.ts'
 import { tokenize } from '../words/tokens.ts'
-import { type EntityKinds, kindOf } from './entity-kinds.ts'
+import { type EntityKinds, entityKindOf } from './entity-kinds.ts'
 import { linksAround, pointersOf } from './episode-chain.ts'
 
 /** The inputs of a decision that are not stored in the graph. */
@@ -22,10 +22,10 @@ export interface Policy {
   /** Whether a text contains erased words that no remaining text contains. */
   hasErased?(text: string): boolean
 }
-export type Judged = Omit<Verdict, 'store' | 'found'>
-export interface Judgement {
+export type DecidedRecord = Omit<PlannedRecord, 'store' | 'found'>
+export interface GraphDecisions {
   change: GraphChange
-  verdicts: Judged[]
+  verdicts: DecidedRecord[]
 }
 
 const times = (one: Date | null, other: Date | null) =>
@@ -78,16 +78,16 @@ export const noChange = (): GraphChange => ({
  *
  * Pure function: the same neighbourhood gives the same result, in any order of pages.
  */
-export function judge(
+export function decideNeighbourhood(
   found: Neighbourhood,
   { entityKinds, redacts, provenance, decide = () => ({ decision: 'deleted' }), hasErased = () => false }: Policy,
-): Judgement {
-  const verdicts: Judged[] = []
+): GraphDecisions {
+  const verdicts: DecidedRecord[] = []
   const tell = (
     kind: string,
     id: string,
     name: string | null,
-    verdict: Verdict['verdict'],
+    verdict: PlannedRecord['verdict'],
     reason: string,
     evidence: string[] = [],
   ) => verdicts.push({ kind, id, name, verdict, reason, evidence })
@@ -125,7 +125,7 @@ export function judge(
     const left = own.filter((episode) => !erased.has(episode) && !cut.has(episode))
     const others = (found.otherMentions.get(uuid) ?? 0) + inRest.length + left.length
     const labels = entity.labels.map((label) => `label:${label}`)
-    const { isPersonal, isPerson, evidence } = kindOf(entity, entityKinds)
+    const { isPersonal, isPerson, evidence } = entityKindOf(entity, entityKinds)
     if (isErased && isPersonal) {
       change.deleteEntities.push(uuid)
       change.told.personal++
@@ -234,11 +234,11 @@ function restore(
     gone: ReadonlySet<string>
     endedBy: Policy['provenance']['endedBy']
   },
-  tell: (
+  report: (
     kind: string,
     id: string,
     name: string,
-    verdict: Verdict['verdict'],
+    verdict: PlannedRecord['verdict'],
     reason: string,
     evidence?: string[],
   ) => void,
@@ -256,7 +256,7 @@ function restore(
     const successor = by.staying.find(({ uuid: other, validAt }) => other !== uuid && times(validAt, invalidAt))
     if (enders.length > 0 && !wasEndedBefore && successor === undefined) {
       change.restoreFacts.push(uuid)
-      tell(
+      report(
         'fact',
         uuid,
         fact.fact,
@@ -265,7 +265,7 @@ function restore(
         enders.map((episode) => `ended_by:${episode.uuid}`),
       )
     } else if (enders.length > 0) {
-      tell(
+      report(
         'fact',
         uuid,
         fact.fact,
@@ -281,7 +281,7 @@ function restore(
       ]
       if (signs.length === 0) continue
       change.told.unproven.push(uuid)
-      tell('fact', uuid, fact.fact, 'kept', 'may_have_been_ended', signs)
+      report('fact', uuid, fact.fact, 'kept', 'may_have_been_ended', signs)
     }
   }
 }

@@ -1,8 +1,8 @@
+import { projectHoldsSql, scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Manner, Mention, Scope, Subject } from '#lib/kernel/holder.ts'
+import type { ErasureOptions, ErasureScope, Mention, Subject } from '#lib/kernel/data-source.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { holdMembers, subjectOf, writersOf } from '../held.ts'
 import { mayBeTakenOut, namePattern } from './name-rules.ts'
 import { noChange } from './rules.ts'
 
@@ -13,15 +13,15 @@ export type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 const mostListed = 200
 
 const byThem = '(SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w (kind, id))'
-const theirs = `WITH ${holdMembers('$3')} SELECT p.group_id AS group FROM projects p
+const theirs = `WITH ${projectHoldsSql('$3')} SELECT p.group_id AS group FROM projects p
   WHERE p.id IN (SELECT project_id FROM project_members WHERE (kind, member_id) IN ${byThem}
       UNION SELECT project_id FROM messages WHERE (author_kind, author_id) IN ${byThem}
       UNION SELECT project_id FROM documents WHERE (author_kind, author_id) IN ${byThem})
     AND p.status <> 'closed' AND NOT EXISTS (SELECT FROM held_projects h WHERE h.id = p.id) ORDER BY 1`
 
 /** Groups of the projects in which a person participates or wrote. Projects under legal hold are left out. */
-export async function groupsOfPerson(scope: Scope, tx: Transaction, now: Date): Promise<string[]> {
-  const subject = subjectOf(scope)
+export async function groupsOfPerson(scope: ErasureScope, tx: Transaction, now: Date): Promise<string[]> {
+  const subject = scopeSubject(scope)
   if (!subject || (subject.account === null && (subject.participants ?? []).length === 0)) return []
   const { kinds, ids } = writersOf(subject)
   const rows = await queryWithin<{ group: string }>(tx, 'graph-groups-of-person', theirs, [kinds, ids, now])
@@ -81,14 +81,14 @@ export async function namesOfSubject(namesOf: NamesOf, subject: Subject, tx: Tra
  * Places where a person's name occurs in texts of other authors in a project. In the graph, names are redacted if the erasure requests it.
  * Messages and documents of other authors are listed and not changed. Empty after the person's erasure.
  */
-export async function namesLeft(
+export async function remainingNames(
   { graph, namesOf }: { graph: GraphStore; namesOf: NamesOf },
-  scope: Scope,
+  scope: ErasureScope,
   group: string,
   tx: Transaction,
-  { key, redacts }: Manner,
+  { key, redacts }: ErasureOptions,
 ): Promise<Mention[]> {
-  const subject = subjectOf(scope)
+  const subject = scopeSubject(scope)
   if (!subject) return []
   const names = await namesOfSubject(namesOf, subject, tx)
   const found = new Map<string, Mention>()
@@ -106,7 +106,7 @@ export async function namesLeft(
       () => change,
       tx,
     )
-    for (const place of mentions) keep({ store: 'graph', ...place, isRedacted: isTaken })
+    for (const location of mentions) keep({ store: 'graph', ...location, isRedacted: isTaken })
   }
   const { kinds, ids } = writersOf(subject)
   for (const name of names) {

@@ -1,7 +1,7 @@
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Scope } from '#lib/kernel/holder.ts'
+import type { ErasureScope } from '#lib/kernel/data-source.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import type { Sources } from '../sources.ts'
 
 const standing = `SELECT p.group_id AS group FROM projects p WHERE p.group_id = ANY($1::text[]) AND p.status <> 'closed' AND p.erasing_since IS NULL
   ORDER BY p.id FOR UPDATE`
@@ -12,7 +12,7 @@ const standing = `SELECT p.group_id AS group FROM projects p WHERE p.group_id = 
  */
 export async function groupsOfOthers(
   sources: Sources,
-  scope: Scope,
+  scope: ErasureScope,
   groups: readonly string[],
   tx: Transaction,
   now: Date,

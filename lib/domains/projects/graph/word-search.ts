@@ -1,8 +1,8 @@
+import { scopeSubject } from '#lib/domains/projects/legal-holds.ts'
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Scope } from '#lib/kernel/holder.ts'
+import type { ErasureScope } from '#lib/kernel/data-source.ts'
 import type { GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
-import { subjectOf } from '../held.ts'
-import type { Sources } from '../sources.ts'
 import { TextIndex } from '../words/text-index.ts'
 import { halfRuns } from '../words/tokens.ts'
 import { type ErasedTexts, isOnlyNames } from './erased-texts.ts'
@@ -26,7 +26,7 @@ const mostPhrases = 400
  */
 export async function searchWords(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
-  scope: Scope,
+  scope: ErasureScope,
   group: string,
   erased: ErasedTexts,
   { isThorough, now }: { isThorough: boolean; now: Date },
@@ -47,7 +47,7 @@ export async function searchWords(
         for (const { start, end } of bareNames.spansIn(text)) inErased.add(text.slice(start, end))
       }
     }
-  const subject = subjectOf(scope)
+  const subject = scopeSubject(scope)
   if (subject) for (const name of await namesOfSubject(namesOf, subject, tx)) phrases.add(name)
 
   const found: FoundByWords = { episodes: [], deleteEntities: [], edits: [] }

@@ -1,20 +1,25 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { count, Id } from '../contract.ts'
+import { countField, Id } from '../contract.ts'
 import { importBounds } from './rules.ts'
 
 const ImportFault = z.strictObject({
-  line: count.meta({ description: 'Number of the line, from 1' }),
+  line: countField.meta({ description: 'Number of the line, from 1' }),
   code: z.string().meta({ description: 'The code of the problem that the line alone would have had' }),
   field: z.string().nullable().meta({ description: 'The field of the line that the fault is about' }),
   detail: z.string().optional().meta({ description: 'Of a region: why it is refused, and what to do' }),
 })
 export const ProjectImport = z
   .strictObject({
-    received: count.meta({ description: 'Lines that are not blank' }),
-    stored: z.strictObject({ conversations: count, participants: count, messages: count, documents: count }),
-    skipped: count.meta({ description: 'Lines whose content is stored already, identically' }),
-    failed: count,
+    received: countField.meta({ description: 'Lines that are not blank' }),
+    stored: z.strictObject({
+      conversations: countField,
+      participants: countField,
+      messages: countField,
+      documents: countField,
+    }),
+    skipped: countField.meta({ description: 'Lines whose content is stored already, identically' }),
+    failed: countField,
     faults: z.array(ImportFault).meta({ description: `The first ${importBounds.faults}` }),
   })
   .meta({ id: 'ProjectImport' })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { dataOf, erasedWhole, type MadeProject, madeMember, madeProject } from '#lib/testing/projects.ts'
+import { dataOf, eraseWholeProject, type MadeProject, madeMember, madeProject } from '#lib/testing/projects.ts'
 import { importBounds } from './rules.ts'
 
 let test: TestApp
@@ -99,7 +99,7 @@ describe('POST /api/projects/{id}/import', () => {
     const [conv, theirs, taken, foreign, gone] = [idOf('conv'), idOf('conv'), idOf('m'), idOf('m'), idOf('m')]
     await imported(project, [conversation(conv), message(taken, conv), message(gone, conv)])
     await imported(other, [conversation(theirs), message(foreign, theirs)])
-    await erasedWhole(test, `${project.path}/conversations/${conv}/messages/${gone}`, project.agent)
+    await eraseWholeProject(test, `${project.path}/conversations/${conv}/messages/${gone}`, project.agent)
     const [first, last] = [idOf('m'), idOf('m')]
     const secret = 'a sentence that no answer repeats'
     const report = await imported(project, [
@@ -224,7 +224,7 @@ describe('POST /api/projects/{id}/import', () => {
     for (const report of again) expect(report).toMatchObject({ failed: 0, stored: nothing })
     expect(await test.db.prisma.provenance.count({ where: { sourceId: `${project.id}~${text}` } })).toBe(3)
     // Erasing the message also erases documents made from it.
-    await erasedWhole(test, `${project.path}/conversations/${conv}/messages/${one}`, project.agent)
+    await eraseWholeProject(test, `${project.path}/conversations/${conv}/messages/${one}`, project.agent)
     expect((await test.fetch('GET', `${path}/${text}`, project.owner)).status).toBe(404)
     expect((await imported(project, lines)).faults).toMatchObject([
       { line: 2, code: 'erased' },
@@ -251,7 +251,7 @@ describe('POST /api/projects/{id}/import', () => {
       document(gone),
     ])
     await imported(other, [conversation(theirs), message(foreign, theirs)])
-    await erasedWhole(test, `${project.path}/documents/${gone}`, project.agent)
+    await eraseWholeProject(test, `${project.path}/documents/${gone}`, project.agent)
     const before = await objectsOf(project)
     const secret = 'a sentence that no answer repeats'
     const report = await imported(project, [

@@ -1,17 +1,17 @@
 /** A line of NDJSON with its number, from 1. `bytes` is absent if the line is too long. */
-export interface Line {
+export interface NdjsonLine {
   number: number
   bytes?: Uint8Array
 }
 const newline = 10
 
 /** Yields the lines of a stream without blank ones. Buffers at most `longest` bytes; a longer line is not buffered. */
-export async function* linesOf(bytes: AsyncIterable<Uint8Array>, longest: number): AsyncGenerator<Line> {
+export async function* ndjsonLinesOf(bytes: AsyncIterable<Uint8Array>, longest: number): AsyncGenerator<NdjsonLine> {
   let kept: Uint8Array[] = []
   let size = 0
   let number = 0
   const isBlank = (line: Uint8Array): boolean => line.every((code) => code === 32 || code === 9 || code === 13)
-  function whole(): Line | undefined {
+  function whole(): NdjsonLine | undefined {
     const [line, length] = [Buffer.concat(kept), size]
     kept = []
     size = 0

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { createConversation, createMessage } from '#lib/domains/projects/conversations/contract.ts'
+import { addDocument } from '#lib/domains/projects/documents/contract.ts'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
 import { OwnId } from '../contract.ts'
-import { createConversation, createMessage } from '../conversations-contract.ts'
-import { addDocument } from '../documents-contract.ts'
 import { Author } from '../participants/rules.ts'
 import { fileTypes } from '../rules.ts'
 

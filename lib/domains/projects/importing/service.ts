@@ -1,22 +1,26 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { makeConversation, projectIdInUse } from '#lib/domains/projects/conversations/conversations.ts'
+import { makeMessage, reportedPointersOf } from '#lib/domains/projects/conversations/messages.ts'
+import {
+  type DocumentPorts,
+  reportedPointersOfDocument,
+  storeDocument,
+} from '#lib/domains/projects/documents/storage.ts'
+import { claimPlaces } from '#lib/domains/projects/provenance/claims.ts'
+import { confine, type ReportedPointer, store } from '#lib/domains/projects/provenance/pointers.ts'
 import type { AuditRecord, Context, Transaction } from '#lib/kernel/context.ts'
 import { isWithin } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { jsonOf } from '#lib/kernel/json.ts'
+import { parseJson } from '#lib/kernel/json.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/database.ts'
-import { askingWithin, readerOf, type SeenProject, storableProject, writableProject } from '../access.ts'
+import { projectReaderOf, queryInTransaction, type SeenProject, storableProject, writableProject } from '../access.ts'
 import { storedId, storedIds } from '../chosen-ids.ts'
-import { claimPlaces } from '../claims.ts'
-import { idInUse, makeConversation } from '../conversations.ts'
-import { makeMessage, toldOf } from '../messages.ts'
 import { participantFor } from '../participants/authors.ts'
-import { confine, store, type ToldPointer } from '../pointers.ts'
-import { type DocumentPorts, storeDocument, toldOfDocument } from '../storing-documents.ts'
 import { type ImportFault, importHistory, type ProjectImport } from './contract.ts'
-import { type Line, linesOf } from './lines.ts'
+import { type NdjsonLine, ndjsonLinesOf } from './lines.ts'
 import {
   type ConversationLine,
   type DocumentLine,
@@ -58,11 +62,11 @@ const isProjectLine = (value: unknown): boolean =>
  * Parses a line. Returns the problem of an invalid line: `malformed_json`, `too_large`, `invalid`.
  * @throws {Problem} `invalid` for an invalid `project` line
  */
-function parsed({ bytes }: Line): ImportLine | Problem {
+function parsed({ bytes }: NdjsonLine): ImportLine | Problem {
   if (!bytes) return new Problem('too_large', 'The line is too long.')
   let value: unknown
   try {
-    value = jsonOf(bytes)
+    value = parseJson(bytes)
   } catch (error) {
     if (Problem.is(error)) return error
     throw error
@@ -89,7 +93,7 @@ interface Work {
 /** Whether the project already has this conversation with the same content. @throws {Problem} `id_in_use` for other content, `fenced` */
 async function isStoredConversation({ tx, project }: Work, line: ConversationLine) {
   const { title, threads = [], region } = line
-  const id = (await storedIds(askingWithin(tx), 'conversation', project.id, [line.id])).get(line.id)
+  const id = (await storedIds(queryInTransaction(tx), 'conversation', project.id, [line.id])).get(line.id)
   const found = id === undefined ? null : await tx.conversation.findUnique({ where: { id } })
   if (!found) return false
   if (found.erasingSince) throw new Problem('fenced')
@@ -97,7 +101,7 @@ async function isStoredConversation({ tx, project }: Work, line: ConversationLin
     found.title === title &&
     threads.every((thread) => found.threads.includes(thread)) &&
     (region === undefined || found.region === region)
-  if (!isSame) throw idInUse()
+  if (!isSame) throw projectIdInUse()
   return true
 }
 
@@ -109,19 +113,21 @@ const externalIdOf = async (tx: Transaction, { authorKind, authorId }: { authorK
 
 /** The id of the message if it is already stored identically. @throws {Problem} `id_in_use`, `fenced` */
 async function storedMessage({ tx, actor, project }: Work, line: MessageLine): Promise<string | undefined> {
-  const id = (await storedIds(askingWithin(tx), 'message', project.id, [line.id])).get(line.id)
-  const found = id === undefined ? null : await tx.message.findUnique({ where: { id } })
-  if (!found) return undefined
-  if (found.erasingSince) throw new Problem('fenced')
-  const author = await externalIdOf(tx, found)
+  const id = (await storedIds(queryInTransaction(tx), 'message', project.id, [line.id])).get(line.id)
+  const record = id === undefined ? null : await tx.message.findUnique({ where: { id } })
+  if (!record) return undefined
+  if (record.erasingSince) throw new Problem('fenced')
+  const author = await externalIdOf(tx, record)
   const isSame =
-    found.conversationId === line.conversation_id &&
-    found.role === line.role &&
-    found.content === line.content &&
-    (line.author ? author === line.author.external_id : found.authorKind === 'agent' && found.authorId === actor.id) &&
-    (line.created_at === undefined || found.createdAt.getTime() === line.created_at.getTime())
-  if (!isSame) throw idInUse()
-  return found.id
+    record.conversationId === line.conversation_id &&
+    record.role === line.role &&
+    record.content === line.content &&
+    (line.author
+      ? author === line.author.external_id
+      : record.authorKind === 'agent' && record.authorId === actor.id) &&
+    (line.created_at === undefined || record.createdAt.getTime() === line.created_at.getTime())
+  if (!isSame) throw projectIdInUse()
+  return record.id
 }
 
 /** The id of the document if it is already stored identically. @throws {Problem} `id_in_use`, `fenced` */
@@ -130,30 +136,36 @@ async function storedDocument(
   line: DocumentLine,
   bytes: Uint8Array,
 ): Promise<string | undefined> {
-  const ask = askingWithin(tx)
+  const ask = queryInTransaction(tx)
   const id = (await storedIds(ask, 'document', project.id, [line.id])).get(line.id)
-  const found = id === undefined ? null : await tx.document.findUnique({ where: { id } })
-  if (!found) return undefined
-  if (found.erasingSince) throw new Problem('fenced')
+  const record = id === undefined ? null : await tx.document.findUnique({ where: { id } })
+  if (!record) return undefined
+  if (record.erasingSince) throw new Problem('fenced')
   const madeFrom = line.made_from === undefined ? null : await storedId(ask, 'message', project.id, line.made_from)
-  const author = await externalIdOf(tx, found)
+  const author = await externalIdOf(tx, record)
   const isSame =
-    found.name === line.name &&
-    found.kind === line.kind &&
-    found.mediaType === line.media_type &&
-    found.madeFrom === madeFrom &&
-    createHash('sha256').update(bytes).digest().equals(found.sha256) &&
-    (line.author ? author === line.author.external_id : found.authorKind === 'agent' && found.authorId === actor.id) &&
-    (line.created_at === undefined || found.createdAt.getTime() === line.created_at.getTime())
-  if (!isSame) throw idInUse()
-  return found.id
+    record.name === line.name &&
+    record.kind === line.kind &&
+    record.mediaType === line.media_type &&
+    record.madeFrom === madeFrom &&
+    createHash('sha256').update(bytes).digest().equals(record.sha256) &&
+    (line.author
+      ? author === line.author.external_id
+      : record.authorKind === 'agent' && record.authorId === actor.id) &&
+    (line.created_at === undefined || record.createdAt.getTime() === line.created_at.getTime())
+  if (!isSame) throw projectIdInUse()
+  return record.id
 }
 
-async function addPointers(ports: ImportPorts, { tx, actor, now, project }: Work, told: readonly ToldPointer[]) {
-  if (told.length === 0) return
-  await confine(tx, actor, project, told, ports)
-  await claimPlaces(ports, tx, actor, project.id, told)
-  await store(tx, told, { projectId: project.id, toldBy: actor.id, now })
+async function addPointers(
+  ports: ImportPorts,
+  { tx, actor, now, project }: Work,
+  reported: readonly ReportedPointer[],
+) {
+  if (reported.length === 0) return
+  await confine(tx, actor, project, reported, ports)
+  await claimPlaces(ports, tx, actor, project.id, reported)
+  await store(tx, reported, { projectId: project.id, toldBy: actor.id, now })
 }
 
 async function storeLine(ports: ImportPorts, work: Work, line: StoredLine): Promise<Omit<Outcome, 'line'>> {
@@ -172,11 +184,11 @@ async function storeLine(ports: ImportPorts, work: Work, line: StoredLine): Prom
     const { created_at: at, ...given } = line
     return { stored: 'conversations', id: await makeConversation(ports, work, project.id, { ...given, at }) }
   }
-  const conversation = await storedId(askingWithin(tx), 'conversation', project.id, line.conversation_id)
+  const conversation = await storedId(queryInTransaction(tx), 'conversation', project.id, line.conversation_id)
   const message = { ...line, conversation_id: conversation }
   const known = await storedMessage(work, message)
   if (known !== undefined) {
-    await addPointers(ports, work, toldOf(known, line))
+    await addPointers(ports, work, reportedPointersOf(known, line))
     return { stored: null }
   }
   const { id } = await makeMessage(ports, work, project, conversation, line)
@@ -232,11 +244,11 @@ function requireWithin(region: string | null, { region: required }: ProjectLine)
 export const historyImport = (ports: ImportPorts) => {
   /** Stores a batch in one transaction, which is retried if the database aborts it. */
   async function storeBatch(ctx: Context, projectId: string, lines: readonly ParsedLine[]): Promise<Result[]> {
-    return ctx.gate.transaction(async (tx) => {
+    return ctx.pipeline.transaction(async (tx) => {
       const { actor, ip } = ctx
-      const now = ctx.gate.clock.now()
-      const ask = askingWithin(tx)
-      const project = await writableProject(ask, readerOf(ctx), projectId)
+      const now = ctx.pipeline.clock.now()
+      const ask = queryInTransaction(tx)
+      const project = await writableProject(ask, projectReaderOf(ctx), projectId)
       const work = { tx, actor, now, project }
       const results: Result[] = []
       const records: AuditRecord[] = []
@@ -257,7 +269,7 @@ export const historyImport = (ports: ImportPorts) => {
             ...{ at: now, ip, details: { operation: importHistory.id, project: projectId } },
           })
       }
-      await ctx.gate.auditWithin(tx, ...records)
+      await ctx.pipeline.auditWithin(tx, ...records)
       return results
     })
   }
@@ -266,11 +278,11 @@ export const historyImport = (ports: ImportPorts) => {
   async function storeDocumentLine(ctx: Context, projectId: string, line: DocumentLine): Promise<Stored | null> {
     const bytes = line.content_base64 ?? Buffer.from(line.content ?? '')
     const isStored = () =>
-      ctx.gate.transaction(async (tx) => {
-        const project = await writableProject(askingWithin(tx), readerOf(ctx), projectId)
-        const work = { tx, actor: ctx.actor, now: ctx.gate.clock.now(), project }
+      ctx.pipeline.transaction(async (tx) => {
+        const project = await writableProject(queryInTransaction(tx), projectReaderOf(ctx), projectId)
+        const work = { tx, actor: ctx.actor, now: ctx.pipeline.clock.now(), project }
         const known = await storedDocument(work, line, bytes)
-        if (known !== undefined) await addPointers(ports, work, toldOfDocument(known, line))
+        if (known !== undefined) await addPointers(ports, work, reportedPointersOfDocument(known, line))
         return known !== undefined
       })
     if (await isStored()) return null
@@ -295,7 +307,7 @@ export const historyImport = (ports: ImportPorts) => {
       const problem = asProblem(error)
       if (!isOfLine(problem)) throw error
       // If the token may no longer write to the project, end the import instead of failing only this line.
-      await ctx.gate.transaction((tx) => writableProject(askingWithin(tx), readerOf(ctx), projectId))
+      await ctx.pipeline.transaction((tx) => writableProject(queryInTransaction(tx), projectReaderOf(ctx), projectId))
       return { line, fault: problem }
     }
   }
@@ -306,8 +318,8 @@ export const historyImport = (ports: ImportPorts) => {
       async (ctx, { params: { projectId }, upload }) => {
         if (ctx.actor.kind !== 'agent')
           throw new Problem('forbidden', 'Only the token of an agent imports history. Nothing was stored.')
-        const { region } = await ctx.gate.transaction((tx) =>
-          storableProject(ports, askingWithin(tx), readerOf(ctx), projectId),
+        const { region } = await ctx.pipeline.transaction((tx) =>
+          storableProject(ports, queryInTransaction(tx), projectReaderOf(ctx), projectId),
         )
         const report: ProjectImport = {
           received: 0,
@@ -337,7 +349,7 @@ export const historyImport = (ports: ImportPorts) => {
           for (const result of await storeBatch(ctx, projectId, lines)) count(result)
         }
         try {
-          for await (const line of linesOf(bounded(upload.bytes), importBounds.lineBytes)) {
+          for await (const line of ndjsonLinesOf(bounded(upload.bytes), importBounds.lineBytes)) {
             if (report.received === importBounds.lines)
               throw new Problem(
                 'too_large',

@@ -1,17 +1,17 @@
+import type { Source } from '#lib/domains/projects/provenance/sources.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import type { Source } from '../sources.ts'
 
 /** Key prefix of the objects of all projects. A reported pointer is used under this prefix only for its own source. */
 const ours = 'projects/'
 export const isOurObject = (key: string): boolean => key.startsWith(ours)
 
 /** The key of a document's object, or the prefix of a message's attachments without the slash. */
-export const objectsOf = ({ project, kind, id }: Pick<Source, 'project' | 'kind' | 'id'>): string =>
+export const objectItemsOf = ({ project, kind, id }: Pick<Source, 'project' | 'kind' | 'id'>): string =>
   `${ours}${project}/${kind}s/${shownId(id)}`
 
 /** Whether a key that a pointer names may be deleted with its source: an object of an application, or the source's own object. */
-export const mayGo = (source: Source, key: string): boolean => {
-  const own = objectsOf(source)
+export const mayDeleteObject = (source: Source, key: string): boolean => {
+  const own = objectItemsOf(source)
   return !key.startsWith(ours) || key === own || key.startsWith(`${own}/`)
 }
 
@@ -30,12 +30,12 @@ const soughtKinds = ['ids', 'chosen', 'within'] as const
 export type SoughtKind = (typeof soughtKinds)[number]
 const perItem = 500
 
-export const itemOf = (key: string, { isThere }: { isThere: boolean }): string =>
+export const objectItemOf = (key: string, { isThere }: { isThere: boolean }): string =>
   isThere && !key.startsWith(late) ? key : late + key
 /** Prefix of counted items for keys found by words. Verification searches them only for words. */
 const byWords = `${mark}words${mark}`
 export const wordsItemOf = (key: string): string => byWords + key
-export const isByWords = (item: string): boolean => item.startsWith(byWords)
+export const isWordsItem = (item: string): boolean => item.startsWith(byWords)
 export const keyOf = (item: string): string => {
   if (item.startsWith(late)) return item.slice(late.length)
   return item.startsWith(byWords) ? item.slice(byWords.length) : item

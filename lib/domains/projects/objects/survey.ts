@@ -1,13 +1,13 @@
+import type { Naming, ValueDecider } from '#lib/domains/projects/values/value-decider.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
-import { type Chosen, isTelling } from '../cache/rules.ts'
+import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
-import type { Naming, ValueJudge } from '../values/judge.ts'
 import { readable } from '../values/readable.ts'
 import { isOurObject } from './rules.ts'
 
 /** What to search for in objects of applications, and the judge of words. */
-export interface Sought {
+export interface ObjectSearch {
   ids: Iterable<string>
   chosen: Iterable<Chosen>
   /** Projects and conversations: objects with one of these ids in their keys are searched for words. */
@@ -15,11 +15,11 @@ export interface Sought {
   names: ReadonlyMap<string, Naming>
   /** Objects in it are searched for words. */
   space: KeySpace
-  judge: ValueJudge
+  judge: ValueDecider
   /** Whether the content is the result of an earlier attempt of this erasure. */
   isNoted?(key: string, bytes: Buffer): boolean
 }
-export interface Finding {
+export interface ObjectFinding {
   key: string
   found: 'pointer' | 'text'
   verdict: 'deleted' | 'cut' | 'retained'
@@ -28,13 +28,13 @@ export interface Finding {
   /** Former versions with erased words. The newest version remains as it is. */
   former?: string[]
 }
-export interface Unsearched {
+export interface UnsearchedObjects {
   binary: Set<string>
   large: Set<string>
   isOutside: boolean
   isBeyond: boolean
 }
-export const noneUnsearched = (): Unsearched => ({
+export const noneUnsearched = (): UnsearchedObjects => ({
   ...{ binary: new Set(), large: new Set(), isOutside: false, isBeyond: false },
 })
 
@@ -49,7 +49,7 @@ const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
 /** All keys of applications in a bucket or folder. */
 export async function* applicationKeys(
   objects: Pick<ObjectStore, 'list'>,
-  unsearched: Unsearched,
+  unsearched: UnsearchedObjects,
 ): AsyncGenerator<string> {
   let seen = 0
   for (let after = ''; ; ) {
@@ -71,12 +71,12 @@ export async function* applicationKeys(
 }
 
 /** Decides about objects one by one, by their keys, metadata, tags and content. */
-export function objectJudge(
+export function objectDecider(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
-  { ids: given, chosen: client, anchors: near, names, space, judge, isNoted }: Sought,
+  { ids: given, chosen: client, anchors: near, names, space, judge, isNoted }: ObjectSearch,
 ) {
   const ids = needlesOf([...given])
-  const telling = [...client].filter(({ id }) => isTelling(id))
+  const telling = [...client].filter(({ id }) => isDistinctiveKey(id))
   const chosen = needlesOf(telling.map(({ id }) => id))
   const anchors = needlesOf([...near, ...telling.flatMap((one) => one.anchors)])
   const unsearched = noneUnsearched()
@@ -109,10 +109,10 @@ export function objectJudge(
     isInside,
     /** Whether the key contains an erased id. */
     hasErasedId: (key: string): boolean => ids.standIn(key) || (isInside(key) && chosen.standIn(key)),
-    async judged(key: string): Promise<Finding | undefined> {
+    async judged(key: string): Promise<ObjectFinding | undefined> {
       const naming = names.get(key)
       const found = naming ? 'pointer' : 'text'
-      const deleted: Finding = { key, found, verdict: 'deleted' }
+      const deleted: ObjectFinding = { key, found, verdict: 'deleted' }
       if (ids.standIn(key)) return deleted
       if (isOurObject(key)) return undefined
       if (!isInside(key)) {

@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { Storage } from '@google-cloud/storage'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DataHolder, erasedOf, type Scope, timeFor } from '#lib/kernel/holder.ts'
+import { type DataSource, type ErasureScope, erasedOf, timeFor } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
@@ -132,7 +132,7 @@ describe.each([
     let conversation: MadeConversation
     let message: string
     let other: string
-    let scope: Scope
+    let scope: ErasureScope
     beforeAll(async () => {
       bed = await open()
       test = await testApp({ KP_OBJECTS_URL: bed.url, KP_POINTER_PREFIXES: `uploads-${run}/` })
@@ -146,8 +146,8 @@ describe.each([
       scope = { part: { kind: 'message', id: message, project: project.id, conversation: conversation.id } }
     })
 
-    function source(): DataHolder {
-      const found = test.app.holders.find(({ name }) => name === 'objects.bytes')
+    function source(): DataSource {
+      const found = test.app.dataSources.find(({ name }) => name === 'objects.bytes')
       if (!found) throw new Error('the data source is missing')
       return found
     }
@@ -157,7 +157,7 @@ describe.each([
       return found
     }
     const plan = () => test.db.transaction((tx) => source().plan(scope, tx, test.clock.now()), timeFor(source()))
-    const eraseItems = (items: readonly string[], runId = newId('run'), of: Scope = scope) =>
+    const eraseItems = (items: readonly string[], runId = newId('run'), of: ErasureScope = scope) =>
       test.db.transaction(
         async (tx) =>
           erasedOf(
@@ -175,7 +175,7 @@ describe.each([
       const all = [...items, ...watched]
       return {
         all,
-        residue: (of: Scope = scope) => source().residue(of, all, test.clock.now(), words()),
+        residue: (of: ErasureScope = scope) => source().residue(of, all, test.clock.now(), words()),
         counts: { cut: met('derivedCut'), deleted: met('derivedDeleted'), retained: met('derivedRetained') },
         unsearched: [met('objectsBinary'), met('objectsLarge'), met('objectsOutside')],
         runId,

@@ -1,8 +1,8 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { asking, askingWithin, readerOf, seenProject } from '../access.ts'
-import { actsForParticipants, noParticipant } from './service.ts'
+import { projectReaderOf, queryDirectly, queryInTransaction, seenProject } from '../access.ts'
+import { noParticipant, participantActUseCases } from './service.ts'
 
 interface ActedFor {
   id: string
@@ -19,18 +19,22 @@ export const actedFor =
     ctx: { actor: Actor; tx?: Transaction },
     { projectId, participantId }: { projectId: string; participantId: string },
   ): Promise<ActedFor> => {
-    const project = await seenProject(ctx.tx ? askingWithin(ctx.tx) : asking(db), readerOf(ctx), projectId)
-    if (!actsForParticipants(project))
+    const project = await seenProject(
+      ctx.tx ? queryInTransaction(ctx.tx) : queryDirectly(db),
+      projectReaderOf(ctx),
+      projectId,
+    )
+    if (!participantActUseCases(project))
       throw new Problem(
         'forbidden',
         'Owners of the project, managers of its organization and admins file for its participants.',
       )
-    const found = await (ctx.tx ?? db.prisma).projectParticipant.findFirst({
+    const record = await (ctx.tx ?? db.prisma).projectParticipant.findFirst({
       where: { id: participantId, projectId },
       select: { id: true, accountId: true },
     })
-    if (!found) throw noParticipant()
-    return { ...found, actsAs: project.role === 'owner' ? 'owner' : (project.office ?? 'owner') }
+    if (!record) throw noParticipant()
+    return { ...record, actsAs: project.role === 'owner' ? 'owner' : (project.office ?? 'owner') }
   }
 
 /** The project of a participant. */

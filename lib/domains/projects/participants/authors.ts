@@ -1,12 +1,12 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { askingWithin, writerOf } from '../access.ts'
+import { queryInTransaction, writerOf } from '../access.ts'
 import type { ProjectPorts } from '../ports.ts'
 import type { WriterKind } from '../rules.ts'
+import { participantKey } from './fence.ts'
 import { isRestricted } from './restricting.ts'
 import type { Author } from './rules.ts'
-import { participantKey } from './seizing.ts'
 
 /** The author of a message or document as its row names it. */
 export interface RowAuthor {
@@ -47,7 +47,7 @@ export async function participantFor(
   projectId: string,
   { external_id, name, email }: Author,
 ): Promise<string> {
-  const ask = askingWithin(tx)
+  const ask = queryInTransaction(tx)
   const look = async () => (await ask<ParticipantRow>('participant-named', found, [projectId, external_id]))[0]
   let row = await look()
   if (!row) {

@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { Id, when } from '../contract.ts'
-import { Line } from '../rules.ts'
+import { SingleLine } from '../rules.ts'
 import { Author, ExternalId, ParticipantEmail } from './rules.ts'
 
 export const ParticipantView = z
@@ -128,7 +128,7 @@ export const editParticipant = operation({
   params: ofOne,
   body: z
     .strictObject({
-      name: Line.nullable().optional(),
+      name: SingleLine.nullable().optional(),
       email: ParticipantEmail.nullable().optional(),
       account_id: Id.nullable().optional(),
     })

@@ -146,7 +146,7 @@ describe('POST /api/participations/{id}/claim', () => {
     const { id, path } = await participant(person.email)
     await test.fetch('POST', `${path}/requests`, { ...project.owner, body: { kinds: ['erasure'], grace: 'now' } })
     const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { participants: { has: id } } })
-    await test.app.jobs.find(({ name }) => name === 'erasure.start')?.execute(test.app.gate, { runId: run.id })
+    await test.app.jobs.find(({ name }) => name === 'erasure.start')?.execute(test.app.pipeline, { runId: run.id })
     const during = await claim(id, person)
     expect([404, 409]).toContain(during.status)
     await stage.work()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { openArchive } from '#lib/testing/archives.ts'
-import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { episode } from '#lib/testing/graphs.ts'
 import { issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
@@ -285,7 +285,7 @@ describe('a person for whom a backend with one token writes in 200 conversations
         content: text,
       })
       sources.push({ id: source, text })
-      await keptInThread(test, conversation.id, [{ id: source, text }])
+      await storedInThread(test, conversation.id, [{ id: source, text }])
       await madeMessage(test, conversation, backend.agent, { role: 'assistant', content: `An answer, ${n}.` })
       if (n % 20 === 0)
         kept.push(
@@ -461,7 +461,7 @@ describe('a participant without an account', () => {
     // Run the jobs until the fence is raised.
     const started = test.app.jobs.find(({ name }) => name === 'erasure.start')
     const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { participants: { has: id } } })
-    await started?.execute(test.app.gate, { runId: run.id })
+    await started?.execute(test.app.pipeline, { runId: run.id })
     expect(await test.db.prisma.writeFence.count({ where: { kind: 'participant', id } })).toBe(1)
     const send = () =>
       test.fetch('POST', `${conversation.path}/messages`, {
@@ -731,9 +731,9 @@ describe('the rectification of a participant', () => {
     expect((await file({})).status).toBe(422)
     expect((await file({ changes: {} })).status).toBe(422)
     expect((await file({ changes: { name: 'a\nb' } })).status).toBe(422)
-    const told = await file({ statement: 'The date in my second message is wrong.' })
-    expect(told.json.data.state).toBe('running')
-    await dataOf(test, 'POST', `/api/admin/privacy/requests/${told.json.data.id}/complete`, stage.admin, {
+    const response = await file({ statement: 'The date in my second message is wrong.' })
+    expect(response.json.data.state).toBe('running')
+    await dataOf(test, 'POST', `/api/admin/privacy/requests/${response.json.data.id}/complete`, stage.admin, {
       body: { kind: 'rectification', note: 'Corrected.' },
     })
     expect((await dataOf(test, 'GET', requestsOf(on, id), on.owner))[0]).toMatchObject({ state: 'completed' })

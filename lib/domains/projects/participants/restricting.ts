@@ -1,7 +1,7 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
-import type { Ask } from '../access.ts'
+import type { ProjectQuery } from '../access.ts'
 
 /**
  * SQL: whether a row with an author may be served. Agents may not read data of a participant whose processing is restricted (GDPR art.
@@ -19,7 +19,7 @@ export const isRestricted = (): Problem =>
 
 /** Rejects an agent's access to data of a restricted participant. @throws {Problem} `restricted` */
 export async function refuseRestricted(
-  ask: Ask,
+  ask: ProjectQuery,
   actor: Pick<Actor, 'kind'>,
   { author_kind, author_id }: { author_kind: string; author_id: string },
 ): Promise<void> {

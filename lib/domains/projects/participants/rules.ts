@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Line } from '../rules.ts'
+import { SingleLine } from '../rules.ts'
 
 /** The application's own id of a person. Stored and compared exactly, case-sensitive. */
 export const ExternalId = z
@@ -16,7 +16,7 @@ export const ParticipantEmail = z
 
 /** The participant on whose behalf an agent writes. */
 export const Author = z
-  .strictObject({ external_id: ExternalId, name: Line.optional(), email: ParticipantEmail.optional() })
+  .strictObject({ external_id: ExternalId, name: SingleLine.optional(), email: ParticipantEmail.optional() })
   .meta({
     id: 'ParticipantAuthor',
     description:

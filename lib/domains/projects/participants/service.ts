@@ -1,11 +1,19 @@
+import { ndjson } from '#lib/domains/projects/exporting/ndjson.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
-import type { ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
-import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import type { ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
-import { type Ask, asking, askingWithin, readerOf, type SeenProject, seenProject, storableProject } from '../access.ts'
-import { ndjson } from '../ndjson.ts'
+import {
+  type ProjectQuery,
+  projectReaderOf,
+  queryDirectly,
+  queryInTransaction,
+  type SeenProject,
+  seenProject,
+  storableProject,
+} from '../access.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { asDownload } from '../rules.ts'
 import { participantFor } from './authors.ts'
@@ -52,7 +60,7 @@ export const noParticipant = (): Problem =>
   new Problem('not_found', 'There is no such participant in this project, or they were erased.')
 
 /** Whether the reader acts for the participants: owners of the project, managers of its organization, admins. */
-export const actsForParticipants = ({ role, office }: Pick<SeenProject, 'role' | 'office'>): boolean =>
+export const participantActUseCases = ({ role, office }: Pick<SeenProject, 'role' | 'office'>): boolean =>
   role === 'owner' || office !== null
 
 const viewOf = (project: Pick<SeenProject, 'role' | 'office'>, row: ParticipantRow): ParticipantView => ({
@@ -60,7 +68,7 @@ const viewOf = (project: Pick<SeenProject, 'role' | 'office'>, row: ParticipantR
   project_id: row.project_id,
   external_id: row.external_id,
   name: row.name,
-  email: actsForParticipants(project) ? row.email : null,
+  email: participantActUseCases(project) ? row.email : null,
   claimed: row.account_id !== null,
   claimed_at: row.claimed_at?.toISOString() ?? null,
   restricted_at: row.restricted_at?.toISOString() ?? null,
@@ -74,7 +82,7 @@ const countedView = (project: Pick<SeenProject, 'role' | 'office'>, row: Counted
   messages: row.messages,
 })
 
-async function participantIn(ask: Ask, projectId: string, id: string, lock = ''): Promise<ParticipantRow> {
+async function participantIn(ask: ProjectQuery, projectId: string, id: string, lock = ''): Promise<ParticipantRow> {
   const [row] = await ask<ParticipantRow>(`participant${lock.replaceAll(/\W/g, '-')}`, `${one}${lock}`, [id, projectId])
   if (!row) throw noParticipant()
   return row
@@ -132,15 +140,15 @@ export const projectParticipants = (
   const { db } = ports
   return {
     participants: read(listParticipants, async (ctx, { params: { projectId }, query }) => {
-      const ask = asking(db)
-      const project = await seenProject(ask, readerOf(ctx), projectId)
-      const place = placeOf(query.cursor)
+      const ask = queryDirectly(db)
+      const project = await seenProject(ask, projectReaderOf(ctx), projectId)
+      const after = parseCursor(query.cursor)
       const q = query.q?.trim()
-      const which = [projectId, query.external_id ?? null, q ? q : null, actsForParticipants(project)]
+      const which = [projectId, query.external_id ?? null, q ? q : null, participantActUseCases(project)]
       const rows = await ask<CountedRow>(
         'participants-page',
         `SELECT ${countedColumns} ${listed} AND (p.created_at, p.id) < ($5::timestamptz, $6) ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
-        [...which, place?.at ?? 'infinity', place?.id ?? '', query.limit + 1],
+        [...which, after?.at ?? 'infinity', after?.id ?? '', query.limit + 1],
       )
       const [counted] = await ask<{ n: number }>('participants-total', `SELECT count(*)::int AS n ${listed}`, which)
       const total = counted?.n ?? 0
@@ -153,8 +161,8 @@ export const projectParticipants = (
     }),
 
     readParticipant: read(readParticipant, async (ctx, { params: { projectId, participantId } }) => {
-      const ask = asking(db)
-      const project = await seenProject(ask, readerOf(ctx), projectId)
+      const ask = queryDirectly(db)
+      const project = await seenProject(ask, projectReaderOf(ctx), projectId)
       const [row] = await ask<CountedRow>('participant-counted', oneCounted, [participantId, projectId])
       if (!row) throw noParticipant()
       return { body: { data: countedView(project, row) }, resourceId: participantId, details: { project: projectId } }
@@ -163,8 +171,8 @@ export const projectParticipants = (
     registerParticipant: mutation(
       registerParticipant,
       async (ctx, { params: { projectId }, body }) => {
-        const ask = askingWithin(ctx.tx)
-        const project = await storableProject(ports, ask, readerOf(ctx), projectId)
+        const ask = queryInTransaction(ctx.tx)
+        const project = await storableProject(ports, ask, projectReaderOf(ctx), projectId)
         if (ctx.actor.kind !== 'agent')
           throw new Problem('forbidden', 'Only the token of an agent registers participants. Nothing was stored.')
         const id = await participantFor(ports, ctx, projectId, body)
@@ -177,8 +185,8 @@ export const projectParticipants = (
         }
       },
       async (ctx, { params: { projectId }, body }, { id }) => {
-        const ask = askingWithin(ctx.tx)
-        const project = await seenProject(ask, readerOf(ctx), projectId)
+        const ask = queryInTransaction(ctx.tx)
+        const project = await seenProject(ask, projectReaderOf(ctx), projectId)
         const { name, email, external_id } = viewOf(project, await participantIn(ask, projectId, String(id)))
         return { name: ctx.actor.can('projects:read') ? name : (body.name ?? null), email, external_id }
       },
@@ -186,9 +194,9 @@ export const projectParticipants = (
 
     editParticipant: mutation(editParticipant, async (ctx, { params: { projectId, participantId }, body }) => {
       const { tx, now } = ctx
-      const ask = askingWithin(tx)
-      const project = await seenProject(ask, readerOf(ctx), projectId)
-      if (!actsForParticipants(project))
+      const ask = queryInTransaction(tx)
+      const project = await seenProject(ask, projectReaderOf(ctx), projectId)
+      if (!participantActUseCases(project))
         throw new Problem('forbidden', 'Owners of the project, managers of its organization and admins do this.')
       const row = await participantIn(ask, projectId, participantId, ' FOR NO KEY UPDATE OF p')
       const { name, email, account_id } = body
@@ -229,12 +237,12 @@ export const projectParticipants = (
 
     liftRestriction: mutation(liftRestriction, async (ctx, { params: { projectId, participantId } }) => {
       const { tx, actor } = ctx
-      const ask = askingWithin(tx)
+      const ask = queryInTransaction(tx)
       const find = () => participantIn(ask, projectId, participantId, ' FOR NO KEY UPDATE OF p')
       const [claimed] = await ask<ParticipantRow>('participant', one, [participantId, projectId])
       const isOwn = claimed !== undefined && claimed.account_id !== null && claimed.account_id === actor.accountId
-      const project = isOwn ? undefined : await seenProject(ask, readerOf(ctx), projectId)
-      if (project && !actsForParticipants(project))
+      const project = isOwn ? undefined : await seenProject(ask, projectReaderOf(ctx), projectId)
+      if (project && !participantActUseCases(project))
         throw new Problem('forbidden', 'Owners of the project, managers of its organization and admins do this.')
       const row = await find()
       if (project && row.account_id !== null)
@@ -259,12 +267,12 @@ export const projectParticipants = (
     exportParticipant: stream(
       exportParticipant,
       async (ctx, { params: { projectId, participantId }, query: { scope } }) => {
-        const ask = asking(db)
+        const ask = queryDirectly(db)
         const { actor, now } = ctx
         const [row] = await ask<ParticipantRow>('participant', one, [participantId, projectId])
         const isOwn = row !== undefined && row.account_id !== null && row.account_id === actor.accountId
         if (!isOwn) {
-          const project = await seenProject(ask, readerOf(ctx), projectId)
+          const project = await seenProject(ask, projectReaderOf(ctx), projectId)
           if (!row) throw noParticipant()
           if (project.role !== 'owner' && !(project.office && (await ports.copyAskedFor(participantId, now))))
             throw new Problem(
@@ -319,7 +327,7 @@ export const projectParticipants = (
           'forbidden',
           'Your email address is not verified. Ask for a link to choose a password and use it; then claim again. Nothing was changed.',
         )
-      const ask = askingWithin(tx)
+      const ask = queryInTransaction(tx)
       const [row] = await ask<Pick<ParticipantRow, 'email' | 'account_id' | 'claimed_at' | 'project_id'>>(
         'lock-participation',
         'SELECT email, account_id, claimed_at, project_id FROM project_participants WHERE id = $1 FOR NO KEY UPDATE',

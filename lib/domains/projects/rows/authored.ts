@@ -1,16 +1,23 @@
+import { type AuthoredTable, covered, plannedSql, scopePart, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
+import type { DataSource, ErasureScope, PlannedRecord } from '#lib/kernel/data-source.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, chunked, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
-import { type Authored, covered, partOf, plannedSql, writersOf } from '../held.ts'
-import { untilErased } from './kept-until.ts'
+import {
+  chunked,
+  countRemaining,
+  holding,
+  type PlannedRow,
+  plannedOf,
+  preferIndexes,
+} from '#lib/stores/postgres/legal-hold-rows.ts'
+import { untilErased } from './retained-until.ts'
 
 export interface RowPorts {
   /** Withdraws stored idempotent responses that contain the ids. */
   withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
 }
 interface Kind {
-  table: Authored
+  table: AuthoredTable
   source: 'message' | 'document'
   /** Tables whose rows are deleted with it by a foreign key. */
   within: readonly string[]
@@ -28,9 +35,9 @@ const authoredHolder = (
   db: Database,
   { withdrawNaming }: RowPorts,
   { table, source, within, leftById, leftMade, called, evidence }: Kind,
-  words: Pick<DataHolder, 'name' | 'what' | 'purpose'>,
-): DataHolder => {
-  const nameOf = (scope: Scope) => partOf(scope)?.kind ?? 'subject'
+  words: Pick<DataSource, 'name' | 'what' | 'purpose'>,
+): DataSource => {
+  const nameOf = (scope: ErasureScope) => scopePart(scope)?.kind ?? 'subject'
   return {
     ...words,
     store: 'postgresql',
@@ -50,7 +57,7 @@ const authoredHolder = (
     async plan(scope, tx, now) {
       const which = covered(scope, table)
       if (!which) return { items: [], held: {} }
-      await byIndex(tx)
+      await preferIndexes(tx)
       return plannedOf(
         await queryWithin<PlannedRow>(tx, `plan-${table}-${nameOf(scope)}`, plannedSql(table, which.where), [
           ...which.values,
@@ -61,7 +68,7 @@ const authoredHolder = (
     async explain(scope, tx, now) {
       const which = covered(scope, table)
       if (!which) return { verdicts: [], isPartial: false }
-      await byIndex(tx)
+      await preferIndexes(tx)
       const rows = await queryWithin<PlannedRow & { name: string | null; evidence: string[] }>(
         tx,
         `explain-${table}-${nameOf(scope)}`,
@@ -70,7 +77,7 @@ const authoredHolder = (
         [...which.values, now],
       )
       const verdicts = rows.map(
-        ({ id, hold, name, evidence }): Verdict => ({
+        ({ id, hold, name, evidence }): PlannedRecord => ({
           store: 'postgresql',
           kind: source,
           id,
@@ -86,7 +93,7 @@ const authoredHolder = (
     async erase(scope, items, tx) {
       const which = covered(scope, table)
       if (!which) return 0
-      await byIndex(tx)
+      await preferIndexes(tx)
       const gone = await queryWithin<{ id: string }>(
         tx,
         `erase-${table}-${nameOf(scope)}`,
@@ -105,7 +112,7 @@ const authoredHolder = (
     residue(scope, items, now) {
       const which = covered(scope, table)
       if (!which) return Promise.resolve(0)
-      return countLeft(db, async (ask) => {
+      return countRemaining(db, async (ask) => {
         await ask(`SELECT count(*)::int AS n FROM (${plannedSql(table, which.where)}) AS f WHERE hold IS NULL`, [
           ...which.values,
           now,
@@ -130,7 +137,7 @@ const authoredHolder = (
 const madeFrom = plannedSql('documents', `x.made_from = ANY($1::text[]) AND $2::text IS NOT NULL`)
 
 /** Personal data source for messages with their edits, the rows of their attachments, and their provenance. */
-export const messageHolder = (db: Database, ports: RowPorts): DataHolder =>
+export const messageDataSource = (db: Database, ports: RowPorts): DataSource =>
   authoredHolder(
     db,
     ports,
@@ -154,7 +161,7 @@ export const messageHolder = (db: Database, ports: RowPorts): DataHolder =>
   )
 
 /** Personal data source for documents and artifacts with their text chunks. Their bytes are in the object store. */
-export const documentHolder = (db: Database, ports: RowPorts): DataHolder =>
+export const documentDataSource = (db: Database, ports: RowPorts): DataSource =>
   authoredHolder(
     db,
     ports,

@@ -1,18 +1,36 @@
-import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
+import {
+  emptiedConversations,
+  emptiedProjects,
+  projectHold,
+  wholeConversations,
+} from '#lib/domains/projects/emptied-containers.ts'
+import {
+  projectActorsOf,
+  projectHoldsSql,
+  scopePart,
+  scopeSubject,
+  writersOf,
+} from '#lib/domains/projects/legal-holds.ts'
+import type { DataSource, ErasureScope, PlannedRecord } from '#lib/kernel/data-source.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, chunked, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
-import { emptiedConversations, emptiedProjects, projectHold, wholeConversations } from '../emptied.ts'
-import { doersOf, holdMembers, partOf, subjectOf, writersOf } from '../held.ts'
+import {
+  chunked,
+  countRemaining,
+  holding,
+  type PlannedRow,
+  plannedOf,
+  preferIndexes,
+} from '#lib/stores/postgres/legal-hold-rows.ts'
 import type { RowPorts } from './authored.ts'
-import { untilErased } from './kept-until.ts'
+import { untilErased } from './retained-until.ts'
 
-const isOfParts = (scope: Scope): boolean => {
-  const kind = partOf(scope)?.kind
+const isOfParts = (scope: ErasureScope): boolean => {
+  const kind = scopePart(scope)?.kind
   return kind === 'project' || kind === 'conversation'
 }
 
 /** Personal data source for conversations: of a project, of a conversation, or with messages only from the subject. */
-export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
+export const conversationDataSource = (db: Database, { withdrawNaming }: RowPorts): DataSource => ({
   name: 'projects.conversations',
   store: 'postgresql',
   stage: 'content',
@@ -26,18 +44,18 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
       db,
       'conversations-held',
       `SELECT count(*)::int AS n, min(c.created_at) AS since FROM (${emptiedConversations}) AS f JOIN conversations c ON c.id = f.id`,
-      [kinds, ids, doersOf(subject)],
+      [kinds, ids, projectActorsOf(subject)],
     )
   },
   async plan(scope, tx, now) {
-    if (!subjectOf(scope) && !isOfParts(scope)) return { items: [], held: {} }
-    await byIndex(tx)
+    if (!scopeSubject(scope) && !isOfParts(scope)) return { items: [], held: {} }
+    await preferIndexes(tx)
     return plannedOf(await wholeConversations(scope, tx, now))
   },
   async explain(scope, tx, now) {
     const rows = isOfParts(scope) ? await wholeConversations(scope, tx, now) : []
     const verdicts = rows.map(
-      ({ id, hold }): Verdict => ({
+      ({ id, hold }): PlannedRecord => ({
         ...{ store: 'postgresql', kind: 'conversation', id, name: null, found: 'row' },
         ...(hold === null
           ? { verdict: 'deleted', reason: 'source', evidence: [] }
@@ -48,7 +66,7 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
   },
   /** Keeps a conversation with new messages or with messages under legal hold. Verification finds it, and it is planned again. */
   async erase(_scope, items, tx) {
-    await byIndex(tx)
+    await preferIndexes(tx)
     const gone = await queryWithin<{ id: string }>(
       tx,
       'erase-conversations',
@@ -62,22 +80,22 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
     return gone.length
   },
   residue(scope, items, now) {
-    const subject = subjectOf(scope)
-    const part = partOf(scope)
-    return countLeft(db, async (ask) => {
+    const subject = scopeSubject(scope)
+    const part = scopePart(scope)
+    return countRemaining(db, async (ask) => {
       if (subject) {
         const { kinds, ids } = writersOf(subject)
         await ask(
-          `WITH ${holdMembers('$4')} SELECT count(*)::int AS n FROM (${emptiedConversations}) AS c
+          `WITH ${projectHoldsSql('$4')} SELECT count(*)::int AS n FROM (${emptiedConversations}) AS c
              WHERE NOT EXISTS (SELECT FROM held_projects h WHERE h.id = c.project)
                AND NOT EXISTS (SELECT FROM messages m JOIN held_writers h ON h.kind = m.author_kind AND h.id = m.author_id WHERE m.conversation_id = c.id)`,
-          [kinds, ids, doersOf(subject), now],
+          [kinds, ids, projectActorsOf(subject), now],
         )
         return
       }
       if (part?.kind === 'project')
         await ask(
-          `WITH ${holdMembers('$2')} SELECT count(*)::int AS n FROM conversations c WHERE c.project_id = $1
+          `WITH ${projectHoldsSql('$2')} SELECT count(*)::int AS n FROM conversations c WHERE c.project_id = $1
              AND NOT EXISTS (SELECT FROM held_projects h WHERE h.id = c.project_id)
              AND NOT EXISTS (SELECT FROM messages m JOIN held_writers h ON h.kind = m.author_kind AND h.id = m.author_id WHERE m.conversation_id = c.id)`,
           [part.id, now],
@@ -95,8 +113,8 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
     ),
 })
 
-const planProject = `WITH ${holdMembers('$2')} SELECT p.id, ${projectHold} AS hold FROM projects p WHERE p.id = $1 AND p.status <> 'closed'`
-const planEmptied = `WITH ${holdMembers('$4')} SELECT p.id, ${projectHold} AS hold FROM (${emptiedProjects}) AS p`
+const planProject = `WITH ${projectHoldsSql('$2')} SELECT p.id, ${projectHold} AS hold FROM projects p WHERE p.id = $1 AND p.status <> 'closed'`
+const planEmptied = `WITH ${projectHoldsSql('$4')} SELECT p.id, ${projectHold} AS hold FROM (${emptiedProjects}) AS p`
 const isEmpty = `NOT EXISTS (SELECT FROM messages x WHERE x.project_id = p.id) AND NOT EXISTS (SELECT FROM documents x WHERE x.project_id = p.id)
   AND NOT EXISTS (SELECT FROM conversations x WHERE x.project_id = p.id)`
 
@@ -104,7 +122,7 @@ const isEmpty = `NOT EXISTS (SELECT FROM messages x WHERE x.project_id = p.id) A
  * Personal data source for projects. The row of a closed project remains for its certificate, without its name. A project in which only the
  * subject participates is deleted.
  */
-export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
+export const projectDataSource = (db: Database, { withdrawNaming }: RowPorts): DataSource => ({
   name: 'projects.projects',
   store: 'postgresql',
   stage: 'content',
@@ -118,25 +136,25 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
       db,
       'projects-held',
       `SELECT count(*)::int AS n, min(p.created_at) AS since FROM (${emptiedProjects}) AS f JOIN projects p ON p.id = f.id`,
-      [kinds, ids, doersOf(subject)],
+      [kinds, ids, projectActorsOf(subject)],
     )
   },
   async plan(scope, tx, now) {
-    const subject = subjectOf(scope)
-    const part = partOf(scope)
-    await byIndex(tx)
+    const subject = scopeSubject(scope)
+    const part = scopePart(scope)
+    await preferIndexes(tx)
     if (subject) {
       const { kinds, ids } = writersOf(subject)
       return plannedOf(
-        await queryWithin<PlannedRow>(tx, 'plan-projects', planEmptied, [kinds, ids, doersOf(subject), now]),
+        await queryWithin<PlannedRow>(tx, 'plan-projects', planEmptied, [kinds, ids, projectActorsOf(subject), now]),
       )
     }
     if (part?.kind !== 'project') return { items: [], held: {} }
     return plannedOf(await queryWithin<PlannedRow>(tx, 'plan-project', planProject, [part.id, now]))
   },
-  async erase(scope, items, tx, manner) {
-    await byIndex(tx)
-    const gone = subjectOf(scope)
+  async erase(scope, items, tx, options) {
+    await preferIndexes(tx)
+    const gone = scopeSubject(scope)
       ? await queryWithin<{ id: string }>(
           tx,
           'erase-projects',
@@ -150,7 +168,7 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
           `UPDATE projects p SET name = '', status = 'closed', entity_kinds = '{}', created_by = 'erased', closing_by = NULL, erasing_since = NULL,
              closed_at = coalesce($2::timestamptz, p.closes_at, p.updated_at), updated_at = coalesce($2::timestamptz, p.updated_at)
            WHERE p.id = ANY($1::text[]) AND p.status <> 'closed' AND ${isEmpty} RETURNING p.id`,
-          [items, manner?.now ?? null],
+          [items, options?.now ?? null],
         )
     await withdrawNaming(
       tx,
@@ -159,15 +177,15 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
     return gone.length
   },
   residue(scope, items, now) {
-    const subject = subjectOf(scope)
-    const part = partOf(scope)
-    return countLeft(db, async (ask) => {
+    const subject = scopeSubject(scope)
+    const part = scopePart(scope)
+    return countRemaining(db, async (ask) => {
       if (subject) {
         const { kinds, ids } = writersOf(subject)
         await ask(`SELECT count(*)::int AS n FROM (${planEmptied}) AS f WHERE hold IS NULL`, [
           kinds,
           ids,
-          doersOf(subject),
+          projectActorsOf(subject),
           now,
         ])
         return

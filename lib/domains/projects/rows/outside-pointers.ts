@@ -1,19 +1,19 @@
+import { type AuthoredTable, covered, plannedSql, scopePart, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
+import type { DataSource, ErasureScope, PlannedRecord } from '#lib/kernel/data-source.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
-import { type Authored, covered, partOf, plannedSql, writersOf } from '../held.ts'
-import { untilErased } from './kept-until.ts'
+import { chunked, countRemaining, holding, preferIndexes } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { untilErased } from './retained-until.ts'
 
-const sources = { messages: 'message', documents: 'document' } as const satisfies Record<Authored, string>
+const sources = { messages: 'message', documents: 'document' } as const satisfies Record<AuthoredTable, string>
 
 /** Outside pointers of the records that a scope covers, except those under legal hold. */
 async function pointersOf(
-  scope: Scope,
+  scope: ErasureScope,
   tx: Transaction,
   now: Date,
 ): Promise<{ id: string; ref: string; place: string }[]> {
-  await byIndex(tx)
+  await preferIndexes(tx)
   const found = []
   for (const kind of ['messages', 'documents'] as const) {
     const which = covered(scope, kind)
@@ -21,7 +21,7 @@ async function pointersOf(
     found.push(
       ...(await queryWithin<{ id: string; ref: string; place: string }>(
         tx,
-        `outside-${partOf(scope)?.kind ?? 'subject'}-${kind}`,
+        `outside-${scopePart(scope)?.kind ?? 'subject'}-${kind}`,
         `SELECT v.id, v.ref, v.place FROM (${plannedSql(kind, which.where)}) AS f JOIN provenance v ON v.source_id = f.id
          WHERE f.hold IS NULL AND v.source_kind = '${sources[kind]}' AND v.store = 'outside'`,
         [...which.values, now],
@@ -35,7 +35,7 @@ async function pointersOf(
  * Personal data source for pointers to copies that this installation cannot reach, as reported by applications. They are deleted, and the
  * receipt reports their number. Runs before messages and documents, whose erasure deletes all their pointers.
  */
-export const outsidePointerHolder = (db: Database): DataHolder => ({
+export const outsidePointerDataSource = (db: Database): DataSource => ({
   name: 'projects.outside',
   store: 'postgresql',
   stage: 'content',
@@ -45,7 +45,7 @@ export const outsidePointerHolder = (db: Database): DataHolder => ({
   tables: ['provenance'],
   inventory(subject) {
     const { kinds, ids } = writersOf(subject)
-    const written = (table: Authored) => `SELECT v.id, v.at FROM unnest($1::text[], $2::text[]) AS w(kind, id)
+    const written = (table: AuthoredTable) => `SELECT v.id, v.at FROM unnest($1::text[], $2::text[]) AS w(kind, id)
       JOIN ${table} x ON x.author_kind = w.kind AND x.author_id = w.id
       JOIN provenance v ON v.source_id = x.id AND v.source_kind = '${sources[table]}' AND v.store = 'outside'`
     return holding(
@@ -59,7 +59,7 @@ export const outsidePointerHolder = (db: Database): DataHolder => ({
   plan: async (scope, tx, now) => ({ items: (await pointersOf(scope, tx, now)).map(({ id }) => id), held: {} }),
   async explain(scope, tx, now) {
     const verdicts = (await pointersOf(scope, tx, now)).map(
-      ({ ref, place }): Verdict => ({
+      ({ ref, place }): PlannedRecord => ({
         ...{ store: 'outside', kind: 'reference', id: ref, name: null, verdict: 'untouched', reason: 'outside' },
         ...{ evidence: place === '' ? [] : [`place:${place}`], found: 'pointer' },
       }),
@@ -76,7 +76,7 @@ export const outsidePointerHolder = (db: Database): DataHolder => ({
     return gone.length
   },
   residue: (_scope, items) =>
-    countLeft(db, async (ask) => {
+    countRemaining(db, async (ask) => {
       for (const chunk of chunked(items))
         await ask(`SELECT count(*)::int AS n FROM provenance WHERE id = ANY($1::text[])`, [chunk])
     }),

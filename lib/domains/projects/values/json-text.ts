@@ -1,5 +1,5 @@
 import { cutFrom } from '../words/derived-text.ts'
-import type { Span } from '../words/fingerprints.ts'
+import type { TextSpan } from '../words/fingerprints.ts'
 
 /** A string in a JSON text, decoded. */
 interface Leaf {
@@ -60,7 +60,7 @@ export function stringsOf(text: string, depth = 0): { text: string; isKey: boole
  * Removes the spans that `spansOf` returns for each string of a text. The rest remains unchanged. Null if a plain text would be empty, or
  * if a property name would have to be cut.
  */
-export function cutStrings(text: string, spansOf: (one: string) => Span[], depth = 0): string | null {
+export function cutStrings(text: string, spansOf: (one: string) => TextSpan[], depth = 0): string | null {
   if (depth >= deepest || !isJson(text)) {
     const spans = spansOf(text)
     return spans.length === 0 ? text : cutFrom(text, spans)

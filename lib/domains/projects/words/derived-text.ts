@@ -1,5 +1,5 @@
-import type { ErasedWords } from '#lib/kernel/holder.ts'
-import { merged, type Span } from './fingerprints.ts'
+import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import { mergeSpans, type TextSpan } from './fingerprints.ts'
 import { allOf, finderOf, type TextFinder } from './text-index.ts'
 import { tokenize } from './tokens.ts'
 
@@ -41,14 +41,14 @@ export function decideDerivedText(
   const unexplained = matches.filter(({ run }) => !explained.has(run))
   const theirs = others.spansIn(text)
   // Inside a longer text of another author, the match is that author's quotation.
-  const isQuoted = ({ start, end }: Span) =>
+  const isQuoted = ({ start, end }: TextSpan) =>
     theirs.some((one) => one.start <= start && one.end >= end && one.end - one.start > end - start)
   const whole = (isNamed ? finderOf(named).spansIn(text) : []).filter((span) => !isQuoted(span))
   // A wrong pointer must not delete texts of other authors or their quotations. A text that equals its own erased source is still deleted.
-  const isOwn = whole.length > 0 && cutFrom(text, merged(whole)) === null
+  const isOwn = whole.length > 0 && cutFrom(text, mergeSpans(whole)) === null
   if (isNamed && unexplained.length === 0 && (!isOwn || isShared) && isExplained(text, all))
     return { decision: 'retained' }
-  const spans = merged([...unexplained, ...whole])
+  const spans = mergeSpans([...unexplained, ...whole])
   if (spans.length === 0) {
     if (!isNamed) return { decision: matches.length > 0 ? 'retained' : 'untouched' }
     if (isRepeated && hasOthers(text)) return { decision: matches.length > 0 ? 'retained' : 'untouched' }
@@ -61,7 +61,7 @@ export function decideDerivedText(
 /** Whether remaining texts contain all words of a text, apart from speaker labels. */
 function isExplained(text: string, remaining: TextFinder): boolean {
   const spans = remaining.spansIn(text)
-  return spans.length > 0 && cutFrom(text, merged(spans)) === null
+  return spans.length > 0 && cutFrom(text, mergeSpans(spans)) === null
 }
 
 /** A speaker label before a statement: `user: `, `Dr. Anna Schmidt (doctor): `, `[2026-01-02 10:30] Anna: `. */
@@ -72,11 +72,11 @@ const afterwards = /^[\p{P}\p{S}\p{M}]*/u
  * Removes spans from a text. Null if only speaker labels would remain. A label is removed with the words that it introduces. JSON remains
  * valid JSON.
  */
-export function cutFrom(text: string, spans: readonly Span[]): string | null {
+export function cutFrom(text: string, spans: readonly TextSpan[]): string | null {
   return cutFromJson(text, spans) ?? cutFromPlain(text, spans)
 }
 
-function cutFromPlain(text: string, spans: readonly Span[]): string | null {
+function cutFromPlain(text: string, spans: readonly TextSpan[]): string | null {
   let rest = ''
   let from = 0
   for (const { start, end } of spans) {
@@ -96,7 +96,7 @@ const hasWords = (text: string): boolean => tokenize(text).length > 0
 const hasSpokenWords = (text: string): boolean => text.split('\n').some((line) => hasWords(line) && !label.test(line))
 
 /** Undefined if the text is not a JSON object or list. */
-function cutFromJson(text: string, spans: readonly Span[]): string | null | undefined {
+function cutFromJson(text: string, spans: readonly TextSpan[]): string | null | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
     JSON.parse(text)

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { RunFilter, type ShortRuns } from './run-filter.ts'
-import { endOfRun, type Token, tokenize } from './tokens.ts'
+import { endOfRun, tokenize, type WordToken } from './tokens.ts'
 import { hashOfWord, mixed, type Seeds } from './word-hashes.ts'
 
 /** A part of a text, in UTF-16 offsets; `end` is exclusive. */
-export interface Span {
+export interface TextSpan {
   start: number
   end: number
 }
 /** The position of a run of an erased text in another text, with its fingerprint. */
-export interface RunMatch extends Span {
+export interface FingerprintMatch extends TextSpan {
   run: number
 }
 
@@ -31,7 +31,7 @@ export class Fingerprints {
   readonly #short = new Map<number, Set<number>>()
   readonly #names = new Map<number, Set<number>>()
   /** Hashes of the most recently read tokens. Each token is part of several runs. */
-  #hashed: readonly Token[] = []
+  #hashed: readonly WordToken[] = []
   #hashes: (readonly [number, number])[] = []
   /** Built by the first search after a change. */
   #textFilter: RunFilter | undefined
@@ -70,14 +70,14 @@ export class Fingerprints {
   }
 
   /** Runs of erased texts in another text, ordered by start. They may overlap. */
-  runsIn(text: string): RunMatch[] {
+  runsIn(text: string): FingerprintMatch[] {
     this.#settle()
     if (this.#sorted.length + this.#short.size === 0) return []
     this.#textFilter ??= new RunFilter(this.#seeds, this.#sorted, this.#short)
     const isStored = (start: number, end: number) => this.#isStored(text, start, end, this.#sorted, this.#short)
     if (!this.#textFilter.some(text, isStored)) return []
     const tokens = tokenize(text)
-    const found: RunMatch[] = []
+    const found: FingerprintMatch[] = []
     for (let from = 0; from < tokens.length; from++) {
       const end = this.#sorted.length === 0 ? undefined : endOfRun(tokens, from)
       if (end !== undefined) this.#note(found, tokens, from, end, (run) => has(this.#sorted, run))
@@ -88,13 +88,13 @@ export class Fingerprints {
   }
 
   /** Names, email addresses and telephone numbers of the erased person in a text. */
-  namesIn(text: string): RunMatch[] {
+  namesIn(text: string): FingerprintMatch[] {
     if (this.#names.size === 0) return []
     this.#nameFilter ??= new RunFilter(this.#seeds, noRuns, this.#names)
     const isStored = (start: number, end: number) => this.#isStored(text, start, end, noRuns, this.#names)
     if (!this.#nameFilter.some(text, isStored)) return []
     const tokens = tokenize(text)
-    const found: RunMatch[] = []
+    const found: FingerprintMatch[] = []
     for (let from = 0; from < tokens.length; from++)
       for (const [length, runs] of this.#names)
         if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
@@ -132,7 +132,13 @@ export class Fingerprints {
     return found
   }
 
-  #note(found: RunMatch[], tokens: readonly Token[], from: number, end: number, isKnown: (run: number) => boolean) {
+  #note(
+    found: FingerprintMatch[],
+    tokens: readonly WordToken[],
+    from: number,
+    end: number,
+    isKnown: (run: number) => boolean,
+  ) {
     const run = this.#hash(tokens, from, end)
     if (isKnown(run)) found.push({ run, start: tokens[from]?.start ?? 0, end: tokens[end - 1]?.end ?? 0 })
   }
@@ -148,7 +154,7 @@ export class Fingerprints {
     this.#textFilter = undefined
   }
 
-  #hash(tokens: readonly Token[], from: number, end: number): number {
+  #hash(tokens: readonly WordToken[], from: number, end: number): number {
     if (this.#hashed !== tokens) {
       this.#hashed = tokens
       this.#hashes = tokens.map(({ word }) => hashOfWord(word, this.#seeds))
@@ -182,8 +188,8 @@ function has(sorted: Float64Array, run: number): boolean {
 }
 
 /** Merges overlapping and adjacent spans and sorts them. */
-export function merged(spans: readonly Span[]): Span[] {
-  const found: Span[] = []
+export function mergeSpans(spans: readonly TextSpan[]): TextSpan[] {
+  const found: TextSpan[] = []
   for (const { start, end } of [...spans].sort((one, other) => one.start - other.start)) {
     const last = found.at(-1)
     if (last && start <= last.end) last.end = Math.max(last.end, end)
@@ -193,10 +199,10 @@ export function merged(spans: readonly Span[]): Span[] {
 }
 
 /** Positions at which a text contains another text completely, word by word. */
-export function occurrences(text: string, sought: string): Span[] {
+export function occurrences(text: string, sought: string): TextSpan[] {
   const [tokens, words] = [tokenize(text), tokenize(sought).map(({ word }) => word)]
   if (words.length === 0) return []
-  const found: Span[] = []
+  const found: TextSpan[] = []
   for (let from = 0; from + words.length <= tokens.length; from++)
     if (words.every((word, at) => tokens[from + at]?.word === word))
       found.push({ start: tokens[from]?.start ?? 0, end: tokens[from + words.length - 1]?.end ?? 0 })

@@ -1,7 +1,7 @@
+import { type AuthoredTable, joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords } from '#lib/kernel/holder.ts'
+import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { type Authored, holdMembers, joinHolds, staysSql } from '../held.ts'
 import { occurrences } from './fingerprints.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
 
@@ -13,13 +13,13 @@ export interface RemainingText {
 }
 
 /** Messages and documents per query. */
-const atOnce: Record<Authored, number> = { messages: 1_000, documents: 20 }
-const textsOf: Record<Authored, string> = {
+const atOnce: Record<AuthoredTable, number> = { messages: 1_000, documents: 20 }
+const textsOf: Record<AuthoredTable, string> = {
   messages:
     'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)',
   documents: 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)',
 }
-const isMarked: Record<Authored, [join: string, marked: string]> = {
+const isMarked: Record<AuthoredTable, [join: string, marked: string]> = {
   messages: [
     'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id',
     'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL',
@@ -28,8 +28,8 @@ const isMarked: Record<Authored, [join: string, marked: string]> = {
   documents: ['JOIN projects p ON p.id = x.project_id', 'p.erasing_since IS NOT NULL'],
 }
 /** $1: the project; $2: return ids after this one; $3: the present. `and` adds a condition, with parameters from $4. */
-const remaining = (kind: Authored, and = ''): string => `WITH ${holdMembers('$3')}
-  SELECT x.id, ${textsOf[kind]} AS texts FROM ${kind} x ${isMarked[kind][0]} ${joinHolds('x')}
+const remaining = (kind: AuthoredTable, and = ''): string => `WITH ${projectHoldsSql('$3')}
+  SELECT x.id, ${textsOf[kind]} AS texts FROM ${kind} x ${isMarked[kind][0]} ${joinProjectHolds('x')}
   WHERE x.project_id = $1 AND x.id > $2 AND ${staysSql('x', isMarked[kind][1])} ${and} ORDER BY x.id LIMIT ${atOnce[kind]}`
 
 /**
@@ -126,7 +126,7 @@ export async function remainingTextsIn(
   const contains = (content: string) =>
     `char_length(${content}) >= ${leastCharacters} AND (strpos($4, ${content}) > 0 OR strpos($5, btrim(regexp_replace(${content}, '\\s+', ' ', 'g'))) > 0)`
   const found: string[] = []
-  const where: Record<Authored, string> = {
+  const where: Record<AuthoredTable, string> = {
     messages: `AND ${contains('x.content')}`,
     documents: `AND EXISTS (SELECT FROM document_chunks k WHERE k.document_id = x.id AND ${contains('k.content')})`,
   }

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { dataOf, type MadeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
-import { gatheredSources } from '../gathered-sources.ts'
 import { explainedRuns, remainingTextsIn } from './remaining-texts.ts'
 import { runWords } from './run-words.ts'
 

@@ -1,9 +1,9 @@
+import { scopeSubject } from '#lib/domains/projects/legal-holds.ts'
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords, Mention, Scope } from '#lib/kernel/holder.ts'
+import type { ErasedWords, ErasureScope, Mention } from '#lib/kernel/data-source.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { mayBeTakenOut } from '../graph/name-rules.ts'
-import { subjectOf } from '../held.ts'
-import type { Sources } from '../sources.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { phoneNumbersIn } from './phone-numbers.ts'
 import { explainedRuns } from './remaining-texts.ts'
@@ -17,7 +17,7 @@ const mostLoaded = 3
 const insert = `INSERT INTO erased_words (run_id, projects, fingerprints) VALUES ($1, $2::text[], $3)
   ON CONFLICT (run_id) DO UPDATE SET version = erased_words.version + 1, projects = excluded.projects, fingerprints = excluded.fingerprints`
 
-/** The erased words of runs. Implements `RunWords` of the erasure engine. */
+/** The erased words of runs. Implements `RunFingerprints` of the erasure engine. */
 export function runWords({ sources, namesOf }: { sources: Sources; namesOf: NamesOf }) {
   const loaded = new Map<string, { version: number; fingerprints: Fingerprints }>()
 
@@ -59,9 +59,9 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
   }
 
   return {
-    gather: (tx: Transaction, runId: string, scope: Scope, now: Date): Promise<void> =>
+    gather: (tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<void> =>
       extend(tx, runId, async (fingerprints, projects) => {
-        const { account = null, participants = [] } = subjectOf(scope) ?? {}
+        const { account = null, participants = [] } = scopeSubject(scope) ?? {}
         const isPerson = account !== null || participants.length > 0
         for await (const batch of sources.of(scope, tx, now))
           for (const { project, texts } of batch) {

@@ -1,9 +1,9 @@
-import type { Span } from './fingerprints.ts'
+import type { TextSpan } from './fingerprints.ts'
 import { tokenize } from './tokens.ts'
 
 /** Finds texts that another text contains completely, word by word. */
 export interface TextFinder {
-  spansIn(text: string): Span[]
+  spansIn(text: string): TextSpan[]
 }
 
 const [first, second] = [0x01000193, 0x85ebca6b]
@@ -55,11 +55,11 @@ export class TextIndex implements TextFinder {
     this.#byLength.set(length, of)
   }
 
-  spansIn(text: string): Span[] {
+  spansIn(text: string): TextSpan[] {
     if (this.isEmpty) return []
     const tokens = tokenize(text)
     const [ones, others] = prefixes(tokens.map(({ word }) => word))
-    const found: Span[] = []
+    const found: TextSpan[] = []
     for (const [length, { hashes, powers }] of this.#byLength)
       for (let from = 0; from + length <= tokens.length; from++) {
         const one = (ones[from + length] ?? 0) - Math.imul(ones[from] ?? 0, powers[0])

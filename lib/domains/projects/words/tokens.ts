@@ -1,5 +1,5 @@
 /** One word of a text, or one character of a script that is written without spaces. */
-export interface Token {
+export interface WordToken {
   /** Folded: NFKC (Unicode compatibility forms), lower case, without apostrophes. */
   word: string
   /** UTF-16 offsets in the original text; `end` is exclusive. */
@@ -17,16 +17,16 @@ export const wordWeight = 4
 
 export const unspaced =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}'
-export const inWord = `[[\\p{L}\\p{N}]--[${unspaced}]]`
-const tokenPattern = new RegExp(`[${unspaced}]|${inWord}(?:['’]?(?:${inWord}|\\p{M}))*`, 'gv')
+export const isWithinWord = `[[\\p{L}\\p{N}]--[${unspaced}]]`
+const tokenPattern = new RegExp(`[${unspaced}]|${isWithinWord}(?:['’]?(?:${isWithinWord}|\\p{M}))*`, 'gv')
 const isUnspaced = new RegExp(`^[${unspaced}]`, 'v')
 
 const isAscii = /^[\0-\x7f]*$/
 const asciiPattern = /[a-z0-9]+(?:'[a-z0-9]+)*/g
 
 /** {@link tokenize} for ASCII, four times as fast. Most texts are ASCII. */
-function tokenizeAscii(text: string): Token[] {
-  const tokens: Token[] = []
+function tokenizeAscii(text: string): WordToken[] {
+  const tokens: WordToken[] = []
   for (const { 0: found, index } of text.toLowerCase().matchAll(asciiPattern)) {
     const word = found.includes("'") ? found.replaceAll("'", '') : found
     tokens.push({ word, start: index, end: index + found.length, weight: wordWeight })
@@ -35,9 +35,9 @@ function tokenizeAscii(text: string): Token[] {
 }
 
 /** The words of a text in order. Punctuation, symbols, isolated marks and spaces are not words. */
-export function tokenize(text: string): Token[] {
+export function tokenize(text: string): WordToken[] {
   if (isAscii.test(text)) return tokenizeAscii(text)
-  const tokens: Token[] = []
+  const tokens: WordToken[] = []
   for (const { 0: found, index } of text.matchAll(tokenPattern))
     tokens.push({
       word: found.normalize('NFKC').toLowerCase().replace(/['’]/g, ''),
@@ -49,7 +49,7 @@ export function tokenize(text: string): Token[] {
 }
 
 /** Exclusive end of the shortest run that starts at a token; undefined if the text ends before. */
-export function endOfRun(tokens: readonly Token[], from: number, least = runWeight): number | undefined {
+export function endOfRun(tokens: readonly WordToken[], from: number, least = runWeight): number | undefined {
   let weight = 0
   for (let at = from; at < tokens.length; at++) {
     weight += tokens[at]?.weight ?? 0

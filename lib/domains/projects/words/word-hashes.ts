@@ -1,4 +1,4 @@
-import { inWord, tokenize, unspaced, wordWeight } from './tokens.ts'
+import { isWithinWord, tokenize, unspaced, wordWeight } from './tokens.ts'
 
 /** Classes of UTF-16 code units. */
 const separator = 0
@@ -16,7 +16,7 @@ const irregular = 5
 const aloneOrMark = 6
 
 const isAlone = new RegExp(`^[${unspaced}]`, 'v')
-const isLetter = new RegExp(`^${inWord}`, 'v')
+const isLetter = new RegExp(`^${isWithinWord}`, 'v')
 const isMark = /^\p{M}/u
 
 interface CodePage {
@@ -54,7 +54,7 @@ function pageAt(high: number): CodePage {
 const pageOf = (high: number): CodePage => pages[high] ?? pageAt(high)
 const ascii = pageOf(0)
 
-const inText = new RegExp(`[${unspaced}]|${inWord}|\\p{M}`, 'v')
+const inText = new RegExp(`[${unspaced}]|${isWithinWord}|\\p{M}`, 'v')
 const astral = new Map<number, boolean>()
 /** Whether a character outside the Basic Multilingual Plane separates words, as emoji do. */
 function separates(point: number): boolean {

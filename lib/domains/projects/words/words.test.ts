@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cutFrom, decideDerivedText } from './derived-text.ts'
-import { Fingerprints, merged, occurrences } from './fingerprints.ts'
+import { Fingerprints, mergeSpans, occurrences } from './fingerprints.ts'
 import { halfRuns, tokenize } from './tokens.ts'
 
 const erased = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
@@ -47,7 +47,7 @@ describe('tokenize', () => {
 describe('Fingerprints', () => {
   it('finds a run of six words in any case, punctuation and spacing', () => {
     const text = 'He wrote: "MORBUS  Crohn and\nsleep in room" yesterday'
-    expect(textIn(text, merged(fingerprintsOf(erased).runsIn(text)))).toEqual(['MORBUS  Crohn and\nsleep in room'])
+    expect(textIn(text, mergeSpans(fingerprintsOf(erased).runsIn(text)))).toEqual(['MORBUS  Crohn and\nsleep in room'])
   })
   it('does not find five words', () => {
     expect(fingerprintsOf(erased).runsIn('Morbus Crohn and sleep in bed')).toEqual([])
@@ -137,7 +137,7 @@ describe('halfRuns', () => {
 
 describe('cutFrom', () => {
   const cut = (text: string, ...texts: string[]) =>
-    cutFrom(text, merged(texts.flatMap((sought) => occurrences(text, sought))))
+    cutFrom(text, mergeSpans(texts.flatMap((sought) => occurrences(text, sought))))
   it.each([
     [`user: ${erased}\nassistant: ${answer}`, `assistant: ${answer}`],
     [`Anna Schmidt (patient): "${erased}"\nBen: ${answer}`, `Ben: ${answer}`],

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { withConnection } from '../../postgres/connection.ts'
-import type { CheckpointStore, Remembered, Wanted } from '../checkpoints.ts'
-import { type Assistant, approve, assistant, historyOf, messagesOf, say } from './written-thread.ts'
+import type { CheckpointStore, Remembered, ThreadSearchTerms } from '../checkpoints.ts'
+import { type Assistant, approveTool, assistant, historyOf, messagesOf, writeMessage } from './written-thread.ts'
 
-export interface CheckpointsPlace {
+export interface CheckpointsUnderTest {
   store: CheckpointStore
   /** The URL of the database's owner, to inspect everything. */
   url: string
@@ -19,9 +19,9 @@ const tables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
 const sentence = 'Erika Musterfrau told us that "her son Max" is ill — since Ostern, grüß Gott.'
 
 /** Tests for every location of checkpoints, with the library itself as writer and reader. */
-export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPlace>): void {
+export function checkpointsSuite(name: string, open: () => Promise<CheckpointsUnderTest>): void {
   describe(`checkpoints in ${name}`, () => {
-    let place: CheckpointsPlace
+    let place: CheckpointsUnderTest
     let saver: PostgresSaver
     let memory: PostgresStore
     let app: Assistant
@@ -42,10 +42,11 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
     const sql = <R extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<R[]> =>
       withConnection(place.url, async (client) => (await client.query<R>(text, values)).rows)
     const at = (table: string) => `"${place.schema}"."${table}"`
-    const rewrite = (thread: string, wanted: Wanted) =>
+    const rewrite = (thread: string, wanted: ThreadSearchTerms) =>
       place.transaction((tx) => place.store.rewrite(thread, wanted, tx))
-    const residue = (thread: string, wanted: Wanted) => place.store.residue([{ thread, ...wanted }], [])
-    const find = (thread: string, wanted: Wanted) => place.transaction((tx) => place.store.find(thread, wanted, tx))
+    const residue = (thread: string, wanted: ThreadSearchTerms) => place.store.residue([{ thread, ...wanted }], [])
+    const find = (thread: string, wanted: ThreadSearchTerms) =>
+      place.transaction((tx) => place.store.find(thread, wanted, tx))
 
     /** Every row as one text, with all columns, and bytes as text. */
     async function everything(thread?: string): Promise<string[]> {
@@ -99,9 +100,9 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
     async function talked(): Promise<{ thread: string; first: string; second: string }> {
       const thread = newId('thread')
       const [first, second] = [newId('msg'), newId('msg')]
-      await say(app, thread, first, sentence)
-      await approve(app, thread)
-      await say(app, thread, second, 'And now to something else entirely, please.')
+      await writeMessage(app, thread, first, sentence)
+      await approveTool(app, thread)
+      await writeMessage(app, thread, second, 'And now to something else entirely, please.')
       return { thread, first, second }
     }
 
@@ -138,23 +139,23 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(left).not.toContain(first)
       // The thread still waits, resumes, and accepts another message.
       expect((await app.getState({ configurable: { thread_id: thread } })).next).toEqual(['answer'])
-      await approve(app, thread)
+      await approveTool(app, thread)
       const third = newId('msg')
-      await say(app, thread, third, 'One thing more, if I may ask you for it.')
+      await writeMessage(app, thread, third, 'One thing more, if I may ask you for it.')
       expect(await messagesOf(app, thread)).toEqual(expect.arrayContaining([second, third, `result-tool-of-${third}`]))
       expect(await rewrite(thread, wanted)).toMatchObject({ rows: 0, messages: 0 })
     })
 
     test('rewrite keeps an empty human message for an interrupt that loses its only one, and it resumes', async () => {
       const [thread, only] = [newId('thread'), newId('msg')]
-      await say(app, thread, only, sentence)
+      await writeMessage(app, thread, only, sentence)
       await rewrite(thread, { ids: [only], texts: [sentence] })
       expect(hits(await everything(thread), 'Musterfrau')).toBe(0)
       const { values, next } = await app.getState({ configurable: { thread_id: thread } })
       const human = values.messages.filter((one: { getType(): string }) => one.getType() === 'human')
       expect(human.map(({ content }: { content: string }) => content)).toEqual(['[erased]'])
       expect(next).toEqual(['answer'])
-      await approve(app, thread)
+      await approveTool(app, thread)
       expect((await app.getState({ configurable: { thread_id: thread } })).next).toEqual([])
     })
 
@@ -187,7 +188,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
 
     test('rewrite ignores texts that are too short, and finds a short id only as a message’s id', async () => {
       const thread = newId('thread')
-      await say(app, thread, '1', 'Yes, please.')
+      await writeMessage(app, thread, '1', 'Yes, please.')
       const before = await everything(thread)
       await rewrite(thread, { ids: [], texts: ['Yes, please.'] })
       expect(await everything(thread)).toEqual(before)
@@ -202,8 +203,8 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       const wanted = { ids: [first], texts: [sentence] }
       await rewrite(thread, wanted)
       expect(await residue(thread, wanted)).toBe(0)
-      await approve(app, thread)
-      await say(app, thread, first, sentence)
+      await approveTool(app, thread)
+      await writeMessage(app, thread, first, sentence)
       expect(await residue(thread, wanted)).toBeGreaterThan(0)
       expect(await place.transaction((tx) => place.store.naming([first], tx))).toEqual([{ thread, id: first }])
       const many = [first, ...Array.from({ length: 40 }, () => newId('msg'))]

@@ -111,10 +111,10 @@ export type Echo = ReturnType<typeof echo>
 const on = (thread: string) => ({ configurable: { thread_id: thread } })
 
 /** Sends a message and runs the application until it asks for approval. */
-export const say = (app: Assistant | Echo, thread: string, id: string, text: string) =>
+export const writeMessage = (app: Assistant | Echo, thread: string, id: string, text: string) =>
   app.invoke({ messages: [new HumanMessage({ id, content: text })] }, on(thread))
 /** Gives the approval. */
-export const approve = (app: Assistant, thread: string) => app.invoke(new Command({ resume: 'yes' }), on(thread))
+export const approveTool = (app: Assistant, thread: string) => app.invoke(new Command({ resume: 'yes' }), on(thread))
 
 /** Forks the thread at its oldest state with messages, and runs on from there. */
 export async function fork(app: Assistant, thread: string, text: string): Promise<void> {

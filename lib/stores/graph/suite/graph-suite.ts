@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { judge, noChange, type Policy } from '#lib/domains/projects/graph/rules.ts'
+import { decideNeighbourhood, noChange, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { at, dealGraph, entity, episode, fact, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import type { GraphPlanting, PlantedGraph } from '#lib/testing/planted-graph.ts'
 import type { GraphOutcome, GraphStore } from '../graph.ts'
-import { type Listed, listedKinds } from '../listing.ts'
+import { type ListedElement, listedKinds } from '../listing.ts'
 
 /** One implementation, opened for tests. */
 export interface OpenedGraph {
@@ -35,10 +35,10 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
       if (!Problem.is(error, 'unavailable')) throw error
     }
 }
-type Standing = PlantedGraph & { embedded: string[] }
+type StoredGraph = PlantedGraph & { embedded: string[] }
 
 /** Links, sources, pointers and ids that refer to a missing record. */
-function dangling({ episodes, entities, facts, mentions, communities, sagas, next }: Standing): string[] {
+function dangling({ episodes, entities, facts, mentions, communities, sagas, next }: StoredGraph): string[] {
   const all = new Set([...episodes, ...entities, ...communities].map(({ uuid }) => uuid))
   const factIds = new Set(facts.map(({ uuid }) => uuid))
   const lost = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null && !all.has(id)).map(String)
@@ -67,7 +67,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
 
     const change = (ids: string[], how: Policy = policy(), key = newId('run')): Promise<GraphOutcome> =>
       graph.transaction((tx) =>
-        graph.store.change(group, ids, key, (found) => judge(found, how).change, tx, [
+        graph.store.change(group, ids, key, (found) => decideNeighbourhood(found, how).change, tx, [
           ...how.provenance.endedBy.keys(),
         ]),
       )
@@ -199,7 +199,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       ])
       const read = await graph.transaction((tx) => graph.store.read(group, [id('e1')], tx, [...endedBy.keys()]))
       expect(read.ended.map(({ uuid }) => uuid)).toEqual([id('f-before'), id('f-ended'), id('f-maybe')])
-      const { verdicts } = judge(read, policy({ endedBy }))
+      const { verdicts } = decideNeighbourhood(read, policy({ endedBy }))
       const reasons = verdicts.flatMap(({ kind, id: of, reason }) => (kind === 'fact' ? [`${of} ${reason}`] : []))
       expect(reasons).toContain(`${id('f-ended')} validity_restored`)
       expect(reasons).toContain(`${id('f-before')} ended_before`)
@@ -519,7 +519,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       const planted = dealGraph(group)
       await graph.planting.plant(planted)
       for (const kind of listedKinds) {
-        const found: Listed[] = []
+        const found: ListedElement[] = []
         for (let after = ''; ; ) {
           const page = await graph.transaction((tx) => graph.store.list(group, kind, after, 2, tx))
           found.push(...page)

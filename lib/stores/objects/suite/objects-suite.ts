@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { isKey } from '../keys.ts'
+import { isObjectKey } from '../keys.ts'
 import type { ObjectStore } from '../objects.ts'
 
 /** An object store with its server, for {@link objectsSuite}. */
@@ -244,7 +244,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
     ])('put rejects the key %j, and get and erase find nothing under it', async (key) => {
       const near = `${folder()}/b`
       await store.put(near, saying('stays'), text)
-      expect(isKey(key)).toBe(false)
+      expect(isObjectKey(key)).toBe(false)
       await expect(store.put(key, saying('x'), text)).rejects.toMatchObject({ code: 'bad_request' })
       expect(await store.get(key)).toBeUndefined()
       expect(await store.versions(key)).toEqual([])
@@ -265,7 +265,7 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
 
     it('state returns ok and the latency of a round trip', async () => {
       expect(await store.state()).toEqual({ state: 'ok', latency: expect.any(Number) })
-      expect(await store.lingers()).toBe(0)
+      expect(await store.residueSeconds()).toBe(0)
     })
 
     it('every method rejects as unavailable without credentials, address or key when its server does not respond', async () => {

@@ -1,17 +1,17 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { DocumentActions } from '#components/agents/document-actions.tsx'
 import { DocumentEdit } from '#components/agents/document-edit.tsx'
 import { documentIn, documentPage, documentsPage, type WholeDocument } from '#components/agents/documents.ts'
-import { hindranceOf } from '#components/agents/standing-rules.ts'
+import { agentHindranceOf } from '#components/agents/status-rules.ts'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../../reader.ts'
-import { AgentPage, agentNamed } from '../../agent-page.tsx'
+import { AgentPageFrame, agentNamed } from '../../agent-page.tsx'
 
 // The title is generic so that the document's name does not enter the browser history.
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -20,7 +20,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 async function documentNamed(agentId: string, documentId: string): Promise<WholeDocument> {
   try {
-    const found = documentIn(await ask(app.agents.readDocument, { params: { id: agentId, documentId } }))
+    const found = documentIn(await callUseCase(app.agents.readDocument, { params: { id: agentId, documentId } }))
     return found ?? notFound()
   } catch (error) {
     // An id in an invalid format is treated as a missing document.
@@ -34,7 +34,7 @@ interface Props {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function AgentDocumentPage({ params, searchParams }: Props) {
-  const { role } = await opened('agentDocument')
+  const { role } = await requirePageAccess('agentDocument')
   const { id: named, documentId } = await params
   const agent = await agentNamed(named)
   const id = agent.agent_id
@@ -44,12 +44,12 @@ export default async function AgentDocumentPage({ params, searchParams }: Props)
     getTranslations('agentDocuments.kinds'),
     getTranslations('agents'),
   ])
-  const hindrance = hindranceOf(agent)
+  const hindrance = agentHindranceOf(agent)
   const mayWrite = role !== 'auditor'
   const mayEdit = mayWrite && hindrance === undefined
   const isEditing = mayEdit && (await searchParams).edit !== undefined
   return (
-    <AgentPage
+    <AgentPageFrame
       agent={agent}
       view="agentDocuments"
       words={['agentDocuments']}
@@ -90,6 +90,6 @@ export default async function AgentDocumentPage({ params, searchParams }: Props)
           </div>
         </>
       )}
-    </AgentPage>
+    </AgentPageFrame>
   )
 }

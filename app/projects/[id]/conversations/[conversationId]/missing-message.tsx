@@ -1,16 +1,16 @@
 import { getTranslations } from 'next-intl/server'
+import { callUseCase } from '#app/page-access.ts'
+import { erasurePage } from '#components/projects/endpoints.ts'
 import type { Missing } from '#components/projects/missing-rules.ts'
-import { erasurePage } from '#components/projects/places.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask } from '../../../../reader.ts'
 
 /** Whether the user may see the erasure's progress: its requester, the project's owners, admins and auditors may. */
 async function maySee(id: string): Promise<boolean> {
   try {
-    await ask(app.requests.readErasure, { params: { id } })
+    await callUseCase(app.requests.readErasure, { params: { id } })
     return true
   } catch (error) {
     if (Problem.is(error)) return false

@@ -1,18 +1,25 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { isolated } from '#components/agents/names.ts'
-import { counted } from '#components/frame/counted.ts'
-import { Words } from '#components/frame/words.tsx'
+import { countText } from '#components/frame/count-text.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { ClosingAlert } from '#components/projects/closing-panel.tsx'
 import { ConversationRegion } from '#components/projects/conversation-region.tsx'
-import { MessageList, type Standing } from '#components/projects/message-list.tsx'
+import {
+  conversationPage,
+  erasePage,
+  exportFile,
+  type ProjectMessage,
+  projectPage,
+} from '#components/projects/endpoints.ts'
+import { type ConversationPosition, MessageList } from '#components/projects/message-list.tsx'
 import { type Missing, missingFor } from '#components/projects/missing-rules.ts'
 import { OutsideAlert } from '#components/projects/outside-alert.tsx'
-import { conversationPage, erasePage, exportFile, type Message, projectPage } from '#components/projects/places.ts'
-import { SayForm } from '#components/projects/say-form.tsx'
+import { WriteMessageForm } from '#components/projects/write-message-form.tsx'
 import { WriterName } from '#components/projects/writer-name.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { Facts } from '#components/ui/facts.tsx'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -21,7 +28,6 @@ import { app } from '#lib/app-instance.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
 import { encodeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../../reader.ts'
 import { orNotFound, projectNamed } from '../../named.ts'
 import { MissingMessage } from './missing-message.tsx'
 
@@ -30,21 +36,22 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 })
 
 const limit = '50'
-interface Place {
+interface MessageAddress {
   projectId: string
   conversationId: string
 }
-const listed = (params: Place, order: 'oldest' | 'newest', cursor?: string) =>
-  ask(app.projects.messages, {
+const listed = (params: MessageAddress, order: 'oldest' | 'newest', cursor?: string) =>
+  callUseCase(app.projects.messages, {
     params: { ...params },
     query: { order, limit, ...(cursor !== undefined && { cursor }) },
   })
 
 /** The message in the URL with the messages around it, or the reason why it is missing. */
-async function around(params: Place, messageId: string): Promise<Standing | Missing> {
-  let message: Message
+async function around(params: MessageAddress, messageId: string): Promise<ConversationPosition | Missing> {
+  let message: ProjectMessage
   try {
-    const { former: _, ...own } = (await ask(app.projects.readMessage, { params: { ...params, messageId } })).data
+    const { former: _, ...own } = (await callUseCase(app.projects.readMessage, { params: { ...params, messageId } }))
+      .data
     message = own
   } catch (error) {
     const missing = Problem.is(error) ? missingFor(error) : undefined
@@ -61,16 +68,18 @@ interface Props {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }
 export default async function ConversationPage({ params, searchParams }: Props) {
-  const person = await opened('conversation')
+  const person = await requirePageAccess('conversation')
   const named = await params
   const project = await projectNamed(named.id)
   const projectId = project.id
   const conversationId = await orNotFound(async () => decodeURIComponent(named.conversationId))
   const place = { projectId, conversationId }
-  const { data: conversation } = await orNotFound(() => ask(app.projects.readConversation, { params: { ...place } }))
+  const { data: conversation } = await orNotFound(() =>
+    callUseCase(app.projects.readConversation, { params: { ...place } }),
+  )
   const query = await searchParams
   const found = typeof query.message === 'string' ? await around(place, query.message) : undefined
-  const standing: Standing =
+  const position: ConversationPosition =
     found !== undefined && 'at' in found
       ? found
       : query.from === 'first'
@@ -84,20 +93,20 @@ export default async function ConversationPage({ params, searchParams }: Props) 
   const isWritable = isProjectStorable && isStorable(app.regions, conversation.region)
   const here = conversationPage(projectId, conversationId)
   return (
-    <Words of={['projects']}>
+    <Messages of={['projects']}>
       <Page
         title={t('title', {
           name: isolated(conversation.title),
           count: conversation.messages,
-          shown: counted(common, conversation.messages),
+          shown: countText(common, conversation.messages),
         })}
         lead={
           <>
             <p>{t('lead')}</p>
             <p className="flex flex-wrap gap-x-4">
               <TextLink href={projectPage(projectId)}>{t('back')}</TextLink>
-              {standing.at !== 'first' && <TextLink href={`${here}?from=first`}>{t('toFirst')}</TextLink>}
-              {standing.at !== 'last' && <TextLink href={here}>{t('toLast')}</TextLink>}
+              {position.at !== 'first' && <TextLink href={`${here}?from=first`}>{t('toFirst')}</TextLink>}
+              {position.at !== 'last' && <TextLink href={here}>{t('toLast')}</TextLink>}
             </p>
           </>
         }
@@ -106,19 +115,19 @@ export default async function ConversationPage({ params, searchParams }: Props) 
         {!isWritable && <OutsideAlert of={isProjectStorable ? 'conversation' : 'project'} />}
         {found !== undefined && 'is' in found && <MissingMessage projectId={projectId} missing={found} />}
         <MessageList
-          key={standing.at === 'message' ? standing.message.id : standing.at}
+          key={position.at === 'message' ? position.message.id : position.at}
           projectId={projectId}
           conversationId={conversationId}
-          standing={standing}
+          position={position}
           isOwner={isOwner}
         />
         {person.role !== 'auditor' && isWritable && (
           <Section id="write" title={t('write.title')}>
-            <SayForm projectId={projectId} conversationId={conversationId} />
+            <WriteMessageForm projectId={projectId} conversationId={conversationId} />
           </Section>
         )}
         <Section id="about" title={t('facts')}>
-          <Facts
+          <FactList
             facts={[
               [t('id'), <ShortId key="id" id={conversation.id} what={t('id')} />],
               [t('region'), <ConversationRegion key="region" conversation={conversation} project={project} />],
@@ -153,6 +162,6 @@ export default async function ConversationPage({ params, searchParams }: Props) 
           )}
         </Section>
       </Page>
-    </Words>
+    </Messages>
   )
 }

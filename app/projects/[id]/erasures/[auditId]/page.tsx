@@ -1,11 +1,11 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { Words } from '#components/frame/words.tsx'
-import { PartErasure } from '#components/projects/part-erasure.tsx'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { Messages } from '#components/frame/words.tsx'
+import { PartErasurePanel } from '#components/projects/part-erasure.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../../../reader.ts'
 import { orNotFound } from '../../named.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -15,7 +15,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 /** Whether the user owns the project; false when the user can no longer see it. */
 async function isOwner(projectId: string): Promise<boolean> {
   try {
-    return (await ask(app.projects.read, { params: { projectId } })).data.role === 'owner'
+    return (await callUseCase(app.projects.read, { params: { projectId } })).data.role === 'owner'
   } catch (error) {
     if (Problem.is(error)) return false
     throw error
@@ -23,17 +23,19 @@ async function isOwner(projectId: string): Promise<boolean> {
 }
 
 export default async function PartErasurePage({ params }: { params: Promise<{ id: string; auditId: string }> }) {
-  const person = await opened('partErasure')
+  const person = await requirePageAccess('partErasure')
   const { id, auditId } = await params
-  const initial = await orNotFound(() => ask(app.requests.readErasure, { params: { id: decodeURIComponent(auditId) } }))
+  const initial = await orNotFound(() =>
+    callUseCase(app.requests.readErasure, { params: { id: decodeURIComponent(auditId) } }),
+  )
   const projectId = await orNotFound(async () => decodeURIComponent(id))
   // The erasure must belong to the project in the URL.
   if (initial.data.part?.project_id !== projectId) notFound()
   const isAdmin = person.role === 'admin'
   const owns = await isOwner(projectId)
   return (
-    <Words of={['projects', 'storeProgress', ...(isAdmin ? (['adminRequest'] as const) : [])]}>
-      <PartErasure
+    <Messages of={['projects', 'storeProgress', ...(isAdmin ? (['adminRequest'] as const) : [])]}>
+      <PartErasurePanel
         key={initial.data.run_id}
         projectId={projectId}
         initial={initial}
@@ -41,6 +43,6 @@ export default async function PartErasurePage({ params }: { params: Promise<{ id
         mayDelete={isAdmin || owns}
         mayRetry={person.role !== 'auditor' || owns}
       />
-    </Words>
+    </Messages>
   )
 }

@@ -1,21 +1,21 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getFormatter, getTranslations } from 'next-intl/server'
+import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { isolated } from '#components/agents/names.ts'
-import { Words } from '#components/frame/words.tsx'
-import { FilingForm } from '#components/participants/filing-form.tsx'
+import { Messages } from '#components/frame/words.tsx'
+import type { Participant } from '#components/participants/endpoints.ts'
+import { ParticipantFilingForm } from '#components/participants/filing-form.tsx'
 import { LiftButton } from '#components/participants/lift-button.tsx'
 import { ParticipantTags } from '#components/participants/participant-tags.tsx'
-import type { Participant } from '#components/participants/places.ts'
-import { RequestList } from '#components/participants/request-list.tsx'
-import { actsForParticipants, projectPage } from '#components/projects/places.ts'
-import { Facts } from '#components/ui/facts.tsx'
+import { ParticipantRequestList } from '#components/participants/request-list.tsx'
+import { mayActForParticipants, projectPage } from '#components/projects/endpoints.ts'
+import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
-import { ask, opened } from '../../../../reader.ts'
 import { orNotFound, projectNamed } from '../../named.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -44,20 +44,20 @@ interface Props {
   params: Promise<{ id: string; participantId: string }>
 }
 export default async function ParticipantPage({ params }: Props) {
-  const person = await opened('participant')
+  const person = await requirePageAccess('participant')
   const { id, participantId: named } = await params
   const project = await projectNamed(id)
-  if (!actsForParticipants(project, person) || project.is_erasing || project.status === 'closed') notFound()
+  if (!mayActForParticipants(project, person) || project.is_erasing || project.status === 'closed') notFound()
   const mayChange = person.role !== 'auditor'
   const [participant, requests] = await orNotFound(async () => {
     const which = { params: { projectId: project.id, participantId: decodeURIComponent(named) } }
-    const { data } = await ask(app.projects.readParticipant, which)
-    return [data, await ask(app.requests.listForParticipant, which)] as const
+    const { data } = await callUseCase(app.projects.readParticipant, which)
+    return [data, await callUseCase(app.requests.listForParticipant, which)] as const
   })
   const [t, format] = await Promise.all([getTranslations('participants'), getFormatter()])
   const where = { projectId: project.id, participantId: participant.id }
   return (
-    <Words of={['projects', 'participants', 'requests', 'storeProgress']}>
+    <Messages of={['projects', 'participants', 'requests', 'storeProgress']}>
       <Page
         title={isolated(participant.name ?? participant.external_id)}
         lead={
@@ -68,7 +68,7 @@ export default async function ParticipantPage({ params }: Props) {
           </p>
         }
       >
-        <Facts
+        <FactList
           facts={[
             [t('facts.status'), <ParticipantTags key="status" participant={participant} />],
             [t('facts.externalId'), <code key="external">{participant.external_id}</code>],
@@ -79,15 +79,15 @@ export default async function ParticipantPage({ params }: Props) {
           ]}
         />
         <Section id="requests" title={t('requests.title')}>
-          <RequestList {...where} initial={requests} mayCancel={mayChange} />
+          <ParticipantRequestList {...where} initial={requests} mayCancel={mayChange} />
         </Section>
         <Restriction participant={participant} mayChange={mayChange} />
         {mayChange && (
           <Section id="file" title={t('file.title')} lead={t('file.lead')}>
-            <FilingForm projectId={project.id} participant={participant} />
+            <ParticipantFilingForm projectId={project.id} participant={participant} />
           </Section>
         )}
       </Page>
-    </Words>
+    </Messages>
   )
 }

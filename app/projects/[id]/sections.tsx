@@ -1,0 +1,122 @@
+import { getTranslations } from 'next-intl/server'
+import { callUseCase } from '#app/page-access.ts'
+import { participantQuery } from '#components/participants/endpoints.ts'
+import { ParticipantList } from '#components/participants/participant-list.tsx'
+import { BeginForm } from '#components/projects/begin-form.tsx'
+import { ConversationList } from '#components/projects/conversation-list.tsx'
+import { ProjectDocumentList } from '#components/projects/document-list.tsx'
+import { mayActForParticipants, type Project, projectPage, projectRowsPerPage } from '#components/projects/endpoints.ts'
+import { MemberForm } from '#components/projects/member-form.tsx'
+import { ProjectMemberList } from '#components/projects/member-list.tsx'
+import { UploadForm } from '#components/projects/upload-form.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { app } from '#lib/app-instance.ts'
+import type { AccountView } from '#lib/domains/accounts/contract.ts'
+import type { Role } from '#lib/domains/accounts/rules.ts'
+import { fileTypes, most, projectDocumentKinds } from '#lib/domains/projects/rules.ts'
+import { isStorable } from '#lib/kernel/data-regions.ts'
+
+const limit = String(projectRowsPerPage)
+
+export async function Conversations({ project, role }: { project: Project; role: Role }) {
+  const projectId = project.id
+  const [t, initial] = await Promise.all([
+    getTranslations('projects.conversations'),
+    callUseCase(app.projects.conversations, { params: { projectId }, query: { limit } }),
+  ])
+  return (
+    <>
+      <ConversationList project={project} initial={initial} />
+      {role !== 'auditor' && isStorable(app.regions, project.region) && (
+        <Section id="begin" title={t('new')}>
+          <BeginForm project={project} regions={app.regions.choosable} />
+        </Section>
+      )}
+    </>
+  )
+}
+
+interface DocumentsProps {
+  project: Project
+  role: Role
+  /** From the query string, not validated. */
+  kind: string | string[] | undefined
+}
+export async function Documents({ project, role, kind: asked }: DocumentsProps) {
+  const projectId = project.id
+  const kind = projectDocumentKinds.find((one) => one === asked)
+  const [t, initial] = await Promise.all([
+    getTranslations('projects.documents'),
+    callUseCase(app.projects.documents, { params: { projectId }, query: { limit, ...(kind && { kind }) } }),
+  ])
+  const address = projectPage(projectId, 'documents')
+  return (
+    <>
+      <div className="grid gap-4">
+        <Tabs
+          label={t('views.label')}
+          tabs={[undefined, ...projectDocumentKinds].map((one) => ({
+            href: one === undefined ? address : `${address}&kind=${one}`,
+            title: t(`views.${one ?? 'all'}`),
+            isCurrent: one === kind,
+          }))}
+        />
+        <ProjectDocumentList
+          key={kind ?? 'all'}
+          projectId={projectId}
+          initial={initial}
+          kind={kind}
+          isOwner={project.role === 'owner'}
+        />
+      </div>
+      {role !== 'auditor' && isStorable(app.regions, project.region) && (
+        <Section id="upload" title={t('upload.title')}>
+          <UploadForm projectId={projectId} most={most.document} types={fileTypes} />
+        </Section>
+      )}
+    </>
+  )
+}
+
+interface ParticipantsProps {
+  project: Project
+  person: AccountView
+  /** The search text in the address. */
+  q: string | string[] | undefined
+}
+export async function ParticipantsSection({ project, person, q }: ParticipantsProps) {
+  const projectId = project.id
+  const asked = typeof q === 'string' ? q : ''
+  const initial = await callUseCase(app.projects.participants, {
+    params: { projectId },
+    query: participantQuery(asked),
+  })
+  return (
+    <ParticipantList
+      projectId={projectId}
+      initial={initial}
+      asked={asked}
+      mayFile={mayActForParticipants(project, person)}
+    />
+  )
+}
+
+export async function MembersSection({ project, me }: { project: Project; me: string }) {
+  const projectId = project.id
+  const [t, initial] = await Promise.all([
+    getTranslations('projects.members'),
+    callUseCase(app.projects.members, { params: { projectId }, query: { limit } }),
+  ])
+  const isOwner = project.role === 'owner'
+  return (
+    <>
+      <ProjectMemberList projectId={projectId} initial={initial} isOwner={isOwner} me={me} />
+      {isOwner && (
+        <Section id="add" title={t('add.title')}>
+          <MemberForm projectId={projectId} />
+        </Section>
+      )}
+    </>
+  )
+}

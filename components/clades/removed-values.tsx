@@ -1,0 +1,19 @@
+import { useTranslations } from 'next-intl'
+import { Tag } from '#components/ui/tag.tsx'
+import { removedCounts } from './manifest.ts'
+
+/** Kinds and counts of removed data, never the data itself. */
+export function RemovedValues({ removed }: { removed: Readonly<Record<string, unknown>> }) {
+  const t = useTranslations('agentSharing')
+  const kinds = removedCounts(removed)
+  if (kinds.length === 0) return <p>{t('nothingTakenOut')}</p>
+  return (
+    <ul className="flex flex-wrap gap-2">
+      {kinds.map(({ kind, count }) => (
+        <li key={kind}>
+          <Tag>{t('takenOut', { kind: t(`kinds.${kind}`), count })}</Tag>
+        </li>
+      ))}
+    </ul>
+  )
+}

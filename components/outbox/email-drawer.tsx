@@ -1,0 +1,85 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApiQuery } from '#components/frame/api-query.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { Sheet } from '#components/ui/dialog.tsx'
+import { FactList } from '#components/ui/facts.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { readLetter } from '#lib/domains/outbox/contract.ts'
+
+const readAt: Endpoint<typeof readLetter> = { method: 'get', path: '/api/admin/outbox/{id}' }
+
+/** The text of an email. Its links load only on demand, because anybody who reads one could act as the recipient. */
+export function EmailDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const t = useTranslations('outbox')
+  return (
+    <Sheet open={id !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('letter.body')}>
+      {id !== null && <LetterText key={id} id={id} />}
+    </Sheet>
+  )
+}
+
+function LetterText({ id }: { id: string }) {
+  const t = useTranslations('outbox')
+  const [isShown, setShown] = useState(false)
+  const hidden = useApiQuery(readAt, { params: { id }, query: { links: 'hide' } })
+  const shown = useApiQuery(readAt, { params: { id }, query: { links: 'show' } }, { enabled: isShown })
+  const problem = hidden.problem ?? shown.problem
+  if (problem?.code === 'not_found' || problem?.code === 'invalid')
+    return <Alert tone="warning" title={t('letter.gone')} />
+  if (problem) return <ProblemAlert problem={problem} />
+  const letter = hidden.data?.data
+  if (!letter) return <Skeleton className="h-40" />
+  const links = isShown ? shown.data?.data.links : undefined
+  return (
+    <div className="grid gap-5">
+      <FactList
+        facts={[
+          [t('subject'), <bdi key="subject">{letter.subject || t('noSubject')}</bdi>],
+          [t('to'), <bdi key="to">{letter.to || t('nobody')}</bdi>],
+          [t('written'), <Time key="written" at={letter.written_at} />],
+          [t('expires'), <Time key="expires" at={letter.expires_at} relative />],
+        ]}
+      />
+      {letter.is_cut && <Alert tone="warning" title={t('letter.cut')} />}
+      {letter.text === null ? (
+        <p className="text-quiet">{t('letter.noText')}</p>
+      ) : (
+        <div
+          data-letter-text
+          dir="auto"
+          className="rounded-box border border-line bg-raised px-4 py-3 whitespace-pre-wrap [overflow-wrap:anywhere]"
+        >
+          {letter.text}
+        </div>
+      )}
+      {letter.link_count > 0 &&
+        (links ? (
+          <section aria-label={t('letter.shown')} className="grid gap-2">
+            <h3 className="font-medium">{t('letter.shown')}</h3>
+            <ol className="grid gap-2">
+              {links.map((link, index) => (
+                <li key={link}>
+                  <CodeBlock code={link} what={t('letter.link', { number: index + 1 })} />
+                </li>
+              ))}
+            </ol>
+          </section>
+        ) : (
+          <div className="grid justify-items-start gap-3">
+            <p className="text-quiet">{t('letter.hidden', { count: letter.link_count })}</p>
+            <Button tone="plain" size="small" aria-disabled={isShown} onClick={() => setShown(true)}>
+              {t('letter.show')}
+            </Button>
+          </div>
+        ))}
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import type { Endpoint } from '#lib/client/request.ts'
+import type {
+  cancelForParticipant,
+  fileForParticipant,
+  listForParticipant,
+  planForParticipant,
+} from '#lib/domains/privacy-requests/participant-contract.ts'
+import type { liftRestriction, listParticipants } from '#lib/domains/projects/participants/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+const all = '/api/projects/{projectId}/participants'
+const one = `${all}/{participantId}` as const
+
+export const participantsAt: Endpoint<typeof listParticipants> = { method: 'get', path: all }
+export const liftAt: Endpoint<typeof liftRestriction> = { method: 'delete', path: `${one}/restriction` }
+export const planAt: Endpoint<typeof planForParticipant> = { method: 'get', path: `${one}/plan` }
+export const requestsAt: Endpoint<typeof listForParticipant> = { method: 'get', path: `${one}/requests` }
+export const fileForParticipantAt: Endpoint<typeof fileForParticipant> = { method: 'post', path: `${one}/requests` }
+export const cancelAt: Endpoint<typeof cancelForParticipant> = { method: 'post', path: `${one}/requests/{id}/cancel` }
+
+/** Queries that a change of a participant or of their requests invalidates. */
+export const participantPaths = [all]
+
+export type ParticipantPage = Output<typeof listParticipants>
+export type Participant = ParticipantPage['data'][number]
+export type ParticipantRequests = Output<typeof listForParticipant>
+export type ParticipantRequest = ParticipantRequests['data'][number]
+export type FiledForParticipant = Output<typeof fileForParticipant>
+
+const coded = encodeURIComponent
+export const participantPage = (projectId: string, id: string): string =>
+  `/projects/${coded(projectId)}/participants/${coded(id)}`
+
+/** The query of a list for a search text. */
+export const participantQuery = (q: string): { limit: string; q?: string } => {
+  const text = q.trim().slice(0, 200)
+  return { limit: '25', ...(text !== '' && { q: text }) }
+}

@@ -1,0 +1,88 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { FactList } from '#components/ui/facts.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { VerificationResult } from './verify-receipt.ts'
+
+const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text))
+const When = ({ at }: { at: string }) => (isTime(at) ? <Time at={at} /> : at)
+
+/** The contents of a receipt with a valid signature. */
+function Said({
+  verdict: { receipt, kid, left, held },
+  keysFrom,
+}: {
+  verdict: Extract<VerificationResult, { kind: 'holds' }>
+  keysFrom: string
+}) {
+  const t = useTranslations('verify.facts')
+  const facts: [string, ReactNode][] = [
+    [t('signature'), t('signatureGood')],
+    [t('kid'), <ShortId key="kid" id={kid} what={t('kid')} />],
+    [t('keySource'), keysFrom],
+    [t('issuer'), receipt.issuer],
+    [t('deleted'), <ShortId key="deleted" id={receipt.deleted_id} what={t('deleted')} />],
+    [t('at'), <When key="at" at={receipt.deleted_at} />],
+    [t('signed'), <When key="signed" at={receipt.signed_at} />],
+    [t('stores'), t(held > 0 && left === 0 ? 'storesHeld' : 'storesText', { stores: receipt.stores.length, left })],
+    [t('retained'), t('retainedText', { count: receipt.retained.length })],
+  ]
+  return <FactList facts={facts} />
+}
+
+/** The result in words: what was verified, with which key, and what it proves. */
+export function VerificationView({ verdict, origin }: { verdict: VerificationResult; origin: string }) {
+  const t = useTranslations('verify')
+  const key = (kid: string | undefined) => () => <code className="font-mono text-[0.8125rem]">{kid ?? '?'}</code>
+  switch (verdict.kind) {
+    case 'notReceipt':
+      return (
+        <Alert tone="danger" isLive title={t('result.notReceipt')}>
+          <p>{t('result.notReceiptText')}</p>
+        </Alert>
+      )
+    case 'noKeys':
+      return <Alert tone="danger" isLive title={t('keys.none')} />
+    case 'keysUnreachable':
+      return <Alert tone="warning" isLive title={t('keys.unreachable')} />
+    case 'holds': {
+      const { kid, left, held, receipt, isPinned } = verdict
+      return (
+        <div className="grid gap-5">
+          <Alert tone="done" isLive title={t('result.holds')}>
+            <p>{t.rich('result.holdsText', { kid: key(kid) })}</p>
+            <p>{t(isPinned ? 'result.holdsIndependent' : 'result.holdsHere')}</p>
+          </Alert>
+          {(left > 0 || receipt.stores.length === 0) && (
+            <Alert tone="warning" isLive title={t('result.leftTitle')}>
+              <p>{t('result.leftText', { count: left })}</p>
+            </Alert>
+          )}
+          {held > 0 && (
+            <Alert tone="warning" isLive title={t('result.heldTitle', { count: held })}>
+              <p>{t('result.heldText', { count: held })}</p>
+            </Alert>
+          )}
+          {receipt.issuer !== origin && <Alert title={t('result.issuer', { issuer: receipt.issuer })} />}
+          <Said verdict={verdict} keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`} />
+        </div>
+      )
+    }
+    case 'unsupported':
+      return (
+        <Alert tone="warning" isLive title={t('result.unsupported')}>
+          <p>{t.rich('result.unsupportedText', { code: (text) => <code className="font-mono">{text}</code> })}</p>
+        </Alert>
+      )
+    default:
+      return (
+        <Alert tone="danger" isLive title={t(`result.${verdict.kind}`)}>
+          <p>{t.rich(`result.${verdict.kind}Text`, { kid: key(verdict.kid) })}</p>
+        </Alert>
+      )
+  }
+}

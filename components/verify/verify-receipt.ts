@@ -1,0 +1,38 @@
+import type { SignatureFault } from '#lib/domains/erasure/receipts/receipt-rules.ts'
+import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+export type VerificationResult =
+  | { kind: 'notReceipt' | 'noKeys' | 'keysUnreachable' }
+  | { kind: 'holds'; kid: string; receipt: Receipt; left: number; held: number; isPinned: boolean }
+  | { kind: SignatureFault; kid: string | undefined; receipt: Receipt; isPinned: boolean }
+
+/** The public keys of this installation; undefined if the request fails. */
+async function publishedKeys(): Promise<string | undefined> {
+  const response = await fetch('/.well-known/jwks.json', { cache: 'no-store' }).catch(() => undefined)
+  return response?.ok ? response.text() : undefined
+}
+
+/**
+ * Verifies a receipt in this browser, without sending it anywhere. `pinned` is a key that the reader already has; otherwise it fetches the
+ * keys of this installation. The signature code loads on demand.
+ */
+export async function verifyReceiptText(text: string, pinned: string | undefined): Promise<VerificationResult> {
+  const {
+    checkSignature,
+    keysInText,
+    remainingIn: leftIn,
+    receiptInText,
+  } = await import('#lib/domains/erasure/receipts/receipt-rules.ts')
+  const receipt = receiptInText(text)
+  if (!receipt) return { kind: 'notReceipt' }
+  const published = pinned === undefined ? await publishedKeys() : pinned
+  if (published === undefined) return { kind: 'keysUnreachable' }
+  const keys = await keysInText(published)
+  const isPinned = pinned !== undefined
+  if (keys.length === 0) return { kind: isPinned ? 'noKeys' : 'keysUnreachable' }
+  const checked = await checkSignature(receipt, keys)
+  if ('fault' in checked) return { kind: checked.fault, kid: checked.kid, receipt, isPinned }
+  const left = leftIn(receipt).reduce((sum, { residue }) => sum + residue, 0)
+  return { kind: 'holds', kid: checked.kid, receipt, left, held: legalHoldCountsIn(receipt), isPinned }
+}

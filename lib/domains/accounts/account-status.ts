@@ -1,0 +1,65 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
+
+/** The restriction and suspension of an account, which also apply to its agents, including those claimed later. */
+export interface AccountStatus extends Restriction {
+  /** When the grace period of the account's erasure began; null without one. */
+  suspendedAt: Date | null
+}
+
+/** Returns the account's status, locked until the transaction ends; undefined without an account. */
+export async function accountStatusOf(tx: Transaction, accountId: string): Promise<AccountStatus | undefined> {
+  const [row] = await tx.$queryRaw<AccountStatus[]>`
+    SELECT restricted_at AS "restrictedAt", restricted_for AS "restrictedFor", suspended_at AS "suspendedAt"
+    FROM accounts WHERE id = ${accountId} FOR SHARE`
+  return row
+}
+
+async function locked(tx: Transaction, accountId: string): Promise<AccountStatus | undefined> {
+  await tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
+  return accountStatusOf(tx, accountId)
+}
+
+async function change(
+  tx: Transaction,
+  accountId: string,
+  next: (restriction: Restriction) => Restriction,
+  now: Date,
+): Promise<boolean> {
+  const status = await locked(tx, accountId)
+  if (!status) return false
+  const { restrictedAt, restrictedFor } = next(status)
+  const changed = restrictedFor.length !== status.restrictedFor.length
+  if (changed)
+    await tx.account.update({ where: { id: accountId }, data: { restrictedAt, restrictedFor, updatedAt: now } })
+  return changed
+}
+
+/** Restricts only the account; the agents domain restricts its agents. Returns true when it changed. */
+export const restrictAccount = (tx: Transaction, accountId: string, reason: RestrictionReason, now: Date) =>
+  change(tx, accountId, (restriction) => restrictedBy(restriction, reason, now), now)
+export const freeAccount = (tx: Transaction, accountId: string, reason: RestrictionReason, now: Date) =>
+  change(tx, accountId, (restriction) => freedOf(restriction, reason), now)
+
+/** Ends the open sessions of the account, except `staying`. Returns their number. */
+export async function endSessions(tx: Transaction, accountId: string, now: Date, staying?: string): Promise<number> {
+  const { count } = await tx.session.updateMany({
+    where: {
+      accountId,
+      revokedAt: null,
+      expiresAt: { gt: now },
+      ...(staying !== undefined && { id: { not: staying } }),
+    },
+    data: { revokedAt: now },
+  })
+  return count
+}
+
+/** Sets or clears the suspension of an account whose erasure waits. Returns true when it changed. */
+export async function suspendAccount(tx: Transaction, accountId: string, suspendedAt: Date | null): Promise<boolean> {
+  const { count } = await tx.account.updateMany({
+    where: { id: accountId, suspendedAt: suspendedAt ? null : { not: null } },
+    data: { suspendedAt },
+  })
+  return count > 0
+}

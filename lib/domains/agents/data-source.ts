@@ -1,0 +1,68 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export interface AgentSourcePorts {
+  /** Maps those agents that authored records under an active legal hold to the hold. Records cannot exist without their author's row. */
+  authorsUnderLegalHold(tx: Transaction, agents: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
+  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
+  /** Number of organisations with one of these names that have neither people nor agents. */
+  countEmptyOrganisations(tx: Transaction, names: readonly string[]): Promise<number>
+}
+
+/** Rows of the agents themselves: name, consent, tier and limits. */
+export const agentDataSource = (
+  db: Database,
+  { authorsUnderLegalHold, dropOrganisationIfEmpty, countEmptyOrganisations }: AgentSourcePorts,
+): DataSource => ({
+  name: 'agents',
+  store: 'postgresql',
+  stage: 'agent',
+  what: 'agents: name, consent, tier and limits; the organisation that an agent was alone in',
+  purpose: 'to know who contributes, on which ground, and what they may',
+  kept: 'until the agent is erased; one that never used its token for 24 hours',
+  tables: ['agents'],
+  async inventory({ agents }) {
+    const [row] = await db.query<{ n: number; since: Date | null }>(
+      'agents-inventory',
+      'SELECT count(*)::int AS n, min(created_at) AS since FROM agents WHERE id = ANY($1::text[])',
+      [agents],
+    )
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+  },
+  async plan(scope, tx, now) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    const { agents } = scope.subject
+    const holdOf = await authorsUnderLegalHold(tx, agents, now)
+    const records = await tx.agent.findMany({ where: { id: { in: [...agents] } }, select: { id: true } })
+    const kept: Record<string, number> = {}
+    for (const { id } of records) {
+      const hold = holdOf.get(id)
+      if (hold !== undefined) kept[hold] = (kept[hold] ?? 0) + 1
+    }
+    return { items: records.flatMap(({ id }) => (holdOf.has(id) ? [] : [id])).sort(), held: kept }
+  },
+  async erase(_scope, items, tx) {
+    const ids = [...items]
+    await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
+    // Keep an agent that still has a retained record, for whatever reason; the record's data source reports it.
+    const gone = await tx.$queryRaw<{ organisation_id: string }[]>`
+      DELETE FROM agents a WHERE a.id = ANY(${ids}::text[]) AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = a.id)
+      RETURNING organisation_id`
+    for (const id of [...new Set(gone.map(({ organisation_id }) => organisation_id))].sort())
+      await dropOrganisationIfEmpty(tx, id)
+    return gone.length
+  },
+  /** Counts agents without records in the view that other domains read, and empty organisations that were created for one agent. */
+  async residue(scope, items) {
+    if (!('subject' in scope)) return 0
+    const ids = [...new Set([...items, ...scope.subject.agents])]
+    const [row] = await db.query<{ n: number }>(
+      'agents-residue',
+      `SELECT count(*)::int AS n FROM agent_owners o WHERE o.id = ANY($1::text[])
+         AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = o.id)`,
+      [ids],
+    )
+    return (row?.n ?? 0) + (await countEmptyOrganisations(db.prisma, ids))
+  },
+})

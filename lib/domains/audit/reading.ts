@@ -1,0 +1,130 @@
+import type { TimeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { boundedQuery } from '#lib/stores/postgres/bounded.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { auditCursorOf, isIndexed, oldestOf, type Where, whereOf } from './conditions.ts'
+import type { AuditFilters } from './contract.ts'
+import { nextStep, type SearchPeriod, shortestStep, stepLimit } from './steps.ts'
+
+export interface EntryRow {
+  id: string
+  at: Date
+  action: string
+  agent_id: string
+  resource_type: string
+  resource_id: string
+  ip: string
+  details: Record<string, unknown>
+}
+interface AuditRow {
+  rows: EntryRow[]
+  /** Start of the next page. Undefined at the end. */
+  next: TimeCursor | undefined
+  /** How far back the search has come, when the time limit ended the page. */
+  reached: Date | undefined
+}
+interface Counted {
+  total: number
+  /** Whether `total` is complete or counting stopped there. */
+  counted: 'exact' | 'at_least'
+  /** An estimate from database statistics. Null when `total` is exact or there is no estimate. */
+  estimate: number | null
+}
+type Cut = AuditFilters & { cursor?: string | undefined }
+
+/** Counting stops at this total. */
+const countedTo = 1_001
+/** Time limit for counting without an index, in milliseconds. */
+const countingMost = 300
+/** Time limit for a page that is searched in steps, in milliseconds. It is then returned incomplete. */
+const lookingMost = 2_000
+/** Smaller than every entry id: entries after such a cursor are strictly older. */
+const beforeAll = '00000000-0000-0000-0000-000000000000'
+
+/** Reads pages of the log, newest first, in bounded time for all filters. */
+export function auditReading(db: Database, { most = lookingMost, step: firstStep = 3_600_000 } = {}) {
+  const stepQuery = boundedQuery(db, stepLimit)
+  const countQuery = boundedQuery(db, countingMost)
+
+  const select = (where: Where, limit: number): string =>
+    `SELECT * FROM audit_entries WHERE ${where.sql} ORDER BY at DESC, id DESC LIMIT ${limit}`
+
+  const whole = (rows: EntryRow[], limit: number): AuditRow => {
+    const shown = rows.slice(0, limit)
+    const last = rows.length > limit ? shown.at(-1) : undefined
+    return { rows: shown, next: last && { at: last.at, id: last.id }, reached: undefined }
+  }
+
+  /** Searches backwards in steps that grow while they are fast, until the page is full, the log ends or the time is over. */
+  async function inSteps(
+    filters: Cut,
+    own: readonly string[] | undefined,
+    now: Date,
+    limit: number,
+  ): Promise<AuditRow> {
+    const started = performance.now()
+    const oldest = oldestOf(filters, now)
+    const rows: EntryRow[] = []
+    let before: Date | undefined
+    let step: SearchPeriod = { milliseconds: firstStep }
+    for (;;) {
+      const upper = before ?? auditCursorOf(filters.cursor)?.at ?? filters.to ?? now
+      const at = new Date(Math.max(oldest.getTime(), upper.getTime() - step.milliseconds))
+      const where = whereOf(filters, own, now, { at, before })
+      const asked = performance.now()
+      const found = await stepQuery<EntryRow>(select(where, limit + 1 - rows.length), where.values)
+      if (!found && step.milliseconds <= shortestStep)
+        throw new Problem('unavailable', {
+          detail: 'Looking through the audit log takes too long right now. Nothing was changed: ask again in a minute.',
+          headers: { 'Retry-After': '60' },
+        })
+      step = nextStep(step, found ? performance.now() - asked : undefined)
+      if (!found) continue
+      rows.push(...found)
+      if (rows.length > limit || at <= oldest) return whole(rows, limit)
+      before = at
+      if (performance.now() - started >= most) return { rows, next: { at, id: beforeAll }, reached: at }
+    }
+  }
+
+  async function find(filters: Cut, own: readonly string[] | undefined, now: Date, limit: number): Promise<AuditRow> {
+    if (!isIndexed(filters, own)) return inSteps(filters, own, now, limit)
+    const where = whereOf(filters, own, now)
+    return whole(await db.query<EntryRow>(undefined, select(where, limit + 1), where.values), limit)
+  }
+
+  /** The planner's row estimate, from the size of each partition and sampled columns. */
+  async function estimated({ sql, values }: Where): Promise<number | null> {
+    const [row] = await db.query<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }>(
+      undefined,
+      `EXPLAIN (FORMAT JSON) SELECT FROM audit_entries WHERE ${sql}`,
+      values,
+    )
+    return row?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? null
+  }
+
+  /** The total number of matches. For a later page of a stepwise search, only the number shown so far. */
+  async function count(
+    { cursor, ...filters }: Cut,
+    own: readonly string[] | undefined,
+    now: Date,
+    shown: number,
+  ): Promise<Counted> {
+    const hasIndex = isIndexed(filters, own)
+    if (!hasIndex && cursor !== undefined) return { total: shown, counted: 'at_least', estimate: null }
+    const where = whereOf(filters, own, now)
+    const text = `SELECT count(*)::int AS n FROM (SELECT 1 FROM audit_entries WHERE ${where.sql} LIMIT ${countedTo}) AS c`
+    const counted = hasIndex
+      ? await db.query<{ n: number }>(undefined, text, where.values)
+      : await countQuery<{ n: number }>(text, where.values)
+    const total = counted?.[0]?.n
+    if (total !== undefined && total < countedTo) return { total, counted: 'exact', estimate: null }
+    const known = total ?? shown
+    // PostgreSQL keeps no statistics for text within a row, and a later page needs no total.
+    if (filters.q !== undefined || cursor !== undefined) return { total: known, counted: 'at_least', estimate: null }
+    const estimate = await estimated(where)
+    return { total: known, counted: 'at_least', estimate: estimate === null ? null : Math.max(estimate, known) }
+  }
+
+  return { find, count }
+}

@@ -1,0 +1,29 @@
+import type { RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { auditDays, oldestRead } from './rules.ts'
+
+/** Entries about a subject's actions. Retained for 90 days; only expiry deletes them. */
+export const retainedAuditEntries = (db: Database): RetainedRecord[] => [
+  {
+    name: 'audit.entries',
+    store: 'postgresql',
+    what: 'audit entries: who did what to which id, when, and from which address',
+    purpose: 'Showing who had access to data, and finding misuse. Ids and counts, no content.',
+    basis: 'legal obligation (GDPR art. 6(1)(c), with art. 5(2) and 32)',
+    kept: `${auditDays} days from each entry, also after an erasure.`,
+    tables: ['audit_entries'],
+    async inventory({ account, agents }, now) {
+      const [row] = await db.query<{ count: number; since: Date | null; last: Date | null }>(
+        'audit-inventory',
+        'SELECT count(*)::int AS count, min(at) AS since, max(at) AS last FROM audit_entries WHERE agent_id = ANY($1::text[]) AND at >= $2',
+        [[...agents, ...(account === null ? [] : [`user:${account}`])], oldestRead(now)],
+      )
+      const last = row?.last ?? null
+      return {
+        count: row?.count ?? 0,
+        since: row?.since ?? null,
+        until: last && new Date(last.getTime() + auditDays * 86_400_000),
+      }
+    },
+  },
+]

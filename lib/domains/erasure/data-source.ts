@@ -1,0 +1,48 @@
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+/**
+ * The former owners on receipts of erased units and skills. When the owner is erased, the receipt remains without the
+ * owner.
+ * An item is a receipt's id, which grants read access to the receipt. The ledger stores it beside that receipt.
+ */
+export const formerOwnerDataSource = (db: Database): DataSource => ({
+  name: 'erasure.owners',
+  store: 'postgresql',
+  stage: 'agent',
+  what: 'whose the units and skills were that had been erased before; their receipts stay, without it',
+  held: 'notes on receipts: whose the units and skills were that they say were erased',
+  purpose: 'to give somebody the receipt of what they erased',
+  kept: 'until its owner is erased; the receipt for seven years',
+  basis: 'legal obligation (GDPR art. 6(1)(c), with art. 5(2)): proof of what was erased',
+  // The receipts themselves are listed as retained records.
+  tables: [],
+  async inventory({ agents }) {
+    const [row] = await db.query<{ n: number; since: Date | null }>(
+      'former-owner-inventory',
+      'SELECT count(*)::int AS n, min(deleted_at) AS since FROM erasures WHERE former_owner = ANY($1::text[])',
+      [agents],
+    )
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+  },
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    const records = await tx.erasure.findMany({
+      where: { formerOwner: { in: [...scope.subject.agents] } },
+      select: { receiptId: true },
+    })
+    return { items: records.map(({ receiptId }) => receiptId).sort(), held: {} }
+  },
+  erase: async (_scope, items, tx) =>
+    (await tx.erasure.updateMany({ where: { receiptId: { in: [...items] } }, data: { formerOwner: null } })).count,
+  async residue(scope, items) {
+    if (!('subject' in scope)) return 0
+    const [row] = await db.query<{ n: number }>(
+      'former-owner-residue',
+      `SELECT count(*)::int AS n FROM erasures
+       WHERE former_owner = ANY($1::text[]) OR (receipt_id = ANY($2::text[]) AND former_owner IS NOT NULL)`,
+      [scope.subject.agents, items],
+    )
+    return row?.n ?? 0
+  },
+})

@@ -1,0 +1,113 @@
+import type { Residue } from '#lib/domains/erasure/rules.ts'
+import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import type { ErasedWords, ErasureScope, Mention, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
+import type { RunChange } from '#lib/kernel/erasure-run.ts'
+import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
+
+/** The current legal holds that concern a subject. */
+export interface HoldsInForce {
+  /** The id of the hold on the person, which covers all agents of the person. */
+  account: string | null
+  /** Ids of holds on single agents, by agent id. */
+  agents: ReadonlyMap<string, string>
+  /** Fingerprint of all current holds of the installation. A different value means that a hold changed. */
+  fingerprint: string
+}
+
+/** The erased words of each run as keyed fingerprints, until its last verification. */
+export interface RunFingerprints {
+  /** Adds the fingerprints of all texts of a scope, while they are stored. Idempotent. */
+  gather(tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<void>
+  /** Adds texts of the erased subject that a connected store had worded differently. */
+  add(tx: Transaction, runId: string, texts: readonly string[]): Promise<void>
+  /** Undefined when the run erases no texts. */
+  of(tx: Transaction, runId: string): Promise<ErasedWords | undefined>
+  /**
+   * The fingerprints in the form that the ledger stores; undefined when the run erases no texts. `isChanged`: they
+   * changed after they were first stored.
+   */
+  noted(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined>
+  /** Merges several stored fingerprints. */
+  read(noted: readonly string[]): ErasedWords
+  /** Messages and documents of other authors that contain sequences of the erased words. They remain. */
+  mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]>
+  forget(tx: Transaction, runId: string): Promise<void>
+}
+
+/** A store that does not answer or rejects requests, with the number of runs that wait for it, and since when. */
+export interface WaitingStore {
+  store: string
+  runs: number
+  since: Date
+  /** Why the store rejects requests; null when it does not answer. */
+  refusal: StoreRefusal | null
+}
+
+/** A locked participant. `key` is its value on the suppression list; null when no row is stored. */
+export interface FencedParticipant {
+  id: string
+  key: string | null
+}
+
+/** What the erasure of subjects needs from other domains; connected in lib/app.ts. */
+export interface SubjectErasurePorts {
+  holds: {
+    inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>
+    /** Prevents new holds until the end of the transaction, after waiting for a hold that is being set. */
+    lock(tx: Transaction): Promise<void>
+    /** Hold ids by project id. */
+    projects(tx: Transaction, ids: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
+    /** Returns those of the ids that the database knows, including ended holds. */
+    known(tx: Transaction, ids: readonly string[]): Promise<string[]>
+  }
+  subjects: {
+    /**
+     * Locks the rows of the account and the agents exclusively, waiting for running writes; ends their sessions and
+     * tokens. `andOwned` includes the account's current agents and participations.
+     * Returns the agents and participants, sorted, and the stored email address.
+     */
+    raiseFence(
+      tx: Transaction,
+      subject: Subject,
+      how: { andOwned: boolean; now: Date },
+    ): Promise<{ agents: string[]; email: string | null; participants: FencedParticipant[] }>
+    /** Undoes `seize`, except for sessions: tokens and sign-in work again. */
+    release(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
+    /** Returns the account's agents and the given ones, sorted. */
+    agentsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** Returns the participations that the account claimed and the given ones, sorted. */
+    participantsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** Returns the suppression list values of participants by id, without participants that are not stored. */
+    participantKeys(tx: Transaction, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
+    /** Returns when the newest of the account and the agents was created; null if none is stored. */
+    newest(tx: Transaction, subject: Subject): Promise<Date | null>
+    /** Splits the stored members of the subject: those that existed at that time, and later ones under the same id. */
+    stored(tx: Transaction, subject: Subject, at: Date): Promise<{ before: Subject; since: Subject }>
+  }
+  parts: {
+    /** Locks the part exclusively, waiting for running writes, and marks it: it can no longer be read or written. */
+    raiseFence(tx: Transaction, part: ProjectPart, now: Date): Promise<void>
+    /** Undoes `seize`. */
+    release(tx: Transaction, part: ProjectPart): Promise<void>
+    /** Returns when the newest record of the part was created; null if none is stored. */
+    newest(tx: Transaction, part: ProjectPart): Promise<Date | null>
+    /** Returns the projects with stored content by the subject, sorted. */
+    projectsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** Returns the parts without a row of their own. */
+    missing(tx: Transaction, parts: readonly ProjectPart[]): Promise<readonly ProjectPart[]>
+    /**
+     * Returns the stored parts that existed at that time. If newer content was added since, returns each message and
+     * document separately.
+     */
+    restored(tx: Transaction, part: ProjectPart, at: Date): Promise<ProjectPart[]>
+  }
+  words: RunFingerprints
+  /** Returns the copies of deleted data that the given stores retain. Stores are named as on receipts. */
+  residueIn(stores: readonly string[]): Promise<Residue[]>
+  onChange(tx: Transaction, change: RunChange): Promise<void>
+  /** Notifies the installation's admins when the transaction commits. */
+  notifyAdmins(tx: Transaction, waiting: readonly WaitingStore[], now: Date): Promise<void>
+  audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+  /** Tests throw here to simulate a crash; a no-op in production. */
+  interrupt(point: string): void
+}

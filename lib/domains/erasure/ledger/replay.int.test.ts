@@ -1,0 +1,282 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
+import { operator } from '#lib/operator/operator.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { backupOf } from '#lib/testing/backup.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { trace } from '#lib/testing/units.ts'
+
+/** The ledger is stored outside the data folder, as recommended to operators. */
+let ledger: string
+let before: TestApp
+let restored: TestApp | undefined
+beforeEach(async () => {
+  ledger = mkdtempSync(join(tmpdir(), 'kp-ledger-'))
+  before = await testApp({ KP_LEDGER_URL: ledger })
+  restored = undefined
+})
+afterEach(async () => {
+  await restored?.close()
+  await before?.close()
+  rmSync(ledger, { recursive: true, force: true })
+})
+
+const restore = async (): Promise<() => Promise<TestApp>> => {
+  const backup = await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env })
+  return async () => {
+    restored = await testApp({ KP_LEDGER_URL: ledger }, backup)
+    return restored
+  }
+}
+/** Runs `work` on the restored database without the ledger: with the ledger, requests are rejected until the replay. */
+async function withoutLedger<T>(work: () => Promise<T>): Promise<T> {
+  renameSync(ledger, `${ledger}-away`)
+  try {
+    return await work()
+  } finally {
+    rmSync(ledger, { recursive: true, force: true })
+    renameSync(`${ledger}-away`, ledger)
+  }
+}
+const replay = (app: TestApp) => operator(app.app).replayErasures()
+
+interface TestSubject {
+  person: Person
+  agent: Issued
+  unit: string
+  subject: Subject
+  email: string
+}
+const word = 'zanzibarology'
+async function contribute(app: TestApp, { token }: { token: string }): Promise<string> {
+  const { json } = await app.fetch('POST', '/v1/knowledge', {
+    token,
+    body: trace({ task: { objective: `Find out about ${word}` } }),
+  })
+  return json.data.id
+}
+async function somebody(app: TestApp): Promise<TestSubject> {
+  const person = await signedIn(app)
+  const agent = await issuedAgent(app, ['read', 'write'], { owner: person })
+  const unit = await contribute(app, agent)
+  const { email } = await app.db.prisma.account.findUniqueOrThrow({ where: { id: person.accountId } })
+  return { person, agent, unit, email, subject: { account: person.accountId, agents: [] } }
+}
+const begin = (app: TestApp, subject: Subject) =>
+  app.db.transaction((tx) =>
+    app.app.subjectErasures.begin(tx, {
+      requestId: null,
+      subject,
+      requestedBy: `user:${subject.account}`,
+      reason: 'user_request',
+      now: app.clock.now(),
+    }),
+  )
+async function erased(app: TestApp, subject: Subject) {
+  const begun = await begin(app, subject)
+  await drain(app)
+  return begun
+}
+const stateOf = async (app: TestApp, runId: string) => (await app.app.subjectErasures.run(runId))?.state
+const hits = async (app: TestApp): Promise<number> => {
+  const { token } = await issuedAgent(app, ['read'], { tier: 'enterprise' })
+  return (await app.fetch('GET', `/v1/knowledge?q=${word}`, { token })).json.total
+}
+const isThere = async (app: TestApp, { person, agent, unit }: TestSubject) => [
+  await app.db.prisma.account.count({ where: { id: person.accountId } }),
+  await app.db.prisma.agent.count({ where: { id: agent.id } }),
+  await app.db.prisma.unit.count({ where: { id: unit } }),
+]
+const nothing = { erased: 0, subjects: 0, reinstated: 0, damaged: 0, receipts: [], refused: [], unfinished: [] }
+
+describe('replay on a backup from before the erasure', () => {
+  it('erases a restored person again, and restores the receipt, erased ids and suppression', async () => {
+    const known = await somebody(before)
+    const bystander = await somebody(before)
+    const fromBackup = await restore()
+    const { receiptId } = await erased(before, known.subject)
+    const app = await fromBackup()
+    expect(await isThere(app, known)).toEqual([1, 1, 1])
+    expect(await withoutLedger(() => hits(app))).toBe(2)
+
+    const report = await replay(app)
+    expect(report).toMatchObject({
+      committed: 1,
+      erased: 0,
+      subjects: 1,
+      reinstated: 1,
+      damaged: 0,
+      refused: [],
+      unfinished: [],
+    })
+    expect([await isThere(app, known), await hits(app)]).toEqual([[0, 0, 0], 1])
+    expect(await isThere(app, bystander)).toEqual([1, 1, 1])
+    // The receipt that the person has is restored, and verifies.
+    const receipt = (await app.fetch('GET', `/v1/receipts/${receiptId}`)).json
+    expect(receipt).toMatchObject({
+      ...{ receipt_id: receiptId, deleted_id: known.person.accountId, subject_kind: 'account' },
+    })
+    expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'knowledge.units')).toMatchObject({
+      deleted: 1,
+    })
+    expect(await verifyReceipt(receipt, await app.app.signer.keys())).toHaveProperty('kid')
+    expect((await app.fetch('GET', `/v1/receipts/${report.receipts[0]}`)).json.deleted_id).toBe(known.person.accountId)
+    // The ids cannot be used again.
+    expect(
+      (await app.fetch('POST', '/v1/auth/register', { body: { agent_id: known.agent.id, scopes: ['read'] } })).json
+        .code,
+    ).toBe('id_in_use')
+    expect(await app.db.prisma.erasedId.count({ where: { id: known.unit, wasPublic: true } })).toBe(1)
+    const audited = await app.app.audit.query(
+      { resource_type: 'account', resource_id: known.person.accountId },
+      app.clock.now(),
+    )
+    expect(audited.map(({ agentId }) => agentId)).toContain('system:admin.replay')
+
+    expect(await replay(app)).toMatchObject({ ...nothing, committed: 2 })
+  })
+
+  it('restores the receipt, erased ids and suppression when the backup does not contain the person', async () => {
+    const fromBackup = await restore()
+    const known = await somebody(before)
+    const { receiptId } = await erased(before, known.subject)
+    const app = await fromBackup()
+    expect(await replay(app)).toMatchObject({ ...nothing, committed: 1, reinstated: 1, keys: 1 })
+    expect((await app.fetch('GET', `/v1/receipts/${receiptId}`)).status).toBe(200)
+    expect(
+      (await app.fetch('POST', '/v1/auth/register', { body: { agent_id: known.agent.id, scopes: ['read'] } })).json
+        .code,
+    ).toBe('id_in_use')
+    const writer = await issuedAgent(app, ['read', 'write'])
+    const again = await app.fetch('POST', '/v1/knowledge', { token: writer.token, body: trace({ id: known.unit }) })
+    expect([again.status, again.json.code]).toEqual([410, 'erased'])
+    expect(await replay(app)).toMatchObject({ ...nothing, committed: 1 })
+  })
+
+  it('keeps a newer agent of the person, without an owner, and its units', async () => {
+    const known = await somebody(before)
+    const fromBackup = await restore()
+    await erased(before, known.subject)
+    const app = await fromBackup()
+    app.clock.advance(60_000)
+    const late = await issuedAgent(app, ['read', 'write'], { owner: known.person })
+    const unit = await withoutLedger(() => contribute(app, late))
+    expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 1 })
+    expect(await isThere(app, known)).toEqual([0, 0, 0])
+    expect(await app.db.prisma.agent.findUniqueOrThrow({ where: { id: late.id } })).toMatchObject({ ownerId: null })
+    expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token: late.token })).status).toBe(200)
+  })
+
+  it('keeps an agent that was later registered under the id of an erased agent', async () => {
+    const fromBackup = await restore()
+    const known = await somebody(before)
+    await erased(before, known.subject)
+    const app = await fromBackup()
+    app.clock.advance(60_000)
+    const { token } = await withoutLedger(() => app.agent(['read', 'write'], { agent_id: known.agent.id }))
+    const unit = await withoutLedger(() => contribute(app, { token }))
+    expect(await replay(app)).toMatchObject({ ...nothing, committed: 1, reinstated: 1 })
+    expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
+  })
+
+  it('ignores intents without a commit', async () => {
+    const known = await somebody(before)
+    const fromBackup = await restore()
+    const { runId } = await begin(before, known.subject)
+    await before.app.subjectErasures.start(runId)
+    expect(await stateOf(before, runId)).toBe('erasing')
+    const app = await fromBackup()
+    expect(await replay(app)).toMatchObject({ ...nothing, committed: 0 })
+    expect(await isThere(app, known)).toEqual([1, 1, 1])
+  })
+})
+
+it('replay keeps a person who registered again with the same address after the erasure', async () => {
+  const known = await somebody(before)
+  await erased(before, known.subject)
+  before.clock.advance(60_000)
+  const anew = await signedIn(before)
+  await before.db.prisma.account.update({ where: { id: anew.accountId }, data: { email: known.email } })
+  const agent = await issuedAgent(before, ['read', 'write'], { owner: anew })
+  const unit = await contribute(before, agent)
+  expect(await replay(before)).toMatchObject({ ...nothing, committed: 1 })
+  expect(await isThere(before, { ...known, person: anew, agent, unit })).toEqual([1, 1, 1])
+})
+
+it('replay finishes an erasure that was running at the time of the backup, under its original receipt', async () => {
+  const known = await somebody(before)
+  const { runId, receiptId } = await begin(before, known.subject)
+  await before.app.subjectErasures.start(runId)
+  await before.app.subjectErasures.step(runId, 'knowledge.words')
+  const fromBackup = await restore()
+  await drain(before)
+  const app = await fromBackup()
+  expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 0, receipts: [receiptId] })
+  expect([await isThere(app, known), await stateOf(app, runId)]).toEqual([[0, 0, 0], 'done'])
+  expect((await app.fetch('GET', `/v1/receipts/${receiptId}`)).status).toBe(200)
+})
+
+describe('replay after the clock was set back', () => {
+  it('erases records that seem newer than their erasure', async () => {
+    const known = await somebody(before)
+    const single = await somebody(before)
+    const fromBackup = await restore()
+    before.clock.advance(-3_600_000)
+    await erased(before, known.subject)
+    const { token } = await issuedAgent(before, ['read', 'write', 'admin'])
+    expect((await before.fetch('DELETE', `/v1/knowledge/${single.unit}`, { token })).status).toBe(204)
+    const app = await fromBackup()
+    expect(await replay(app)).toMatchObject({ committed: 2, subjects: 1, erased: 1, unfinished: [] })
+    expect([await isThere(app, known), await isThere(app, single)]).toEqual([
+      [0, 0, 0],
+      [1, 1, 0],
+    ])
+  })
+})
+
+describe('replay under a legal hold', () => {
+  const hold = async (app: TestApp, target_id: string) => {
+    const admin = await issuedAgent(app, ['admin', 'read', 'write'])
+    const { json } = await app.fetch('POST', '/v1/holds', {
+      token: admin.token,
+      body: { kind: 'unit', target_id, reason: 'a court asked for it' },
+    })
+    const id: string = json.data.id
+    return id
+  }
+
+  it('keeps held records on each replay when the backup contains the hold', async () => {
+    const known = await somebody(before)
+    const other = await contribute(before, known.agent)
+    await hold(before, other)
+    const fromBackup = await restore()
+    await erased(before, known.subject)
+    const app = await fromBackup()
+    expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 1 })
+    expect(await isThere(app, known)).toEqual([0, 1, 0])
+    expect(await app.db.prisma.unit.count({ where: { id: other } })).toBe(1)
+    expect(await app.db.prisma.erasedId.count({ where: { id: other } })).toBe(0)
+    const runs = await app.db.prisma.erasureRun.count()
+    expect(await replay(app)).toMatchObject({ subjects: 0, reinstated: 0 })
+    expect(await app.db.prisma.erasureRun.count()).toBe(runs)
+  })
+
+  it('refuses to erase the person again when the backup lacks the hold', async () => {
+    const known = await somebody(before)
+    const fromBackup = await restore()
+    const id = await hold(before, known.unit)
+    const { receiptId } = await erased(before, known.subject)
+    const app = await fromBackup()
+    expect(await replay(app)).toMatchObject({
+      ...nothing,
+      committed: 1,
+      refused: [{ receipt: receiptId, holds: [id] }],
+    })
+    expect(await isThere(app, known)).toEqual([1, 1, 1])
+  })
+})

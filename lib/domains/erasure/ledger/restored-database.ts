@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isNobody } from '#lib/domains/erasure/runs/run-rules.ts'
+import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Ledger, type LedgerPosition, ledgerStart } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Replay } from './replay.ts'
+
+/** Milliseconds of the process clock, not of the context's clock: a test that moves time does not make a check stale. */
+const freshFor = 2_000
+/** Milliseconds after which a request waits for the next check. */
+const trustedFor = 10_000
+/** Milliseconds that a request waits for a running replay. */
+const replayPatience = 1_500
+/** Minimum milliseconds between two replays that this process starts automatically. */
+const betweenReplays = 30_000
+/** Number of the latest erasures that each check compares. */
+const mostRecent = 200
+const idsAtOnce = 5_000
+/** An arbitrary number, the same in all processes of the installation. */
+const replayLock = 7_231_904_455
+
+export const replayCommand = 'kp erasures replay'
+
+export interface RestoredDatabaseDeps {
+  db: Database
+  ledger: Pick<Ledger, 'readSince'>
+  replay(): Promise<Replay>
+  /**
+   * If true, replays when it finds that the database was restored. If false, rejects requests until an operator runs
+   * the command.
+   */
+  replaysByItself: boolean
+}
+/** `missing`: number of erasures in the ledger that the database does not know. */
+export interface ReplayState {
+  missing: number
+  /** What the operator has to do. Undefined when nothing is missing. */
+  detail?: string
+}
+
+const refusedDetail = (missing: number): string =>
+  `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. Nothing is served until they are carried out again: run ${replayCommand}.`
+
+/**
+ * Detects a restored database, which contains erased data again. Compares the database with the ledger, which is stored
+ * outside it: completely at the first check, then only the latest erasures every two seconds. Until both agree, no
+ * request is served and no job runs.
+ */
+export function restoredDatabase({ db, ledger, replay, replaysByItself }: RestoredDatabaseDeps) {
+  const position: LedgerPosition = ledgerStart()
+  /** Intents whose subject was under holds completely: nothing to replay. */
+  const hollow = new Set<string>()
+  let recent: string[] = []
+  let isWhole = false
+  let last: { at: number; missing: number } | undefined
+  let checking: Promise<number> | undefined
+  let replayed = Number.NEGATIVE_INFINITY
+  let told = false
+
+  const unknownAmong = async (ids: readonly string[]): Promise<string[]> => {
+    const unknown: string[] = []
+    for (let at = 0; at < ids.length; at += idsAtOnce) {
+      const rows = await db.query<{ id: string }>(
+        'erasures-unknown',
+        `SELECT l.id FROM unnest($1::text[]) AS l(id)
+         WHERE NOT EXISTS (SELECT FROM erasures e WHERE e.receipt_id = l.id)
+           AND NOT EXISTS (SELECT FROM erasure_runs r WHERE r.receipt_id = l.id)`,
+        [ids.slice(at, at + idsAtOnce)],
+      )
+      unknown.push(...rows.map(({ id }) => id))
+    }
+    return unknown
+  }
+
+  /** Reads the ledger before the database, because an erasure is in the database before the ledger records it as executed. */
+  async function compared(): Promise<number> {
+    if (!isWhole) Object.assign(position, ledgerStart())
+    const carriedOut = new Set<string>()
+    let isRead = true
+    try {
+      for await (const row of ledger.readSince(position)) {
+        const isHollow = row.kind === 'intent' && 'subject' in row.scope && isNobody(row.scope.subject)
+        if (isHollow) hollow.add(row.id)
+        else if (row.kind === 'intent') hollow.delete(row.id)
+        else if (!hollow.has(row.id)) carriedOut.add(row.id)
+      }
+    } catch (error) {
+      // Readiness reports an unreadable ledger. The rows read so far are compared anyway.
+      isRead = false
+      if (!Problem.is(error)) logFault(error, { operationId: 'compareLedger' })
+    }
+    // Includes earlier ids: a ledger that is unmounted meanwhile must not unblock requests.
+    const wanted = [...new Set([...recent, ...carriedOut])]
+    const missing = await unknownAmong(wanted)
+    isWhole = missing.length === 0 && (isWhole || isRead)
+    recent = isWhole ? wanted.slice(-mostRecent) : [...new Set([...wanted.slice(-mostRecent), ...missing])]
+    return missing.length
+  }
+
+  async function replayAlone(): Promise<void> {
+    const client = await db.pool.connect()
+    try {
+      const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
+      if (rows[0]?.is_ours !== true) return
+      try {
+        logNotice('the database was restored: erasures of the ledger are carried out again')
+        const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
+        logNotice(
+          `replayed erasures: ${erased + subjects + parts} had come back, ${reinstated} receipts reinstated, ${refused.length} refused, ${unfinished.length} unfinished, ${unsearched.length} unsearched`,
+        )
+      } finally {
+        await client.query('SELECT pg_advisory_unlock($1)', [replayLock])
+      }
+    } finally {
+      client.release()
+    }
+  }
+
+  async function check(): Promise<number> {
+    let missing = await compared()
+    if (missing > 0 && replaysByItself && performance.now() - replayed > betweenReplays) {
+      last = { at: performance.now(), missing }
+      await replayAlone().catch((error: unknown) => logFault(error, { operationId: 'replayErasures' }))
+      replayed = performance.now()
+      missing = await compared()
+    }
+    if (missing > 0 && !told) logNotice(refusedDetail(missing))
+    told = missing > 0
+    last = { at: performance.now(), missing }
+    return missing
+  }
+  const checked = (): Promise<number> => {
+    if (checking) return checking
+    checking = check().finally(() => {
+      checking = undefined
+    })
+    checking.catch(() => {}) // a caller that has stopped waiting does not handle it
+    return checking
+  }
+  const refusal = (missing: number): Problem =>
+    new Problem('unavailable', { detail: refusedDetail(missing), headers: { 'Retry-After': '10' } })
+
+  return {
+    /**
+     * Compares now.
+     * @throws Problem `unavailable` when the database does not answer
+     */
+    async state(): Promise<ReplayState> {
+      const missing = await checked()
+      return { missing, ...(missing > 0 && { detail: refusedDetail(missing) }) }
+    },
+    /**
+     * Runs at most one query every two seconds.
+     * @throws Problem `unavailable` while the database lacks erasures of the ledger
+     */
+    async admit(): Promise<void> {
+      const age = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.at
+      if (last?.missing === 0 && age < trustedFor) {
+        if (age > freshFor) checked().catch(() => {})
+        return
+      }
+      if (last !== undefined && last.missing > 0 && (age < freshFor || checking)) throw refusal(last.missing)
+      const running = checked()
+      // Waits for a first comparison, however long it takes, but not for a replay.
+      const missing =
+        (await Promise.race([running, delay(replayPatience, undefined, { ref: false })])) ??
+        (last?.missing || (await running))
+      if (missing > 0) throw refusal(missing)
+    },
+  }
+}

@@ -1,0 +1,161 @@
+import { Readable } from 'node:stream'
+import { decodeProtectedHeader } from 'jose'
+import { readReceiptPdf } from '#lib/domains/erasure/contract.ts'
+import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { stream, type UseCase } from '#lib/kernel/use-case.ts'
+
+/** Characters that the standard PDF fonts can show: Windows-1252 (ISO 32000-1, annex D). */
+const shown = /^[\x20-\x7e\xa0-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]$/u
+
+/**
+ * Returns a text as the page shows it: a backslash, or a character that the fonts lack, is shown by its number, such as
+ * `\u{4E2D}`. The encoding is unambiguous; the embedded receipt has the original text.
+ */
+export const onPage = (text: string): string =>
+  Array.from(text, (character) =>
+    shown.test(character) && character !== '\\'
+      ? character
+      : `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`,
+  ).join('')
+
+/** Returns the embedded file, byte for byte identical to the output of `kp receipts get --output`. */
+export const receiptFile = (receipt: Receipt): string => `${JSON.stringify(receipt, null, 2)}\n`
+
+const foundAgain = (residue: number, held: number): string => {
+  if (residue > 0) return `${residue} were still found`
+  return held > 0 ? 'nothing that was to go was found' : 'nothing was found'
+}
+const keptByHolds = (held: number): string =>
+  held === 1
+    ? 'Not everything is erased: a legal hold keeps 1 record for now. It is erased when the hold ends; the receipt is then signed anew under the same id.'
+    : `Not everything is erased: a legal hold keeps ${held} records for now. They are erased when the hold ends; the receipt is then signed anew under the same id.`
+
+/** Renders the receipt as a PDF with all facts of the JSON, and attaches the JSON. The same receipt gives the same bytes. */
+export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuffer>> {
+  // Imported on first use: most processes never make a PDF and need not load its font tables.
+  const { default: PDFDocument } = await import('pdfkit')
+  const signedAt = new Date(receipt.signed_at)
+  const name = `${receipt.receipt_id}.json`
+  const page = new PDFDocument({
+    size: 'A4',
+    margins: { top: 56, bottom: 56, left: 56, right: 56 },
+    pdfVersion: '1.7',
+    tagged: true,
+    lang: 'en',
+    displayTitle: true,
+    info: {
+      Title: `Deletion receipt ${receipt.receipt_id}`,
+      Creator: 'KnowledgePulse',
+      Producer: 'KnowledgePulse',
+      CreationDate: signedAt,
+      ModDate: signedAt,
+    },
+  })
+  const bytes: Buffer[] = []
+  const ended = new Promise<void>((done, failed) => page.once('end', done).once('error', failed))
+  page.on('data', (piece: Buffer) => bytes.push(piece))
+
+  const document = page.struct('Document')
+  page.addStructure(document)
+  const write = (tag: 'H1' | 'H2' | 'P', font: string, size: number, text: string, above = 0): void => {
+    document.add(
+      page.struct(tag, {}, () => {
+        page.y += above
+        page.font(font).fontSize(size).text(text, { lineGap: 2 })
+      }),
+    )
+  }
+  const heading = (text: string) => write('H2', 'Helvetica-Bold', 12, text, 12)
+  const line = (text: string, above = 2) => write('P', 'Helvetica', 10, onPage(text), above)
+  const fact = (label: string, value: string) => line(`${label}: ${value}`)
+
+  write('H1', 'Helvetica-Bold', 18, 'Deletion receipt')
+  fact('Erased', receipt.deleted_id)
+  if (receipt.subject_kind !== undefined) fact('Which is the id of an', receipt.subject_kind)
+  if (receipt.part_kind !== undefined) fact('Which is the id of a', `${receipt.part_kind}, with all that came of it`)
+  fact('At', receipt.deleted_at)
+  fact('Reason', receipt.reason)
+  fact('By the registry', receipt.issuer)
+  fact('Receipt', receipt.receipt_id)
+  fact('Signed at', receipt.signed_at)
+  const held = legalHoldCountsIn(receipt)
+  if (held > 0) line(keptByHolds(held), 6)
+
+  heading('What was erased')
+  for (const { store, holder, what, found, deleted, residue, verified_at } of receipt.stores) {
+    line(`${what} (${holder} in ${store})`, 6)
+    line(
+      `${found} found, ${deleted} deleted. Searched again at ${verified_at}: ${foundAgain(residue, held)} (${residue} left).`,
+      0,
+    )
+  }
+  const { derived = [], exposed, remaining_mentions: mentions = [], not_searched: notSearched = [] } = receipt
+  if (derived.length > 0 || exposed) heading('Derived data')
+  for (const { store, cut, deleted, judged_again, retained } of derived)
+    line(
+      `${store}: erased words cut out of ${cut}, ${deleted} deleted, ${judged_again} judged again, ${retained} retained because another author wrote the words.`,
+      6,
+    )
+  if (exposed)
+    line(
+      `Texts that a model generated while an erased episode was in its context: ${exposed.matched} contained erased words or names and were blanked; ${exposed.unmatched} contained none, remain, and may paraphrase erased text.`,
+      6,
+    )
+  if (mentions.length > 0) heading('Remaining mentions in texts of other authors')
+  for (const { store, kind, field, count } of mentions) line(`${store}, ${kind}, ${field}: ${count}.`, 6)
+  if (notSearched.length > 0) heading('Not searched')
+  for (const { store, what, count } of notSearched) line(`${store}: ${what}${count === null ? '' : ` (${count})`}.`, 6)
+  heading('What is kept, why and until when')
+  for (const { what, ground, until } of receipt.retained) {
+    line(what, 6)
+    line(`Ground: ${ground}. Until: ${until ?? 'no end'}.`, 0)
+  }
+  heading('What lingers physically')
+  for (const { what, until } of receipt.physical) line(`${what}. Until: ${until ?? 'no fixed end'}.`, 6)
+
+  heading('How to check it')
+  line(
+    `This page is a picture for people. What is signed is the receipt itself, which this file carries as the attachment ${name}. With signing keys of the registry that you pinned before, KnowledgePulse checks it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".`,
+  )
+  // Not passed through onPage, because the example must show its own escape sequence.
+  write(
+    'P',
+    'Helvetica',
+    10,
+    'A character that the fonts of this page lack stands here by its number, such as \\u{4E2D}; the attachment has it as it is.',
+    2,
+  )
+  fact('Signing key', String(decodeProtectedHeader(receipt.jws).kid))
+  fact('Form of the receipt', `version ${receipt.version}`)
+  write('P', 'Helvetica', 10, 'Signature:', 2)
+  write('P', 'Courier', 8, onPage(receipt.jws))
+  document.end()
+
+  page.file(Buffer.from(receiptFile(receipt)), {
+    name,
+    type: 'application/json',
+    description: 'The signed deletion receipt',
+    creationDate: signedAt,
+    modifiedDate: signedAt,
+  })
+  page.end()
+  await ended
+  return new Uint8Array(Buffer.concat(bytes))
+}
+
+/** Returns as a PDF the receipt that `read` returns as JSON, under the same access rules. */
+export const receiptPdfReader = (read: UseCase) =>
+  stream(readReceiptPdf, async (ctx, { params }) => {
+    const { body } = await read.execute(ctx, { params, query: {}, headers: {}, body: undefined })
+    const file = await receiptPdf(Receipt.parse(body))
+    return {
+      resourceId: params.id,
+      headers: {
+        'Content-Type': 'application/pdf',
+        'Content-Length': String(file.byteLength),
+        'Content-Disposition': `inline; filename="${params.id}.pdf"`,
+      },
+      body: Readable.from([file]),
+    }
+  })

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { countsInLog } from '#lib/domains/erasure/runs/run-names.ts'
+import { addedUp } from '#lib/domains/erasure/runs/run-rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+/** Stored with a receipt but not part of it: ids and counts by data source. */
+export const ReceiptPlan = z.record(
+  z.string(),
+  z.strictObject({
+    items: z.array(z.string()),
+    deleted: z.number().int(),
+    /** Additional counts by name. */
+    results: z.record(z.string(), z.number().int()).optional(),
+  }),
+)
+
+const negative = (counts: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, -count]))
+
+/** Number of deletions in the previous receipt with the same id. */
+export interface Accounting {
+  total: number
+}
+
+/**
+ * Stores the signed receipt of a run. A receipt that a hold left incomplete is signed again under the same id when the
+ * rest is erased; the deletion log then gets only the new deletions. `record` writes the log entry and returns its id.
+ */
+export async function storeReceipt(
+  tx: Transaction,
+  receipt: Receipt,
+  {
+    results = {},
+    record,
+  }: {
+    /** Total additional counts by data source and name. */
+    results?: Readonly<Record<string, Readonly<Record<string, number>>>>
+    record(fresh: Record<string, number>): Promise<string>
+  },
+): Promise<Accounting> {
+  const receiptId = receipt.receipt_id
+  const known = await tx.erasure.findUnique({ where: { receiptId }, select: { plan: true } })
+  const before = known ? ReceiptPlan.parse(known.plan) : {}
+  const deleted = Object.fromEntries(
+    receipt.stores.map(({ holder, deleted }) => [holder, deleted - (before[holder]?.deleted ?? 0)]),
+  )
+  const named = addedUp([...Object.values(results), ...Object.values(before).map((one) => negative(one.results ?? {}))])
+  const kept = {
+    auditId: await record({ ...countsInLog(deleted), ...named }),
+    deletedAt: new Date(receipt.deleted_at),
+    state: 'signed' as const,
+    plan: Object.fromEntries(
+      receipt.stores.map(({ holder, deleted }) => [
+        holder,
+        { items: [], deleted, ...(holder in results && { results: { ...results[holder] } }) },
+      ]),
+    ),
+    receipt,
+    jws: receipt.jws,
+    signedAt: new Date(receipt.signed_at),
+  }
+  await tx.erasure.upsert({
+    where: { receiptId },
+    create: { receiptId, deletedId: receipt.deleted_id, ...kept },
+    update: kept,
+  })
+  return { total: Object.values(before).reduce((sum, { deleted }) => sum + deleted, 0) }
+}

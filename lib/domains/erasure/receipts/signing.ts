@@ -1,0 +1,189 @@
+import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { z } from 'zod'
+import { deriveKey, seal, sealedPurposes, unsealed } from '#lib/config/secret.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { logNotice } from '#lib/kernel/fault-log.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
+import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
+
+export const PublicKey = z.object({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string(),
+  kid: z.string(),
+  alg: z.string(),
+  use: z.string(),
+})
+export type PublicKey = z.output<typeof PublicKey>
+
+const faults: Record<SignatureFault, string> = {
+  unsigned: 'It carries no signature.',
+  unknown_key: 'It is signed by a key that is not among those pinned for this registry.',
+  bad_signature: 'The signature is not good.',
+  changed: 'The receipt differs from what was signed: it was changed.',
+  unsupported: 'This machine cannot check Ed25519 signatures, so nothing is known about it.',
+}
+/** Like {@link checkSignature}, but returns the fault as a sentence. */
+export async function verifyReceipt(
+  receipt: Partial<Receipt>,
+  keys: readonly JWK[],
+): Promise<{ kid: string } | { fault: string }> {
+  const checked = await checkSignature(receipt, keys)
+  return 'fault' in checked ? { fault: faults[checked.fault] } : checked
+}
+
+export interface Signer {
+  sign(receipt: Omit<Receipt, 'jws'>): Promise<Receipt>
+  /** Signs the text with the current key as a compact JWS with this `typ`, within the transaction. */
+  attest(tx: Transaction, type: string, text: string): Promise<string>
+  /** Returns the public keys with their history, newest first. */
+  keys(): Promise<PublicKey[]>
+  /**
+   * Creates a new signing key and returns its id. The old key remains published for seven years.
+   * @throws Problem `unavailable` when KP_SECRET was replaced
+   */
+  rotate(now: Date): Promise<string>
+  /** Returns the state of all keys for the operator, newest first. */
+  list(): Promise<SigningKeyState[]>
+}
+export interface SigningKeyState {
+  kid: string
+  createdAt: Date
+  retiredAt: Date | null
+  /** The private key is sealed with a secret that this installation does not have. Its signatures still verify. */
+  isLost: boolean
+}
+
+/** The installation's secret, which seals keys. */
+export interface SecretPorts {
+  secret(): string
+  /** @throws Problem `unavailable` when the secret was replaced while this process ran */
+  assertPresentSecret(tx: Transaction, secret: string): Promise<void>
+}
+
+interface KeyRow {
+  kid: string
+  sealed_private: Uint8Array
+  created_at: Date
+  retired_at: Date | null
+}
+const newestFirst =
+  'SELECT kid, sealed_private, created_at, retired_at FROM signing_keys ORDER BY created_at DESC, kid DESC'
+
+/**
+ * Signs receipts with the newest Ed25519 key of the installation, which is created on first use. Private keys are
+ * sealed with the installation's secret.
+ */
+export function createSigner(db: Database, { secret, assertPresentSecret }: SecretPorts): Signer {
+  const sealing = () => deriveKey(secret(), sealedPurposes.signingKeys)
+  const publicKeys = lastAnswers<PublicKey[]>(1)
+  let current: { kid: string; key: CryptoKey | Uint8Array; until: number } | undefined
+
+  async function make(tx: Transaction, now: Date): Promise<string> {
+    await assertPresentSecret(tx, secret())
+    const { privateKey, publicKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
+    const bare = await exportJWK(publicKey)
+    const kid = await calculateJwkThumbprint(bare)
+    const sealed = seal(sealing(), Buffer.from(JSON.stringify(await exportJWK(privateKey))), kid)
+    await tx.signingKey.updateMany({ where: { retiredAt: null }, data: { retiredAt: now } })
+    await tx.signingKey.create({
+      data: {
+        kid,
+        publicJwk: { ...PublicKey.parse({ ...bare, kid, alg: 'EdDSA', use: 'sig' }) },
+        sealedPrivate: new Uint8Array(sealed),
+        createdAt: now,
+      },
+    })
+    return kid
+  }
+  const locked = (tx: Transaction) =>
+    tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('signing-keys'))) AS l`
+
+  /** Returns the private part of the current key. Undefined when no key exists, or when it was sealed with another secret. */
+  function opened(rows: readonly KeyRow[]): (JWK & { kid: string }) | undefined {
+    const row = rows.find(({ retired_at }) => retired_at === null)
+    const jwk = row && unsealed(sealing(), row.sealed_private, row.kid)
+    return row && jwk && { ...JSON.parse(jwk.toString('utf8')), kid: row.kid }
+  }
+  /** When two processes need a key concurrently, one creates it and the other finds it. */
+  const remade = () =>
+    db.transaction(async (tx) => {
+      await locked(tx)
+      const rows = await tx.$queryRawUnsafe<KeyRow[]>(newestFirst)
+      const found = opened(rows)
+      if (found) return found
+      await make(tx, new Date())
+      if (rows.length > 0)
+        logNotice(
+          'the signing key was sealed with another KP_SECRET: a new one signs from now on, the old one still verifies',
+        )
+      return opened(await tx.$queryRawUnsafe<KeyRow[]>(newestFirst))
+    })
+
+  async function signingKey() {
+    // Another process may rotate the key: a key is used for at most a minute before it is read again.
+    if (current && current.until > Date.now()) return current
+    const jwk = opened(await db.query<KeyRow>('signing-keys', newestFirst)) ?? (await remade())
+    if (!jwk) throw new Error('no signing key could be made')
+    current = { kid: jwk.kid, key: await importJWK(jwk, 'EdDSA'), until: Date.now() + 60_000 }
+    return current
+  }
+
+  return {
+    async sign(receipt) {
+      const { kid, key } = await signingKey()
+      const jws = await new CompactSign(signedBytes(receipt))
+        .setProtectedHeader({ alg: 'EdDSA', kid, typ: 'deletion-receipt' })
+        .sign(key)
+      return { ...receipt, jws }
+    },
+    async attest(tx, type, text) {
+      const present = async () => opened(await tx.$queryRawUnsafe<KeyRow[]>(newestFirst))
+      let jwk = await present()
+      if (!jwk) {
+        await locked(tx)
+        jwk = await present()
+        if (!jwk) {
+          await make(tx, new Date())
+          jwk = await present()
+        }
+      }
+      if (!jwk) throw new Error('no signing key could be made')
+      return new CompactSign(new TextEncoder().encode(text))
+        .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid, typ: type })
+        .sign(await importJWK(jwk, 'EdDSA'))
+    },
+    keys: () =>
+      publicKeys.of('all', async () => {
+        const published = async () => {
+          const records = await db.prisma.signingKey.findMany({
+            orderBy: { createdAt: 'desc' },
+            select: { publicJwk: true },
+          })
+          return records.map(({ publicJwk }) => PublicKey.parse(publicJwk))
+        }
+        const records = await published()
+        if (records.length > 0) return records
+        await signingKey()
+        return published()
+      }),
+    async rotate(now) {
+      current = undefined
+      return db.transaction(async (tx) => {
+        await locked(tx)
+        return make(tx, now)
+      })
+    },
+    async list() {
+      const rows = await db.query<KeyRow>('signing-keys', newestFirst)
+      return rows.map((row) => ({
+        kid: row.kid,
+        createdAt: row.created_at,
+        retiredAt: row.retired_at,
+        isLost: unsealed(sealing(), row.sealed_private, row.kid) === undefined,
+      }))
+    },
+  }
+}

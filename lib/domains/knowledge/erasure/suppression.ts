@@ -1,0 +1,22 @@
+import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+
+/**
+ * Returns those agent ids that were erased while they belonged to the actor's organization, found by keyed hashes. An admin gets all erased
+ * ids. Pass `tx` inside a transaction to avoid a second connection.
+ */
+export type ErasedAgents = (actor: Actor, ids: readonly string[], tx?: Transaction) => Promise<readonly string[]>
+
+/** Returns the one-way pseudonym that replaces an erased agent's name in other authors' records. */
+export type AuthorPseudonym = (value: string) => string
+
+/** Renames references in a document; returns the same object if none changes. */
+export function renamed(document: Unit, to: (name: string) => string): Unit {
+  const { metadata } = document
+  const validators = metadata.validated_by?.map(to)
+  const isSame = validators?.every((name, index) => name === metadata.validated_by?.[index]) ?? true
+  const judged = isSame || !validators ? document : { ...document, metadata: { ...metadata, validated_by: validators } }
+  if (judged['@type'] !== 'ExpertSOP') return judged
+  const expert = to(judged.source.expert_id)
+  return expert === judged.source.expert_id ? judged : { ...judged, source: { ...judged.source, expert_id: expert } }
+}

@@ -1,0 +1,140 @@
+import { type ChosenIdPorts, idErased, idProblem, refusedIds, unitIdInUse } from '#lib/domains/knowledge/chosen-ids.ts'
+import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
+import { canBeGuessed } from '#lib/domains/knowledge/guessable-ids.ts'
+import { recordRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
+import { awardOne, awardValues } from '#lib/domains/knowledge/reputation/award.ts'
+import { rejectionsToQuarantine, rejectionWindow } from '#lib/domains/knowledge/rules.ts'
+import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import { etagOf } from '#lib/domains/knowledge/visibility.ts'
+import type { Context } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type StatementPlan, statement } from '#lib/kernel/use-case.ts'
+import { hasSqlState } from '#lib/stores/postgres/fault.ts'
+import { warningsWithNames } from './name-warnings.ts'
+import { type PreparedUnit, prepareUnit } from './preparation.ts'
+import type { KnowledgeDeps } from './stored-unit.ts'
+
+/** Agent and organisation come from the token; the number of recently rejected contributions decides on quarantine. */
+const insertUnit = `stored AS (
+  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at, domain, search)
+  SELECT $1, $2::unit_type, $3, $4, $5, $6::visibility, $7::jsonb, $8::float8,
+    CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $3 AND c.at > $10::timestamptz) >= $11::int THEN $9::timestamptz END,
+    $9::timestamptz, $9::timestamptz, $12, $13::tsvector
+  ON CONFLICT (id) DO NOTHING
+  RETURNING id AS resource_id, quarantined_at IS NOT NULL AS quarantined),
+wording AS (
+  INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
+  SELECT resource_id, 1, $7::jsonb, $3, $9::timestamptz FROM stored WHERE $2::unit_type = 'ExpertSOP'),
+${awardOne({ agent: '$3', at: '$9', subject: '$1', gain: '$14', reason: '$15', entry: '$16', full: '$17', uuids: '$18' })},
+done AS (SELECT * FROM stored)`
+
+export const quarantinedForReview =
+  'It is held for review, because several contributions were refused within the last hour; only you see it until then.'
+
+/**
+ * Returns the contributing agent and its organisation.
+ * @throws {Problem} `forbidden` for people
+ */
+export function contributorOf({ actor }: Pick<Context, 'actor'>): { author: string; organisationId: string } {
+  const [author] = actor.agents
+  if (actor.kind !== 'agent' || author === undefined || actor.organisationId === undefined)
+    throw new Problem('forbidden', 'Units and skills are contributed by agents, with a token.')
+  return { author, organisationId: actor.organisationId }
+}
+/**
+ * Rejects a unit that names another author.
+ * @throws {Problem} `forbidden`
+ */
+export function refuseOthers(unit: Unit, author: string): void {
+  if (unit.metadata.agent_id !== undefined && unit.metadata.agent_id !== author)
+    throw new Problem('forbidden', {
+      detail: 'A unit’s author is the token’s agent.',
+      issues: [{ path: ['metadata', 'agent_id'], message: 'is another agent' }],
+    })
+}
+
+/** Response for a unit stored at `now`. */
+const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
+  const warnings = quarantined ? [...unit.warnings, quarantinedForReview] : unit.warnings
+  return {
+    data: {
+      id: unit.id,
+      unit: unit.document,
+      visibility: unit.visibility,
+      quality_score: unit.quality,
+      created_at: now.toISOString(),
+      updated_at: now.toISOString(),
+    },
+    quality_score: unit.quality,
+    ...(warnings.length > 0 && { warnings }),
+    ...(unit.sanitizedPlaces.length > 0 && { sanitized: unit.sanitizedPlaces }),
+  }
+}
+export type Contributed = ReturnType<typeof contributed>
+
+export type ContributionParts = Pick<KnowledgeDeps, 'db' | 'strict' | 'names' | 'chosenIds'>
+
+/** @throws {Problem} `invalid`, `id_in_use`, `erased` */
+async function refuseGuessable(
+  { db, chosenIds }: { db: KnowledgeDeps['db']; chosenIds: ChosenIdPorts },
+  { actor }: Context,
+  { id, organisationId }: { id: string; organisationId: string },
+): Promise<void> {
+  const refused = await db.transaction((tx) => refusedIds(chosenIds, tx, { actor, organisationId }, [id]))
+  const refusal = refused.get(id)
+  if (refusal) throw idProblem(refusal)
+}
+
+/**
+ * Stores one unit in a single statement, with an SOP's first version and the author's reputation.
+ * @throws {Problem} `forbidden`, `content_rejected` (counted), `invalid`, `id_in_use`, `erased`
+ */
+export async function planContribution(
+  { db, strict, names, chosenIds }: ContributionParts,
+  ctx: Context,
+  sent: Unit,
+): Promise<StatementPlan<Contributed>> {
+  const { author, organisationId } = contributorOf(ctx)
+  refuseOthers(sent, author)
+  const { now } = ctx
+  const prepared = await recordRejection(db, author, now, () => prepareUnit(sent, { author, strict }))
+  if (sent.id !== undefined && canBeGuessed(sent.id))
+    await refuseGuessable({ db, chosenIds }, ctx, { id: sent.id, organisationId })
+  const warnings = await warningsWithNames(names, { ...prepared, value: prepared.document })
+  const unit = { ...prepared, warnings }
+  return {
+    statement: {
+      name: 'contribute-unit',
+      ctes: insertUnit,
+      values: [
+        unit.id,
+        unit.type,
+        author,
+        organisationId,
+        unit.attributedTo,
+        unit.visibility,
+        unit.json,
+        unit.quality,
+        now,
+        new Date(now.getTime() - rejectionWindow),
+        rejectionsToQuarantine,
+        unit.domain,
+        unit.search,
+        ...awardValues(unit.type === 'ExpertSOP' ? 'sop' : 'unit'),
+      ],
+    },
+    details: { type: unit.type, visibility: unit.visibility, sanitized: unit.sanitized },
+    reply: ({ quarantined }) => ({
+      body: contributed(unit, quarantined === true, now),
+      headers: {
+        Location: `/v1/knowledge/${unit.id}`,
+        ETag: etagOf({ version: 1, quality: unit.quality }),
+      },
+    }),
+    nothing: async () => new Problem('id_in_use', unitIdInUse),
+    translate: (error) => (hasSqlState(error, 'KP410') ? new Problem('erased', idErased) : error),
+  }
+}
+
+export const contribution = (deps: ContributionParts) =>
+  statement(contributeUnit, (ctx, { body }) => planContribution(deps, ctx, body))

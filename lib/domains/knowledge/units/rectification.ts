@@ -1,0 +1,158 @@
+import { rectifyUnit } from '#lib/domains/knowledge/contract.ts'
+import { isUnderReview, recordingRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
+import { noveltyAtFirst, qualityOf, scoreOf } from '#lib/domains/knowledge/rules.ts'
+import { Unit } from '#lib/domains/knowledge/unit.ts'
+import { etagOf, passes } from '#lib/domains/knowledge/visibility.ts'
+import { dropVotes } from '#lib/domains/knowledge/votes/weighing.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { issuesOf } from '#lib/kernel/issues.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { quarantinedForReview } from './contribution.ts'
+import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './merge-patch.ts'
+import { namedAfterCommit } from './name-warnings.ts'
+import { type PreparedUnit, prepareUnit } from './preparation.ts'
+import { goneOrNotFound, type KnowledgeDeps, shown, type UnitRow } from './stored-unit.ts'
+
+interface OwnRow extends UnitRow {
+  agent_id: string
+  novelty: number | null
+  votes_for: number
+  votes_against: number
+}
+
+/** Maximum number of paths in an audit entry. */
+const mostNamed = 50
+
+const refuseMember = (path: string[], what: string) =>
+  new Problem('invalid', {
+    detail: `${what} cannot be changed. Erase the unit and contribute another.`,
+    issues: [{ path: ['unit', ...path], message: 'cannot be changed' }],
+  })
+
+interface Correction {
+  unit?: JsonMembers | undefined
+  visibility?: string | undefined
+}
+/**
+ * Applies the correction to the document.
+ * @throws {Problem} `invalid` for fields that cannot change, and if the two ways to set the visibility disagree
+ */
+function corrected(row: OwnRow, { unit = {}, visibility }: Correction): JsonMembers {
+  const patched = mergePatch(row.document, unit)
+  const { metadata } = patched
+  if (patched['@type'] !== row.document['@type']) throw refuseMember(['@type'], 'The type of a unit')
+  if (patched.id !== row.id) throw refuseMember(['id'], 'The id of a unit')
+  if (!isJsonObject(metadata)) return patched
+  if (metadata.agent_id !== row.agent_id) throw refuseMember(['metadata', 'agent_id'], 'The author of a unit')
+  if (visibility === undefined) return patched
+  if (metadata.visibility !== row.visibility && metadata.visibility !== visibility)
+    throw new Problem('invalid', {
+      detail: 'Visibility is given twice, and differs.',
+      issues: [{ path: ['visibility'], message: 'differs from unit.metadata.visibility' }],
+    })
+  return { ...patched, metadata: { ...metadata, visibility } }
+}
+
+function validated(value: unknown): Unit {
+  const parsed = Unit.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = issuesOf(parsed.error, ['unit'])
+  throw new Problem('invalid', {
+    detail: 'With this correction the unit is not valid. It stays as it was.',
+    issues: issues.slice(0, 100),
+  })
+}
+
+/** A correction must not exceed the size limit of contributions, but one that does not make the unit larger is always accepted. */
+function refuseLarger({ actor }: MutationContext, before: Unit, after: PreparedUnit): void {
+  const most = actor.quota.unitBytes
+  const bytes = Buffer.byteLength(after.json)
+  if (bytes > most && bytes > Buffer.byteLength(JSON.stringify(before)))
+    throw new Problem(
+      'too_large',
+      `With this correction the unit has more than the ${most.toLocaleString('en')} bytes that your tier allows. It stays as it was.`,
+    )
+}
+
+/** Rewrites the row and an SOP's current version, removing its approval, which was for the old text. Quarantines the unit if `isHeld`. */
+async function rewrite(
+  { tx, now }: MutationContext,
+  unit: PreparedUnit,
+  { quality, isHeld }: { quality: number; isHeld: boolean },
+): Promise<number> {
+  const document = unit.json
+  const [row] = await tx.$queryRaw<{ version: number }[]>`
+    UPDATE units SET document = ${document}::jsonb, visibility = ${unit.visibility}::visibility, domain = ${unit.domain},
+      attributed_to = ${unit.attributedTo}, quality_score = ${quality}::float8,
+      was_public = was_public OR (visibility = 'network' AND ${unit.visibility} <> 'network'), search = ${unit.search}::tsvector,
+      quarantined_at = CASE WHEN ${isHeld} THEN coalesce(quarantined_at, ${now}::timestamptz) ELSE quarantined_at END,
+      version = version + 1, updated_at = ${now} WHERE id = ${unit.id} RETURNING version`
+  if (!row) throw new Error('a locked unit is gone')
+  if (unit.type === 'ExpertSOP')
+    await tx.$executeRaw`UPDATE sop_versions SET document = ${document}::jsonb, approved_by = NULL, approved_at = NULL
+      WHERE unit_id = ${unit.id} AND version = (SELECT max(version) FROM sop_versions WHERE unit_id = ${unit.id})`
+  return row.version
+}
+
+/** Rectification (GDPR art. 16): incorrect data is overwritten everywhere and not kept as a former version. */
+export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: KnowledgeDeps) =>
+  mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
+    const { agents, isAdmin, id: actorId } = ctx.actor
+    // An admin may correct shared units; private units may only be corrected by their author and its owner.
+    const [row] = await ctx.tx.$queryRaw<OwnRow[]>`
+      SELECT id, agent_id, document, visibility::text, quality_score, novelty, votes_for, votes_against, version, created_at, updated_at
+      FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR (${isAdmin} AND visibility <> 'private')) FOR UPDATE`
+    if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+    if (!passes(headers['if-match'], row.version))
+      throw new Problem('precondition_failed', 'The unit has changed since you read it; nothing was corrected.')
+    const unit = recordingRejection(db, actorId, ctx.now, () =>
+      prepareUnit(validated(corrected(row, body)), { author: row.agent_id, strict }),
+    )
+    refuseLarger(ctx, row.document, unit)
+    const changed = changedPaths(row.document, unit.document).sort()
+    const told = (warnings: readonly string[]) => ({
+      ...(warnings.length > 0 && { warnings: [...warnings] }),
+      ...(unit.sanitizedPlaces.length > 0 && { sanitized: unit.sanitizedPlaces }),
+    })
+    // Changing the visibility alone must not read the unit.
+    const answered = ({ unit, ...rest }: ReturnType<typeof shown>) =>
+      ctx.actor.can('knowledge:read') ? { ...rest, unit } : rest
+    const texts = { value: unit.document, found: unit.found }
+    if (changed.length === 0)
+      return namedAfterCommit(names, texts, {
+        body: { data: answered(shown(row)), quality_score: row.quality_score, ...told(unit.warnings) },
+        resourceId: id,
+        details: { fields: [] },
+        headers: { ETag: etagOf({ version: row.version, quality: row.quality_score }) },
+      })
+    // Votes judged the old text; a change of visibility does not affect them.
+    const isSameText = changed.every((path) => path === 'metadata.visibility')
+    const quality = isSameText
+      ? scoreOf(qualityOf(unit.document, row.novelty ?? noveltyAtFirst), {
+          for: row.votes_for,
+          against: row.votes_against,
+        })
+      : await dropVotes(ctx.tx, id, unit.document)
+    const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId }, ctx.now)
+    const version = await rewrite(ctx, unit, { quality, isHeld })
+    await withdrawAnswers(ctx.tx, id)
+    const after: UnitRow = {
+      ...row,
+      document: unit.document,
+      visibility: unit.visibility,
+      quality_score: quality,
+      version,
+      updated_at: ctx.now,
+    }
+    return namedAfterCommit(names, texts, {
+      body: {
+        data: answered(shown(after)),
+        quality_score: quality,
+        ...told(isHeld ? [...unit.warnings, quarantinedForReview] : unit.warnings),
+      },
+      resourceId: id,
+      details: { fields: changed.slice(0, mostNamed), changed: changed.length, sanitized: unit.sanitized },
+      headers: { ETag: etagOf({ version, quality }) },
+    })
+  })

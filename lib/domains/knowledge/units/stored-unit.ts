@@ -1,0 +1,80 @@
+import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
+import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Names } from './name-warnings.ts'
+
+/** Functions of the erasure domain, which this domain does not import. */
+export interface UnitErasures {
+  begin(
+    tx: Transaction,
+    order: {
+      scope: { unit: string } | { skill: string }
+      deletedId: string
+      formerOwner: string
+      requestedBy: string
+      reason: string
+      wasPublic: boolean
+      now: Date
+    },
+  ): Promise<string>
+  finish(receiptId: string): Promise<Receipt>
+  receiptFor(deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined>
+}
+export interface KnowledgeDeps {
+  db: Database
+  erasures: UnitErasures
+  strict: boolean
+  /** Withdraws stored idempotent responses that contain the resources' former content, so that retries do not return it. */
+  withdrawAnswers(tx: Transaction, ...resourceIds: string[]): Promise<unknown>
+  /** Withdraws stored idempotent responses that name erased units or skills. */
+  withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
+  /** Key for hashes of reporters' networks. */
+  networkKey: () => Uint8Array
+  names: Names
+  chosenIds: ChosenIdPorts
+}
+
+/** Columns that a response needs. */
+export interface UnitRow {
+  id: string
+  document: Unit
+  visibility: 'private' | 'org' | 'network'
+  quality_score: number
+  version: number
+  created_at: Date
+  updated_at: Date
+}
+export const unitColumns = 'u.id, u.document, u.visibility, u.quality_score, u.version, u.created_at, u.updated_at'
+
+/** The API form of a unit. */
+export const shown = (row: UnitRow) => ({
+  id: row.id,
+  unit: { ...row.document, id: row.id },
+  visibility: row.visibility,
+  quality_score: row.quality_score,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+
+/** Problem for a missing unit or skill: 410 with the receipt for its former owner, 404 for others. */
+export async function goneOrNotFound(
+  { receiptFor }: Pick<UnitErasures, 'receiptFor'>,
+  { actor }: Pick<Context, 'actor'>,
+  id: string,
+  tx?: Transaction,
+): Promise<Problem> {
+  const receiptId = await receiptFor(id, actor.agents, tx)
+  return receiptId === undefined
+    ? new Problem(
+        'not_found',
+        `There is no such ${id.startsWith('kp:skill:') ? 'skill' : 'unit'}, or it is not yours to see or to change.`,
+      )
+    : new Problem('erased', {
+        detail: 'It was erased; the receipt says how.',
+        extensions: { receipt_id: receiptId },
+        headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
+      })
+}

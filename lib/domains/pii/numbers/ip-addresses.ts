@@ -1,0 +1,71 @@
+import { isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
+import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
+
+const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
+const versioned =
+  /(?:version|release|build|firmware|section|chapter|clause|figure|table|§|\bv|\bver|\boid|版本)[.:]? {0,2}$/i
+/** Addresses of no particular host: this network, loopback, and masks. */
+const ofNobody = /^(?:0|127|255)\./
+/** RFC 1918, 6598, 3927, 5737, 2544, multicast and reserved addresses, public resolvers, and common examples. */
+const ofMany =
+  /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|169\.254\.|192\.0\.[02]\.|198\.51\.100\.|203\.0\.113\.|198\.1[89]\.|22[4-9]\.|23\d\.|24\d\.|25\d\.|(?:8\.8\.(?:8\.8|4\.4)|1\.1\.1\.[123]|1\.0\.0\.[123]|9\.9\.9\.(?:9|10|11)|149\.112\.112\.112|208\.67\.22[02]\.22[02]|223\.[56]\.[56]\.[56]|114\.114\.11[45]\.11[45]|4\.2\.2\.[1-6]|1\.2\.3\.4|(\d{1,3})\.\1\.\1\.\1)$)/
+
+/** The IPv4 address that starts here. */
+export function ipv4At(text: string, start: number): SensitiveFinding | undefined {
+  octets.lastIndex = start
+  const written = octets.exec(text)?.[0]
+  if (written === undefined || ofNobody.test(written)) return undefined
+  const end = start + written.length
+  if (isAlphanumeric(text, end) || (text.charAt(end) === '.' && isDigit(text, end + 1))) return undefined
+  if (versioned.test(text.slice(Math.max(0, start - 12), start))) return undefined
+  const found = finding('ip', start, end, 0.9)
+  return ofMany.test(written) ? lowConfidence(found) : found
+}
+
+const hexOrColon = /[0-9a-fA-F:.]/
+/** Global unicast, unique local, link-local, multicast, NAT64 and IPv4-mapped addresses. */
+const usualFirst = /^(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|ff0[0-9a-f]|64):/i
+const ofManyV6 =
+  /^(?:::1?$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|2001:0?db8:|3fff:|2001:4860:4860::88|2606:4700:4700::1(?:111|001)|2620:fe::)/i
+
+/** RFC 4291: the groups as written; undefined if it is not an address. */
+function groupsOf(written: string): string[] | undefined {
+  const halves = written.split('::')
+  if (halves.length > 2) return undefined
+  const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')))
+  const last = groups.at(-1) ?? ''
+  let count = groups.length
+  let plain = groups
+  if (last.includes('.')) {
+    octets.lastIndex = 0
+    if (octets.exec(last)?.[0] !== last) return undefined
+    plain = groups.slice(0, -1)
+    count += 1
+  }
+  if (!plain.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return undefined
+  return (halves.length === 2 ? count < 8 : count === 8) ? groups : undefined
+}
+/** Excludes scopes in code (`a::b`), times and hardware addresses: an unusual first group requires further signs of an address. */
+function isAddress(written: string, groups: readonly string[]): boolean {
+  if (usualFirst.test(written) || /^::ffff:(?:0:)?\d/i.test(written) || /^::1$/.test(written)) return true
+  if (!written.includes('::')) return groups.some(({ length }) => length !== 2)
+  return groups.length >= 3 && groups.some(({ length }) => length >= 3) && /\d/.test(written)
+}
+
+/** The IPv6 address whose first colon is here: in full, compressed, ending in an IPv4 address, in brackets, or with a zone. */
+export function ipv6Around(text: string, colon: number): SensitiveFinding | undefined {
+  const next = text.charAt(colon + 1)
+  if (!hexOrColon.test(next)) return undefined
+  let start = colon
+  while (start > 0 && colon - start < 5 && /[0-9a-fA-F]/.test(text.charAt(start - 1))) start -= 1
+  if (colon - start > 4 || isAlphanumeric(text, start - 1) || /[:._-]/.test(text.charAt(start - 1))) return undefined
+  let end = colon + 1
+  while (end < text.length && end - start < 48 && hexOrColon.test(text.charAt(end))) end += 1
+  if (isAlphanumeric(text, end)) return undefined
+  let written = text.slice(start, end)
+  while (/[.]$|[^:]:$/.test(written)) written = written.slice(0, -1)
+  const groups = groupsOf(written)
+  if (groups === undefined || !isAddress(written, groups)) return undefined
+  const found = finding('ip', start, start + written.length, 0.9)
+  return ofManyV6.test(written) ? lowConfidence(found) : found
+}

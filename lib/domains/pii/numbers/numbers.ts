@@ -1,0 +1,38 @@
+import { isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
+import type { SensitiveFinding } from '#lib/domains/pii/findings.ts'
+import { cardAmong } from './cards.ts'
+import { ipv4At } from './ip-addresses.ts'
+import { groupsFrom, hasManyDigits } from './number-groups.ts'
+import { nationalAt } from './phones.ts'
+import { socialAmong } from './social-security.ts'
+
+/**
+ * Whether the number is part of something else: an id, a decimal, an amount with thousands separators. A comma between columns separates
+ * numbers.
+ */
+function isInside(text: string, start: number, end: number): boolean {
+  const before = text.charCodeAt(start - 1)
+  if (before === 95 || before === 36) return true
+  if (before === 44) return end - start === 3 && isDigit(text, start - 2) && !/^[-.) ]\d/.test(text.slice(end, end + 2))
+  return (before === 46 || before === 45) && isAlphanumeric(text, start - 2)
+}
+
+/**
+ * The finding that starts with the number from `start` to `end`: a card, social security number, phone number or IPv4 address. `cueEnd` is
+ * the end of the last word that announces a phone number; -1 without one.
+ */
+export function numbersAt(text: string, start: number, end: number, cueEnd: number): SensitiveFinding | undefined {
+  if (isInside(text, start, end)) return undefined
+  if (end - start <= 3 && text.charCodeAt(end) === 46) {
+    const ip = ipv4At(text, start)
+    if (ip) return ip
+  }
+  // Most numbers are isolated and short: a year, an amount, a line of a list.
+  if (end - start < 7 && !hasManyDigits(text, start)) return undefined
+  const length = end - start
+  const mayBeCard = length === 4 || length === 6 || length >= 13
+  const mayBeSocial = length === 3 || length === 9
+  const groups = mayBeCard || mayBeSocial ? groupsFrom(text, start) : undefined
+  const found = groups && (mayBeCard ? cardAmong(text, start, groups) : socialAmong(text, start, groups))
+  return found ?? nationalAt(text, start, length, cueEnd)
+}

@@ -1,0 +1,195 @@
+import { beginsWord } from '#lib/domains/pii/character-classes.ts'
+import { KeywordFinder } from '#lib/domains/pii/keyword-finder.ts'
+import { isDrawn } from './vendor-keys.ts'
+
+/** A form of credentials. Every repetition is bounded. */
+interface CredentialForm {
+  /** Quick check for texts that may contain it; costs a tenth of the pattern. */
+  sign: RegExp
+  pattern: RegExp
+}
+const noun = String.raw`(?<!\p{L})(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?(?:key|secret|token)|secret(?:[ _-]?key)?|(?:access|auth|session|client|signing)[ _-]?(?:key|token|secret)|credentials?|密码|口令)["']?`
+const value = String.raw`["']?[^\s"',;]{4,200}`
+const called: CredentialForm = {
+  sign: /[:=：]|\s(?:is|was)\s|[为是]/i,
+  pattern: new RegExp(String.raw`${noun}\s?(?:[:=：]\s?|(?:is|was|为|是)\s(?=\S{0,40}\d))${value}`, 'giu'),
+}
+/**
+ * With up to three words in between: then the value must contain a digit or symbol; a password may also be the only word on the rest of the
+ * line.
+ */
+const calledOf: CredentialForm = {
+  sign: /\p{L}\s?[:=：]|\s(?:is|was)\s/u,
+  pattern: new RegExp(
+    String.raw`${noun}(?:\s[\p{L}’']{1,15}){1,3}\s?(?:[:=：]\s?(?=["']?[^\s"',;]{0,40}[\d!#$%^&*_+~])|(?:is|was)\s(?=\S{0,40}\d))${value}`,
+    'giu',
+  ),
+}
+const passwordOf: CredentialForm = {
+  sign: /\p{L}\s?[:=：]/u,
+  pattern:
+    /(?<!\p{L})(?:pass(?:word|wd|phrase|code)|pwd)(?:\s[\p{L}’']{1,15}){1,3}\s?[:=：]\s?["']?[^\s"',;.]{6,64}(?=["']?[.,;]?(?:\n|$))/giu,
+}
+const header: CredentialForm = { sign: /Bearer|Basic/i, pattern: /(?<=(?:Bearer|Basic)\s)[\w.~+/=-]{12,400}/giu }
+const webToken: CredentialForm = {
+  sign: /eyJ/,
+  pattern: /(?<![\w-])eyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?/g,
+}
+const inAddress: CredentialForm = {
+  sign: /:\/\//,
+  pattern: /(?<=[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)/gi,
+}
+/** Passwords and keys by their names, headers, JSON Web Tokens, URLs with a password. */
+export const credentialForms: readonly CredentialForm[] = [called, calledOf, passwordOf, header, webToken, inAddress]
+
+/** Whether the list could be the bytes of a key: 32 or 64. */
+export const isKeyByteList = (list: readonly unknown[]): boolean =>
+  (list.length === 32 || list.length === 64) &&
+  list.every((one) => typeof one === 'number' && Number.isInteger(one) && one >= 0 && one < 256)
+/**
+ * Whether the list looks like random bytes of a key: practically every key has this many distinct values, while counts and scales have
+ * fewer or are ordered.
+ */
+export function isKeyBytes(list: readonly unknown[]): boolean {
+  if (!isKeyByteList(list)) return false
+  const bytes = list.map(Number)
+  const large = bytes.filter((one) => one >= 128).length
+  const falls = bytes.filter((one, at) => one < (bytes[at - 1] ?? 0)).length
+  return new Set(bytes).size >= list.length * 0.65 && large >= 4 && falls >= 4
+}
+
+/** Lists of bytes in JSON, and objects with bytes under numeric keys. */
+const byteLists = /\[[\d\s,]{63,8000}\]|\{(?:\s{0,64}"\d{1,2}"\s?:\s?\d{1,3}\s{0,64},?){32,64}\}/g
+const startsBytes = /[[{]\s{0,64}(?:\d|"0")/
+
+const sticky = ({ pattern }: CredentialForm) => new RegExp(pattern.source, pattern.flags.replace('g', 'y'))
+const calledAt = sticky(called)
+const headerAt = /(?<![\p{L}\p{N}])(?:Bearer|Basic|Token)["']?\s{1,2}["']?([\w.~+/=-]{12,4000})/iuy
+const webTokenAt = sticky(webToken)
+const addressAt = /:\/\/([^\s/@:]{0,100}:[^\s/@]{1,200})@/y
+/** An identifier with its parts: `config.token.value2`, `getToken1`. Generated secrets do not look like this. */
+const identifier =
+  /^[a-z_$][\w$]*(?:\.[a-z_$][\w$]*)+$|^[a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
+const isSecretValue = (value: string): boolean => value.length >= 12 && isDrawn(value) && !identifier.test(value)
+/** Placeholders for passwords in documentation and templates. */
+const placeholder = /["'<>{}]|\$[A-Z_({]|%[sd]|\*{3}|‹|:$/
+
+/** Keywords that may precede a credential or name one. */
+export const credentialKeywords = [
+  'pass',
+  'pwd',
+  'api',
+  'secret',
+  'access',
+  'auth',
+  'session',
+  'client',
+  'signing',
+  'credential',
+  '密码',
+  '口令',
+  'bearer',
+  'basic',
+  'token',
+  'eyj',
+  '://',
+]
+
+interface CredentialSpan {
+  kind: 'credential' | 'private_key'
+  start: number
+  end: number
+}
+
+function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+/** The credential at this keyword: Web Tokens, headers, URLs with a password, and values by their names. */
+export function credentialAt(text: string, keyword: string, start: number): CredentialSpan | undefined {
+  const span = (from: number, end: number): CredentialSpan => ({ kind: 'credential', start: from, end })
+  if (keyword === 'eyj') {
+    const token = match(webTokenAt, text, start)?.[0]
+    const isWhole = beginsWord(text, start) && text.charAt(start - 1) !== '-'
+    return token !== undefined && isWhole ? span(start, start + token.length) : undefined
+  }
+  if (keyword === '://') {
+    if (!/[a-z][a-z0-9+.-]{0,15}$/i.test(text.slice(Math.max(0, start - 16), start))) return undefined
+    const inside = match(addressAt, text, start)?.[1]
+    return inside === undefined || placeholder.test(inside) ? undefined : span(start + 3, start + 3 + inside.length)
+  }
+  if (keyword === 'bearer' || keyword === 'basic' || keyword === 'token') {
+    const found = match(headerAt, text, start)
+    const value = found?.[1] ?? ''
+    if (found && (value.length >= 16 || /\d/.test(value)) && isSecretValue(value))
+      return span(start + found[0].length - value.length, start + found[0].length)
+    return undefined
+  }
+  const written = match(calledAt, text, start)?.[0]
+  const value =
+    written === undefined ? '' : (/[\w.~+/=-]{0,300}$/.exec(written)?.[0] ?? '').replace(/^.*[:=](?=[^=])/, '')
+  if (written === undefined || !isSecretValue(value)) return undefined
+  const end = start + written.length
+  // A call, a member or a template is not a literal value.
+  return /[([{$]/.test(text.charAt(end)) ? undefined : span(end - value.length, end)
+}
+
+const keywords = new KeywordFinder(credentialKeywords)
+/**
+ * Definite credentials in a text, for rejecting it: a sentence about passwords is not one. Finds Web Tokens, headers and URLs with a
+ * password, session keys by their names, and keys as lists of bytes. Pure and linear.
+ */
+export function credentialSpans(text: string): CredentialSpan[] {
+  const spans: CredentialSpan[] = []
+  keywords.find(text, (word, end) => {
+    const keyword = credentialKeywords[word] ?? ''
+    const span = credentialAt(text, keyword, end - keyword.length)
+    if (span && spans.at(-1)?.end !== span.end) spans.push(span)
+  })
+  if (startsBytes.test(text))
+    for (const { 0: match, index } of text.matchAll(byteLists)) {
+      const isList = match.startsWith('[')
+      const numbers = (isList ? match.slice(1, -1) : match.replace(/"\d{1,2}"\s?:/g, ' ').slice(1, -1)).split(',')
+      if (isKeyBytes(numbers.map((one) => (one.trim() === '' ? Number.NaN : Number(one)))))
+        spans.push({ kind: 'private_key', start: index, end: index + match.length })
+    }
+  return spans.sort((a, b) => a.start - b.start)
+}
+
+/** Maximum length of a credential. */
+const ahead = 12 * 1024
+/** Characters of context needed before a position. */
+const behind = 256
+const portion = 256 * 1024
+
+/**
+ * {@link credentialSpans} for a text that arrives in arbitrary pieces; JSON's escaped line ends count as line ends. Uses memory for one
+ * portion.
+ */
+export class CredentialScanner {
+  #buffer = ''
+  #offset = 0
+  #told = 0
+
+  push(piece: string): CredentialSpan[] {
+    this.#buffer += piece
+    return this.#buffer.length - this.#told < portion + ahead ? [] : this.#tell(this.#buffer.length - ahead)
+  }
+  /** Returns the remaining spans after the last piece. */
+  end(): CredentialSpan[] {
+    return this.#tell(this.#buffer.length)
+  }
+
+  #tell(until: number): CredentialSpan[] {
+    const told = this.#told
+    const offset = this.#offset
+    const text = this.#buffer.includes('\\') ? this.#buffer.replace(/\\[nrt]/g, '  ') : this.#buffer
+    const spans = credentialSpans(text).filter(({ start }) => start >= told && start < until)
+    const keep = Math.max(0, until - behind)
+    this.#buffer = this.#buffer.slice(keep)
+    this.#told = until - keep
+    this.#offset += keep
+    return spans.map(({ kind, start, end }) => ({ kind, start: start + offset, end: end + offset }))
+  }
+}

@@ -1,0 +1,53 @@
+import { scanFields } from '#lib/domains/pii/fields.ts'
+import type { SensitiveKind } from '#lib/domains/pii/findings.ts'
+import { DepthError } from '#lib/domains/sanitizer/fields.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { isKeyBytes } from './credentials.ts'
+
+interface KeyLocation {
+  kind: SensitiveKind
+  path: (string | number)[]
+}
+/** Maximum positions listed in an error. */
+const mostNamed = 50
+
+/** Finds keys as lists of bytes, or under numeric keys. {@link scanFields} has already limited the depth. */
+function bytesIn(node: unknown, path: KeyLocation['path']): KeyLocation[] {
+  if (typeof node !== 'object' || node === null) return []
+  const values: unknown[] = Object.values(node)
+  if (isKeyBytes(values)) return [{ kind: 'private_key', path }]
+  return Object.entries(node).flatMap(([name, child]) =>
+    bytesIn(child, [...path, Array.isArray(node) ? Number(name) : name]),
+  )
+}
+
+/** The error for content with keys; lists kinds and paths, never values. `where` names the content for people. */
+export function keysRefused(locations: readonly KeyLocation[], where: string): Problem {
+  const named = [...new Map(locations.map((one) => [`${one.kind} ${one.path.join('.')}`, one])).values()].slice(
+    0,
+    mostNamed,
+  )
+  return new Problem('content_blocked', {
+    detail: `${where} holds what must not be stored: ${[...new Set(named.map(({ kind }) => kind))].join(', ')}. Nothing of it was stored; send it without. Whatever stood there has left your machine: if it was real, replace it.`,
+    issues: named.map(({ kind, path }) => ({ path: path.map(String), message: `holds ${kind}` })),
+    extensions: { findings: named.map(({ kind, path }) => ({ kind, path: path.join('.') })) },
+  })
+}
+
+/**
+ * Rejects fields that contain a private key or seed phrase.
+ * @throws {Problem} `content_blocked`; `invalid` beyond 100 levels of nesting
+ */
+export function refuseKeys(fields: Record<string, unknown>, where: string): void {
+  let locations: KeyLocation[]
+  try {
+    locations = scanFields(fields).flatMap(({ path, findings }) =>
+      findings.filter(({ action }) => action === 'block').map(({ kind }) => ({ kind, path })),
+    )
+  } catch (error) {
+    if (!(error instanceof DepthError)) throw error
+    throw invalid(Object.keys(fields).slice(-1), 'has more than 100 objects and lists within each other')
+  }
+  locations.push(...bytesIn(fields, []))
+  if (locations.length > 0) throw keysRefused(locations, where)
+}

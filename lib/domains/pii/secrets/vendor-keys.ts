@@ -1,0 +1,97 @@
+import { beginsWord, isAlphanumeric } from '#lib/domains/pii/character-classes.ts'
+import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
+import { crcInBase62 } from './crc32.ts'
+import { collected, collectedByName, documented, documentedByName, type VendorForm } from './vendor-forms.ts'
+
+/** Whether a text looks randomly generated: many different characters, a digit or adjacent capitals, and no words joined by hyphens. */
+export function isDrawn(body: string): boolean {
+  if (/(.)\1{5}/.test(body)) return false
+  const different = new Set(body).size
+  if (different < Math.min(8, Math.ceil(body.length * 0.4))) return false
+  const longest = Math.max(...body.split(/[^A-Za-z0-9]+/).map(({ length }) => length))
+  if (longest < (body.length < 20 ? 6 : 10)) return false
+  if (different >= 10 && /^[A-Za-z]{34}$/.test(body)) return true
+  if (/\d/.test(body)) return /[a-z]/i.test(body) || different >= 6
+  return (/[A-Z]{2}/.test(body) && /[a-z]/.test(body)) || /^[A-Z]{14,}$/.test(body)
+}
+
+interface Form {
+  pattern: RegExp
+  lead: number
+  /** Whether the format itself contains a run of one letter. */
+  isPadded: boolean
+}
+const formOf = (pattern: RegExp, lead: number): Form => ({
+  pattern: new RegExp(`(?:${pattern.source})(?![A-Za-z0-9])`, `${pattern.flags}y`),
+  lead,
+  isPadded: /A\{\d/.test(pattern.source),
+})
+function byKeyword(forms: readonly VendorForm[]): Map<string, Form[]> {
+  const known = new Map<string, Form[]>()
+  for (const [keywords, pattern, lead = 0] of forms)
+    for (const keyword of keywords.split(' '))
+      known.set(keyword, [...(known.get(keyword) ?? []), formOf(pattern, lead)])
+  return known
+}
+const marked = byKeyword([...documented, ...collected])
+const named = byKeyword([...documentedByName, ...collectedByName])
+/** Words that occur in a vendor's key or in the name before it. */
+export const vendorKeywords: readonly string[] = [...new Set([...marked.keys(), ...named.keys()])]
+
+/** GitHub's tokens and ours end in a CRC-32; one with a wrong checksum is reported with low confidence. */
+const checked = /^(?:gh[opsur]_[A-Za-z0-9]{36}|kp_[A-Za-z0-9]{49})$/
+function keyFound(key: string, start: number): SensitiveFinding {
+  const end = start + key.length
+  if (!checked.test(key)) return finding('api_key', start, end, 0.95)
+  const body = key.startsWith('kp_') ? key.slice(0, -6) : key.slice(key.indexOf('_') + 1, -6)
+  return crcInBase62(body) === key.slice(-6)
+    ? finding('api_key', start, end, 1)
+    : lowConfidence(finding('api_key', start, end, 0.7))
+}
+
+function keyAt(
+  text: string,
+  start: number,
+  keyword: string,
+  { pattern, isPadded }: Form,
+): SensitiveFinding | undefined {
+  pattern.lastIndex = start
+  const key = pattern.exec(text)?.[0]
+  if (key === undefined) return undefined
+  const body = key.toLowerCase().startsWith(keyword) ? key.slice(keyword.length) : key
+  return isPadded || isDrawn(body) ? keyFound(key, start) : undefined
+}
+
+const assignment = /[ \t\w.-]{0,30}(?:\\?["'`]|\]){0,2}\s{0,3}(?:=>|:=|\?=|={1,3}|:)\s{0,3}(?:\\?["'`]){0,3}/y
+/** A value that is a key because a vendor's name, which ends at `end`, precedes it. */
+function namedKey(text: string, end: number, forms: readonly Form[]): SensitiveFinding | undefined {
+  assignment.lastIndex = end
+  if (!assignment.test(text)) return undefined
+  const start = assignment.lastIndex
+  for (const { pattern, isPadded } of forms) {
+    pattern.lastIndex = start
+    const value = pattern.exec(text)?.[0]
+    if (value !== undefined && !/[-_=]/.test(text.charAt(start + value.length)) && (isPadded || isDrawn(value)))
+      return finding('api_key', start, start + value.length, 0.85)
+  }
+  return undefined
+}
+
+/** Adds vendors' keys at this keyword to `found`. */
+export function vendorKeysAt(text: string, keyword: string, start: number, findings: SensitiveFinding[]): void {
+  const end = start + keyword.length
+  for (const form of marked.get(keyword) ?? []) {
+    if (form.lead === 0 && !beginsWord(text, start)) continue
+    for (let from = Math.max(0, start - form.lead); from <= start; from++) {
+      if (form.lead > 0 && isAlphanumeric(text, from - 1) && !beginsWord(text, from)) continue
+      const key = keyAt(text, from, keyword, form)
+      if (key === undefined) continue
+      findings.push(key)
+      break
+    }
+  }
+  const forms = named.get(keyword)
+  if (forms === undefined) return
+  const key = namedKey(text, end, forms)
+  if (key) findings.push(key)
+}

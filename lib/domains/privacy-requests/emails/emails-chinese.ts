@@ -1,0 +1,238 @@
+import type { RefusalGround, RequestKind } from '#lib/domains/privacy-requests/rules.ts'
+import { emailTime as time } from '#lib/stores/mail/email-content.ts'
+import { dateOf, type EmailFacts, type EmailWords, groundOf } from './email-facts.ts'
+
+const kindNames: Record<RequestKind, string> = {
+  access: '查阅',
+  portability: '可携副本',
+  rectification: '更正',
+  restriction: '限制处理',
+  objection: '反对处理',
+  erasure: '删除',
+}
+const grounds: Record<RefusalGround, string> = {
+  unfounded: '请求明显没有根据',
+  excessive: '请求过度',
+  identity: '我们无法确认请求人的身份',
+  legal_obligation: '法律要求我们保留这些数据',
+  other: '原因见下文',
+}
+const cancelling = ({ links, isAgent }: EmailFacts): string[] =>
+  links.cancel === undefined
+    ? []
+    : [
+        `如要保留${isAgent ? '该智能体及其' : '您的'}数据，请打开下面的页面并按下按钮。在删除开始之前都有效。`,
+        links.cancel,
+      ]
+const remedies = '您有权向数据保护监管机构投诉，也有权寻求司法救济（GDPR 第 12 条第 4 款、第 77 条、第 79 条）。'
+
+/** Names the agent of an agent's request if its id is still stored. */
+const agentOf = ({ agentId }: EmailFacts): string => (agentId === null ? '该智能体' : `智能体 ${agentId} `)
+const others = ({ redacts }: Pick<EmailFacts, 'redacts'>): string[] =>
+  redacts ? ['届时还会从您各项目的知识图谱里他人所写的内容中去除您的姓名和电子邮件地址。'] : []
+const questions = ({ privacyEmail }: EmailFacts): string[] =>
+  privacyEmail === null ? [] : [`如有疑问，请写信至 ${privacyEmail}。`]
+const stayNames: Partial<Record<RequestKind, string>> = {
+  rectification: '已更正的内容',
+  restriction: '限制处理（直至您自行解除）',
+  objection: '因反对处理而生效的限制',
+}
+const lifted = '因反对处理而施加的限制已解除：智能体可以重新写入，除非另有限制处理的请求。'
+
+/** Texts by event; other events are not emailed. */
+export const chinese: Record<string, EmailWords> = {
+  received: {
+    subject: '我们收到了您的隐私请求',
+    text: (_, facts) => [
+      `我们收到了一项请求：${facts.kinds.map((kind) => kindNames[kind]).join('、')}。法定期限为 ${time(facts.legalDueAt)}；确认请求人身份之后，我们力争在 72 小时内完成。`,
+      ...questions(facts),
+    ],
+  },
+  link_sent: {
+    subject: '请确认您的隐私请求',
+    text: (_, { links, kinds, isAgent, agentId, ifConfirmed, ...facts }) =>
+      links.verify !== undefined
+        ? [
+            `您将确认的请求：${kinds.map((kind) => kindNames[kind]).join('、')}${isAgent && agentId !== null ? `（智能体 ${agentId}）` : ''}。`,
+            ...(ifConfirmed === null
+              ? []
+              : [
+                  ifConfirmed.isAtOnce
+                    ? '一经确认，删除立即开始，无法撤回。'
+                    : `如果现在确认，删除将于 ${time(ifConfirmed.at)} 开始；在此之前您可以取消。`,
+                ]),
+            ...others(facts),
+            '请打开下面的页面并按下按钮，确认是您提出的请求。链接只能使用一次，十分钟内有效。',
+            links.verify,
+            '如果不是您提出的，无需理会：未经确认，什么都不会发生。',
+          ]
+        : [],
+  },
+  verified: { subject: '您的隐私请求已确认', text: () => ['已确认该请求是您本人提出的。'] },
+  waiting: {
+    subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据将被删除' : '您的数据将被删除'),
+    text: (entry, facts) => [
+      `${facts.isAgent ? `${agentOf(facts)}及其全部数据的` : ''}删除将于 ${time(facts.waitingUntil ?? dateOf(entry.details.until))} 开始。${entry.details.shortened === true ? '这早于您选择的时间，因为法定期限更早。' : ''}${
+        facts.tokensStop
+          ? `在此之前，${facts.isAgent ? '该智能体' : '智能体'}的令牌全部停用`
+          : `在此之前，${facts.isAgent ? '该智能体' : '智能体'}的令牌继续有效`
+      }${facts.isAgent ? '' : facts.signInStays ? '，您仍可登录' : '，您的登录会话已结束'}。`,
+      ...(facts.waitsForCopy ? ['删除还会等待您所要的数据副本：直到您取得它，或它在备好四小时后消失。'] : []),
+      ...others(facts),
+      ...(entry.details.by === 'token'
+        ? ['这是由该智能体的一个令牌提出的。如果并非出自您的意愿，请撤回请求并吊销该令牌。']
+        : []),
+      ...cancelling(facts),
+    ],
+  },
+  reminded: {
+    subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据明天将被删除' : '您的数据明天将被删除'),
+    text: (_, facts) => [
+      `${facts.isAgent ? `删除${agentOf(facts)}的` : ''}宽限期将于 ${facts.waitingUntil ? time(facts.waitingUntil) : ''} 结束。此后任何数据都无法恢复。`,
+      ...cancelling(facts),
+    ],
+  },
+  expedited: {
+    subject: '宽限期已提前结束',
+    text: ({ details, note }) => [
+      details.copies === 'wait'
+        ? '您的请求的宽限期已提前结束。您所要的数据副本被取得或消失之后，删除随即开始。'
+        : '您的请求的宽限期已提前结束，现在开始处理。',
+      ...(details.copies === 'dropped' ? ['您所要的数据副本尚未取得：它不再保留，将一并删除。'] : []),
+      ...(note ? [note] : []),
+    ],
+  },
+  running: {
+    subject: '您的隐私请求正在处理',
+    text: ({ details }) => [details.run_id === undefined ? '您的请求已开始处理。' : '删除已经开始，无法撤回。'],
+  },
+  verifying: {
+    subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据已删除，正在核验' : '您的数据已删除，正在核验'),
+    text: (_, facts) => [
+      `${facts.isAgent ? `${agentOf(facts)}的` : ''}全部数据已删除。签发回执之前，我们会再次检索每一处存储。`,
+    ],
+  },
+  completed: {
+    subject: '您的隐私请求已完成',
+    text: ({ details }, { receipt, kinds, isAgent }) => [
+      details.by === 'erasure'
+        ? '该请求的其余部分由您范围更大的删除一并处理，该删除已经开始。'
+        : kinds.includes('erasure')
+          ? `${isAgent ? '该智能体的' : ''}全部数据已删除并通过核验。`
+          : '您请求的事项已全部完成。',
+      ...(receipt === undefined ? [] : ['这是已签名的删除回执。凭此地址即可查阅，请妥善保存。', receipt]),
+    ],
+  },
+  partly_completed: {
+    subject: '您的隐私请求已完成，依法保留的部分除外',
+    text: (_, { receipt }) => [
+      '除法律保全所涵盖的数据外，全部数据已删除并通过核验。保全结束后，其余数据会自动删除，届时我们会通知您。',
+      ...(receipt === undefined ? [] : ['已签名的回执写明保留了什么、为什么保留。', receipt]),
+    ],
+  },
+  kept_whole: {
+    subject: '没有删除任何数据：法律保全仍在生效',
+    text: (_, { isAgent }) => [
+      '我们未能删除任何数据：法律保全涵盖了全部数据，法律禁止我们删除其所涵盖的内容（GDPR 第 17 条第 3 款 (b)、(e) 项）。由于没有删除任何数据，因此没有回执。',
+      `${isAgent ? '该智能体及其令牌照常可用' : '您可以照常登录，您的智能体的令牌照常可用'}。保全结束后，删除会自动开始，不再有宽限期；届时我们会通知您。`,
+      remedies,
+    ],
+  },
+  cancelled: {
+    subject: '您的隐私请求已撤回',
+    text: ({ details }, { kinds, stays }) =>
+      details.by === 'erasure'
+        ? ['该请求已关闭，因为它现已并入您范围更大的删除，该删除已经开始。']
+        : [
+            kinds.includes('erasure') ? '删除请求已撤回；此请求没有删除任何数据。' : '请求已撤回。',
+            ...(stays.length > 0
+              ? [`此前已经完成的仍然有效：${stays.map((kind) => stayNames[kind] ?? kindNames[kind]).join('；')}。`]
+              : []),
+          ],
+  },
+  expired: { subject: '您的隐私请求已过期', text: () => ['一个月内无人确认，我们已将其关闭。您可以随时重新提出。'] },
+  rejected: {
+    subject: '我们拒绝了您的隐私请求',
+    // When the last part was refused, the email about that part already states the reason.
+    text: ({ details, note }, facts) =>
+      details.ground === undefined
+        ? questions(facts)
+        : [
+            `我们拒绝了该请求：${grounds[groundOf(details.ground)]}。`,
+            ...(note ? [note] : []),
+            ...(details.lifted === true ? [lifted] : []),
+            remedies,
+            ...questions(facts),
+          ],
+  },
+  part_refused: {
+    subject: '我们拒绝了您隐私请求的一部分',
+    text: ({ details, note }) => [
+      `我们拒绝了其中一部分：${grounds[groundOf(details.ground)]}。`,
+      ...(note ? [note] : []),
+      ...(details.lifted === true ? [lifted] : []),
+      remedies,
+    ],
+  },
+  part_done: {
+    subject: '您的隐私请求有一部分已完成',
+    text: ({ note }) => ['您请求中的一部分已由人工完成：', ...(note ? [note] : [])],
+  },
+  failed: {
+    subject: '您的隐私请求需要重试',
+    text: (_, { hasBegun }) => [
+      `其中有一步没有成功。${hasBegun ? '已删除的不会恢复，其余部分会重试' : '数据没有丢失，这一步会重试'}；我们会通知管理员，您无需做任何事。`,
+    ],
+  },
+  extended: {
+    subject: '您的隐私请求需要更长时间',
+    text: ({ details, note }) => [
+      `我们需要延长至 ${time(dateOf(details.until))}（GDPR 第 12 条第 3 款）。原因：`,
+      ...(note ? [note] : []),
+      remedies,
+    ],
+  },
+  paused: {
+    subject: '您的隐私请求已暂停',
+    text: ({ note }) => ['您的请求暂停计时。原因：', ...(note ? [note] : [])],
+  },
+  blocked: {
+    subject: '您的删除暂时无法开始',
+    text: () => ['您是本系统的最后一位管理员。请让其他人成为管理员，删除随后会自动开始。在此期间法定期限继续计算。'],
+  },
+  resumed: {
+    subject: '您的隐私请求继续处理',
+    text: (_, { legalDueAt }) => [`您的请求继续处理。法定期限现为 ${time(legalDueAt)}。`],
+  },
+  rectified: { subject: '您的数据已更正', text: () => ['您要求更正的账户信息已更正。'] },
+  address_asked: {
+    subject: '请确认您的新地址',
+    text: () => ['我们已向新地址发出一封信：在那里确认之后，它将取代当前地址。'],
+  },
+  address_moved: {
+    subject: '有关您隐私请求的信件改寄至此',
+    text: (_, facts) => [
+      '账户的邮箱地址已更改。有关此请求的信件今后寄到这里，此前信件中的链接全部失效。如果请求尚待确认，请重新索取链接。',
+      ...cancelling(facts),
+    ],
+  },
+  copy_ready: {
+    subject: '您的数据副本已备好',
+    text: (_, { waitsForCopy, waitingUntil, isClosed, privacyEmail }) => [
+      isClosed
+        ? `您的数据副本已备好。您的账户已关闭，因此无法登录取得：请${privacyEmail === null ? '联系此系统的管理者' : `写信至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
+        : '您的数据副本已备好，保留四小时，只有您本人登录后可以取得。',
+      ...(waitsForCopy
+        ? [
+            `您取得副本或四小时期满之后，您请求的删除随即开始${waitingUntil ? `，但不会早于 ${time(waitingUntil)}` : ''}。`,
+          ]
+        : []),
+    ],
+  },
+  copy_failed: {
+    subject: '您的数据副本需要重试',
+    text: (_, { waitsForCopy }) => [
+      `数据副本未能生成。数据没有丢失：我们会通知管理员并重试。${waitsForCopy ? '删除会等待副本；如果您不想等待，请写信告诉我们。' : ''}您无需做任何事。`,
+    ],
+  },
+}

@@ -1,0 +1,76 @@
+import type { RequestLocale } from '#lib/domains/privacy-requests/ports.ts'
+import { type EmailContent, emailContent } from '#lib/stores/mail/email-content.ts'
+import type { EmailFacts, EmailTimelineEntry, EmailWords } from './email-facts.ts'
+import { chinese } from './emails-chinese.ts'
+import { english } from './emails-english.ts'
+
+const words: Record<RequestLocale, Record<string, EmailWords>> = { en: english, zh: chinese }
+
+/**
+ * Events that are omitted when another event of the same email replaces them: a grace period that is already over, or a
+ * failure with a more specific event.
+ */
+const overtaken: Partial<Record<string, string>> = { waiting: 'running', failed: 'copy_failed' }
+const isOvertaken = ({ event }: EmailTimelineEntry, events: readonly EmailTimelineEntry[]): boolean =>
+  events.some((other) => other.event === overtaken[event])
+
+/**
+ * Builds one email about all events of a request in one transaction. The last event determines the subject line.
+ * Undefined when no event has a text.
+ */
+export function requestEmail(
+  locale: RequestLocale,
+  events: readonly EmailTimelineEntry[],
+  facts: EmailFacts,
+): EmailContent | undefined {
+  const known = events.flatMap((entry) => {
+    const said = words[locale][entry.event]
+    return said && !isOvertaken(entry, events) ? [{ said, told: entry }] : []
+  })
+  const last = known.at(-1)
+  if (!last) return undefined
+  const { subject } = last.said
+  return emailContent(locale, typeof subject === 'string' ? subject : subject(facts), [
+    ...known.flatMap(({ said, told: entry }) => said.text(entry, facts)),
+    locale === 'zh' ? `请求编号 ${facts.id}` : `The number of the request is ${facts.id}.`,
+    ...(facts.page === undefined ? [] : [locale === 'zh' ? '您的账户：' : 'Your account:', facts.page]),
+  ])
+}
+
+/** Builds the email that asks the reader of the new address to confirm it. */
+export const addressEmail = (locale: RequestLocale, link: string): EmailContent =>
+  locale === 'zh'
+    ? emailContent(locale, '请确认这个邮箱地址', [
+        '有人请求将这个地址作为其账户的邮箱。请打开下面的页面并按下按钮确认。链接只能使用一次，一天内有效。',
+        link,
+        '如果与您无关，无需理会：未经确认，什么都不会改变。',
+      ])
+    : emailContent(locale, 'Confirm this address', [
+        'Somebody asked that this become the address of their account. Open this page and press the button to confirm it. It works once, for one day.',
+        link,
+        'If it was not you, do nothing: without the confirmation nothing changes.',
+      ])
+
+export interface DeadlineSummary {
+  near: number
+  overdue: number
+  failed: number
+  page: string
+}
+/** Builds the email that tells an admin how many requests are nearly due, overdue or failed. It contains only counts. */
+export function dueEmail(locale: RequestLocale, { near, overdue, failed, page }: DeadlineSummary): EmailContent {
+  const which = overdue > 0 ? 'overdue' : failed > 0 ? 'failed' : 'near'
+  const subjects = {
+    en: {
+      overdue: 'Privacy requests are overdue',
+      failed: 'Privacy requests need another try',
+      near: 'Privacy requests are nearly due',
+    },
+    zh: { overdue: '有隐私请求已逾期', failed: '有隐私请求需要重试', near: '有隐私请求即将到期' },
+  }
+  const text =
+    locale === 'zh'
+      ? `即将到期（剩余不足四分之一的时间）：${near}。已逾期：${overdue}。未能完成、需要重试：${failed}。`
+      : `Nearly due (less than a quarter of the time is left): ${near}. Overdue: ${overdue}. Failed, to be tried again: ${failed}.`
+  return emailContent(locale, subjects[locale][which], [text, page])
+}

@@ -1,0 +1,202 @@
+import { z } from 'zod'
+import type { Prisma } from '#generated/prisma/client.ts'
+import { EventFacts } from '#lib/domains/privacy-requests/contract.ts'
+import { hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
+import { openContact } from '#lib/domains/privacy-requests/filing/contact.ts'
+import { makeRequestLink, type RequestLinkPurpose } from '#lib/domains/privacy-requests/filing/links.ts'
+import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
+import { nearSql, nextDueSql, owedSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
+import {
+  GraceName,
+  kindsOf,
+  lockedRequest,
+  payloadOf,
+  type RequestRow,
+  requestPartOf,
+  StateName,
+  waitsForAddress,
+} from '#lib/domains/privacy-requests/requests.ts'
+import { graceEnd, isClosed, type RequestKind } from '#lib/domains/privacy-requests/rules.ts'
+import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { MailPort } from '#lib/stores/mail/mail.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { EmailFacts } from './email-facts.ts'
+import { type EmailMark, emailMarkOf, lastEmailMark } from './email-marks.ts'
+import { addressEmail, dueEmail, requestEmail } from './emails.ts'
+
+interface Prepared {
+  mark: EmailMark
+  contact: RequestContact
+  facts: EmailFacts
+  events: Prisma.PrivacyRequestEventGetPayload<object>[]
+  isLast: boolean
+}
+
+/**
+ * Jobs that send emails. A job contains only ids: text, links and addresses are loaded when the email is sent. A link
+ * is created with its email, so that its lifetime starts then.
+ */
+export function notifying(deps: PrivacyDeps, mail: MailPort) {
+  const { db, origin } = deps
+  const pageOf = (purpose: RequestLinkPurpose, token: string) => `${origin}/privacy/confirm#${purpose}.${token}`
+  /** Returns false when the account's sessions were ended by a running erasure, or by a grace period in which sign-in stops. */
+  const canSignIn = ({ accountId, agentId, runId, state }: RequestRow): boolean =>
+    accountId === null ? agentId !== null : runId === null && (state !== 'waiting' || deps.graceSignIn === 'keep')
+
+  /** Returns the account of the person, or of the owner of the agent, that the request is about. */
+  const personOf = async (tx: Transaction, { accountId, agentId }: RequestRow): Promise<string | undefined> =>
+    (agentId === null ? accountId : await deps.agents.ownerOf(tx, agentId)) ?? undefined
+
+  async function prepare(
+    tx: Transaction,
+    requestId: string,
+    eventIds: string[],
+    now: Date,
+  ): Promise<Prepared | undefined> {
+    const row = await lockedRequest(tx, requestId)
+    // No recipient exists, or the address was already deleted.
+    if (!row || row.contact === null) return undefined
+    const events = await tx.privacyRequestEvent.findMany({
+      where: { requestId, id: { in: eventIds } },
+      orderBy: [{ at: 'asc' }, { id: 'asc' }],
+    })
+    const has = (event: string) => events.some((one) => one.event === event)
+    const link = async (purpose: RequestLinkPurpose) => pageOf(purpose, await makeRequestLink(tx, row, purpose, now))
+    const personId = await personOf(tx, row)
+    // Prefers the current address of the account over the sealed address from the time of filing.
+    const today = personId === undefined ? undefined : await deps.people.contactOf(tx, personId)
+    const isShut = personId !== undefined && (await deps.people.isClosed(tx, personId))
+    const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
+    return {
+      mark: await emailMarkOf(tx, deps.agents, row),
+      contact: today ?? openContact(deps.contactKey(), row.id, row.contact),
+      events,
+      isLast: isClosed(StateName.parse(row.state)) && events.some(({ to }) => to !== null && isClosed(to)),
+      facts: {
+        id: row.id,
+        kinds: kindsOf(row),
+        isAgent: row.subjectKind === 'agent',
+        agentId: row.agentId,
+        legalDueAt: row.legalDueAt,
+        waitingUntil: row.waitingUntil,
+        ifConfirmed: ifConfirmed(row, now),
+        redacts: row.redacts,
+        waitsForCopy: row.state === 'waiting' && hasCopiesToFetch(row),
+        hasBegun: row.runId !== null,
+        stays: has('cancelled') ? await carriedOut(tx, row) : [],
+        receipt: isSigned(row) ? `${origin}/receipts/${row.receiptId}` : undefined,
+        page: canSignIn(row) && !isShut ? `${origin}/settings/privacy/requests/${row.id}` : undefined,
+        isClosed: isShut,
+        tokensStop: deps.graceTokens === 'stop',
+        signInStays: deps.graceSignIn === 'keep',
+        privacyEmail: deps.privacyEmail,
+        links: {
+          ...(row.state === 'received' && has('link_sent') && { verify: await link('verify') }),
+          ...(isWaiting && { cancel: await link('cancel') }),
+        },
+      },
+    }
+  }
+
+  const isForgotten = async (id: string): Promise<boolean> =>
+    (await db.prisma.privacyRequest.count({ where: { id, contact: { not: null } } })) === 0
+
+  return [
+    job({
+      name: notifyJob,
+      payload: z.strictObject({ requestId: z.string(), events: z.string() }),
+      async run(ctx, { requestId, events }) {
+        const ready = await ctx.pipeline.transaction((tx) => prepare(tx, requestId, events.split(','), ctx.now))
+        if (!ready) return
+        const { contact, mark, isLast } = ready
+        // Includes emails of an earlier attempt that failed.
+        if (isLast && mark.isOwn)
+          for (const one of [requestId, lastEmailMark(requestId)]) await mail.folder.removeMarked(one)
+        const about = isLast && mark.isOwn ? lastEmailMark(requestId) : mark.about
+        const content = requestEmail(
+          contact.locale,
+          ready.events.map((event) => ({ ...event, details: EventFacts.parse(event.details) })),
+          ready.facts,
+        )
+        if (content) await mail.send({ to: contact.email, ...(about !== undefined && { about }), ...content })
+        // The address is deleted after the last email.
+        if (ready.isLast)
+          await db.prisma.privacyRequest.updateMany({ where: { id: requestId }, data: { contact: null } })
+        // Deletes emails that a concurrent job has added since.
+        if (mark.isOwn && (isLast || (await isForgotten(requestId)))) await mail.folder.removeMarked(requestId)
+      },
+    }),
+    job({
+      name: addressJob,
+      payload: z.strictObject({ requestId: z.string() }),
+      async run(ctx, { requestId }) {
+        const ready = await ctx.pipeline.transaction(async (tx) => {
+          const row = await lockedRequest(tx, requestId)
+          const email = row && waitsForAddress(row) ? payloadOf(row).changes?.email : undefined
+          if (!row?.contact || email === undefined) return undefined
+          const { locale } = openContact(deps.contactKey(), row.id, row.contact)
+          const link = pageOf('address', await makeRequestLink(tx, row, 'address', ctx.now))
+          return { email, locale, link, mark: await emailMarkOf(tx, deps.agents, row) }
+        })
+        if (!ready) return
+        const { email, locale, link, mark } = ready
+        // The new address is unverified and may belong to somebody else.
+        await mail.send({
+          to: email,
+          ...(mark.about !== undefined && { about: mark.about }),
+          ...addressEmail(locale, link),
+        })
+      },
+    }),
+    job({
+      name: notifyAdminJob,
+      payload: z.strictObject({ accountId: z.string() }),
+      async run(ctx, { accountId }) {
+        const contact = await ctx.pipeline.transaction((tx) => deps.people.contactOf(tx, accountId))
+        const counts = await standingCounts(db, ctx.now)
+        const page = `${origin}/admin/requests?open=true&sort=due`
+        if (contact)
+          await mail.send({ to: contact.email, about: accountId, ...dueEmail(contact.locale, { ...counts, page }) })
+      },
+    }),
+  ]
+}
+
+/** Returns true when the receipt exists. Its id is reserved long before. */
+const isSigned = (row: RequestRow): boolean =>
+  row.receiptId !== null && ['done', 'partly_done'].includes(requestPartOf(row, 'erasure')?.state ?? '')
+
+function ifConfirmed(row: RequestRow, now: Date): EmailFacts['ifConfirmed'] {
+  if (row.state !== 'received' || !kindsOf(row).includes('erasure')) return null
+  const { at } = graceEnd(GraceName.parse(row.grace ?? '24h'), row.legalDueAt, now)
+  return { at, isAtOnce: at <= now }
+}
+
+/**
+ * Returns the kinds of a cancelled request that were carried out and remain in effect. Copies are omitted, because they
+ * expire after four hours.
+ */
+async function carriedOut(tx: Transaction, row: RequestRow): Promise<RequestKind[]> {
+  const done = row.parts.filter(({ state }) => state === 'done').map(({ kind }) => kind)
+  // Name and language are corrected before the other parts of a rectification.
+  const isCorrected = await tx.privacyRequestEvent.count({ where: { requestId: row.id, event: 'rectified' } })
+  return kindsOf(row).filter((kind) =>
+    kind === 'rectification' ? isCorrected > 0 || done.includes(kind) : stayingKinds.has(kind) && done.includes(kind),
+  )
+}
+const stayingKinds: ReadonlySet<RequestKind> = new Set<RequestKind>(['restriction', 'objection'])
+
+/** Counts the open requests that are nearly due, overdue, or have a failed part, for which an erasure may wait. */
+async function standingCounts(db: Database, now: Date): Promise<{ near: number; overdue: number; failed: number }> {
+  const [row] = await db.query<{ near: number; overdue: number; failed: number }>(
+    'privacy-standing',
+    `SELECT count(*) FILTER (WHERE near < $1 AND due >= $1)::int AS near, count(*) FILTER (WHERE due < $1)::int AS overdue,
+       count(*) FILTER (WHERE has_failed)::int AS failed
+     FROM (SELECT EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id AND p.state = 'failed') AS has_failed,
+         ${nextDueSql} AS due, ${nearSql} AS near FROM privacy_requests WHERE ${owedSql}) AS open`,
+    [now],
+  )
+  return row ?? { near: 0, overdue: 0, failed: 0 }
+}

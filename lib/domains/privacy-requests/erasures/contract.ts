@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { partKinds } from '#lib/kernel/data-source.ts'
+import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit } from '#lib/kernel/pages.ts'
+
+const when = z.iso.datetime()
+const whenever = when.nullable()
+const runStates = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
+
+const StepView = z
+  .strictObject({
+    holder: z.string(),
+    store: z.string(),
+    state: z.enum(['waiting', 'running', 'done', 'stuck']),
+    planned: z.number().int(),
+    erased: z.number().int(),
+    held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
+    residue: z.number().int().nullable(),
+    results: z.record(z.string(), z.number().int()).meta({
+      description: 'Further counts by name: what of derived data went, and what stayed without its link',
+    }),
+    attempts: z.number().int(),
+    fault: z.string().nullable(),
+    waiting_since: whenever.meta({
+      description: 'Its store has not answered since then. The step is retried without limit, and is not stuck',
+    }),
+    started_at: whenever,
+    finished_at: whenever,
+    verified_at: whenever,
+  })
+  .meta({ id: 'ErasureStep' })
+export const RunDetail = z
+  .strictObject({
+    run_id: z.string(),
+    request_id: z.string().nullable().meta({ description: 'Null where an operator asked for it' }),
+    state: z.enum(runStates),
+    created_at: when,
+    fenced_at: whenever,
+    finished_at: whenever,
+    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
+    waits_for: z.array(z.strictObject({ store: z.string(), since: when })).meta({
+      description: 'Stores that do not answer. It continues without help within a minute after they return',
+    }),
+    steps: z.array(StepView),
+  })
+  .meta({ id: 'ErasureRun' })
+export type RunDetail = z.output<typeof RunDetail>
+/** An erasure read by its own id. */
+export const ErasureDetail = z
+  .strictObject({
+    ...RunDetail.shape,
+    audit_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of its entry in the deletion log; erasures of former days lack it' }),
+    success: z.boolean().meta({ description: 'Every store is done and searched again, and nothing was kept' }),
+    part: z
+      .strictObject({
+        kind: z.enum(partKinds),
+        id: z.string(),
+        project_id: z.string(),
+        conversation_id: z.string().nullable(),
+      })
+      .nullable()
+      .meta({ description: 'Where it is about a part of a project, and not about a person or agent' }),
+    deleted_from: DeletedFrom,
+    remaining_mentions: z
+      .array(
+        z.strictObject({
+          store: z.string(),
+          kind: z.string(),
+          id: z.string(),
+          field: z.string(),
+          is_redacted: z.boolean(),
+        }),
+      )
+      .meta({
+        description: 'Where names of the erased stand in what others wrote, and stay: the place, never the words',
+      }),
+    recheck_at: whenever.meta({ description: 'When stores that others write to are searched once more' }),
+    rechecked_at: whenever,
+    late_found: z.number().int().meta({ description: 'What others had written again by then; it is erased' }),
+    fault: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it could not be planned or verified, as the code of a problem' }),
+  })
+  .meta({ id: 'ErasureDetail' })
+export type ErasureDetail = z.output<typeof ErasureDetail>
+
+const ErasureView = z
+  .strictObject({
+    run_id: z.string(),
+    request_id: z.string().nullable(),
+    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
+    state: z.enum(runStates),
+    created_at: when,
+    finished_at: whenever,
+    steps_done: z.number().int(),
+    steps_total: z.number().int(),
+    stuck: z.number().int(),
+    planned: z.number().int(),
+    erased: z.number().int(),
+  })
+  .meta({ id: 'Erasure' })
+
+export const listErasures = operation({
+  id: 'listErasures',
+  method: 'get',
+  path: '/api/erasures',
+  summary: 'Erasures of people, agents and parts of projects, newest first',
+  description: '`open` counts all that are not done, whatever the query says.',
+  permission: 'erasures:audit',
+  audit: { action: 'read', resourceType: 'erasure' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ state: z.enum(runStates).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  output: z.strictObject({
+    data: z.array(ErasureView),
+    limit: z.number().int(),
+    next_cursor: z.string().nullable(),
+    open: z
+      .strictObject({
+        planning: z.number().int(),
+        erasing: z.number().int(),
+        verifying: z.number().int(),
+        held: z.number().int(),
+        failed: z.number().int(),
+        stuck: z.number().int().meta({ description: 'Of them, those with a step that stands still' }),
+      })
+      .meta({ id: 'OpenErasures' }),
+  }),
+})
+
+export const readErasure = operation({
+  id: 'readErasure',
+  method: 'get',
+  path: '/api/erasures/{id}',
+  summary: 'One erasure with its steps',
+  description:
+    'By its own id, or by that of its entry in the deletion log. For admins, auditors, and whose it is; of a part of a project for its requester, the author of the part while its row exists, the project’s owners, and the managers of the organization.',
+  permission: 'privacy:self',
+  audit: { action: 'read', resourceType: 'erasure' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/, 'is not the id of an erasure') }),
+  output: z.strictObject({ data: ErasureDetail }),
+  refusals: ['not_found'],
+})

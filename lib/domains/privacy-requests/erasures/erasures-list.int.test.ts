@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+it('GET /api/privacy/plan shares one search among concurrent calls for a subject, and counts against the write limit', async () => {
+  const owner = await signedIn(test)
+  const agents = [await issuedAgent(test, ['read'], { owner }), await issuedAgent(test, ['read'], { owner })]
+  const { dryRun } = test.app.subjectErasures
+  const searched: string[][] = []
+  const answers = Promise.withResolvers<void>()
+  test.app.subjectErasures.dryRun = async (subject, now) => {
+    searched.push([...subject.agents])
+    await answers.promise
+    return dryRun(subject, now)
+  }
+  let arrived = 0
+  const plan = test.app.useCases.find(({ operation }) => operation.path === '/api/privacy/plan')
+  if (!plan) throw new Error('no operation reads a plan')
+  const { execute } = plan
+  plan.execute = (...given) => {
+    arrived++
+    return execute(...given)
+  }
+  const ask = (token: string) => test.fetch('GET', '/api/privacy/plan', { token })
+  try {
+    const asked = Array.from({ length: 10 }, () => agents.map(({ token }) => ask(token))).flat()
+    // A request that arrives after the response would start another search.
+    await vi.waitUntil(() => arrived === asked.length, 120_000)
+    await vi.waitUntil(() => new Set(searched.flat()).size === agents.length, 120_000)
+    answers.resolve()
+    const responses = await Promise.all(asked)
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
+    expect(responses[0]?.json.data.total).toBeGreaterThan(0)
+    expect(responses[0]?.headers.get('ratelimit-policy')).toContain('"write"')
+  } finally {
+    test.app.subjectErasures.dryRun = dryRun
+    plan.execute = execute
+  }
+  expect(searched.toSorted()).toEqual(agents.map(({ id }) => [id]).toSorted())
+  // Later calls search again.
+  expect((await ask(agents[0]?.token ?? '')).status).toBe(200)
+})

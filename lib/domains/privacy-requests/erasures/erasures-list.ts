@@ -1,0 +1,116 @@
+import { planErasure } from '#lib/domains/privacy-requests/contract.ts'
+import { planForParticipant } from '#lib/domains/privacy-requests/participant-contract.ts'
+import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import { ownedBy } from '#lib/domains/privacy-requests/requests.ts'
+import { sum } from '#lib/domains/privacy-requests/rules.ts'
+import { erasureView, heldCountView, signedReceipt } from '#lib/domains/privacy-requests/views.ts'
+import type { Context } from '#lib/kernel/context.ts'
+import type { Subject } from '#lib/kernel/data-source.ts'
+import type { PlannedHolding, RunView } from '#lib/kernel/erasure-run.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import { listErasures, readErasure } from './contract.ts'
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const listed = (run: RunView) => ({
+  run_id: run.id,
+  request_id: run.requestId,
+  receipt_id: signedReceipt(run),
+  state: run.state,
+  created_at: run.createdAt.toISOString(),
+  finished_at: run.finishedAt?.toISOString() ?? null,
+  steps_done: run.steps.filter(({ state }) => state === 'done').length,
+  steps_total: run.steps.length,
+  stuck:
+    run.steps.filter(({ state }) => state === 'stuck').length +
+    ((run.state === 'planning' || run.state === 'verifying') && run.fault !== null && run.fault !== 'unavailable'
+      ? 1
+      : 0),
+  planned: sum(run.steps.map(({ planned }) => planned)),
+  erased: sum(run.steps.map(({ erased }) => erased)),
+})
+
+/** Use cases that plan, list and read erasures. */
+export function erasuresList(deps: PrivacyDeps) {
+  const { db, erasures } = deps
+
+  function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
+    if (agentId !== undefined && !actor.agents.includes(agentId))
+      throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    if (agentId !== undefined) return { account: null, agents: [agentId] }
+    return { account: actor.accountId ?? null, agents: actor.agents }
+  }
+
+  /** Running searches by subject. A search queries every data source, so concurrent calls for one subject share it. */
+  const searching = new Map<string, Promise<PlannedHolding[]>>()
+  function plannedOnce(subject: Subject, now: Date): Promise<PlannedHolding[]> {
+    const { account, agents, participants = [] } = subject
+    const key = JSON.stringify([account, agents.toSorted(), participants])
+    const search = searching.get(key) ?? erasures.dryRun(subject, now).finally(() => searching.delete(key))
+    searching.set(key, search)
+    return search
+  }
+  async function planOf(subject: Subject, now: Date) {
+    const planned = await plannedOnce(subject, now)
+    const holdings = planned.map(({ items, held, ...holding }) => ({
+      ...holding,
+      count: items,
+      held: heldCountView(held),
+    }))
+    return { holdings, total: sum(planned.map(({ items }) => items)), retained: deps.retained(now) }
+  }
+
+  return {
+    plan: read(planErasure, async (ctx, { query: { agent_id } }) => {
+      const subject = subjectFor(ctx, agent_id)
+      const data = await planOf(subject, ctx.now)
+      return {
+        body: { data },
+        resourceId: subject.account ?? subject.agents[0] ?? 'nobody',
+        resourceType: subject.account === null ? 'agent' : 'account',
+        details: { holders: data.holdings.length },
+      }
+    }),
+
+    planForParticipant: read(planForParticipant, async (ctx, { params }) => {
+      const { id, accountId } = await deps.participants.find(ctx, params)
+      if (accountId !== null)
+        throw new Problem(
+          'conflict',
+          'A person claimed this participation: an erasure is about their account, and only they see its plan.',
+        )
+      const data = await planOf({ account: null, agents: [], participants: [id] }, ctx.now)
+      return { body: { data }, resourceId: id, resourceType: 'participant', details: { holders: data.holdings.length } }
+    }),
+
+    listErasures: read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {
+      const open = await erasures.open()
+      const found = await erasures.runs({ state, after: parseCursor(cursor), limit: limit + 1 })
+      const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
+      return {
+        body: { data: shown.map(listed), limit: page.limit, next_cursor: page.next_cursor, open },
+        resourceId: 'list',
+        details: { count: shown.length },
+      }
+    }),
+
+    readErasure: read(readErasure, async (ctx, { params: { id } }) => {
+      const run = await (uuid.test(id) ? erasures.byAudit(id) : erasures.run(id))
+      const mayRead = async (): Promise<boolean> =>
+        run !== undefined &&
+        (ctx.actor.can('erasures:audit') ||
+          (run.part !== null &&
+            (run.requestedBy === ctx.actor.id ||
+              ctx.actor.agents.includes(run.requestedBy) ||
+              (await deps.answersForPart(ctx, run.part)))) ||
+          (run.requestId !== null &&
+            (await db.prisma.privacyRequest.count({
+              where: { AND: [{ id: run.requestId }, ownedBy(ctx)] },
+            })) > 0))
+      if (!run || !(await mayRead())) throw new Problem('not_found', 'There is no such erasure, or it is not yours.')
+      return { body: { data: erasureView(run) }, resourceId: run.id }
+    }),
+  }
+}

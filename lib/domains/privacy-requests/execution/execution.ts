@@ -1,0 +1,204 @@
+import type { Prisma } from '#generated/prisma/client.ts'
+import { sealContact } from '#lib/domains/privacy-requests/filing/contact.ts'
+import { boundRequestLinkEmails } from '#lib/domains/privacy-requests/filing/links.ts'
+import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import {
+  GraceName,
+  kindsOf,
+  lockedRequest,
+  payloadOf,
+  type RequestRow,
+  requestPartOf,
+  requestSubjectOf,
+  withParts,
+} from '#lib/domains/privacy-requests/requests.ts'
+import {
+  dueAfter,
+  graceEnd,
+  leastGraceOfOwned,
+  longerGrace,
+  type RequestKind,
+} from '#lib/domains/privacy-requests/rules.ts'
+import { addressJob, change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
+import { beginErasure } from './erasure-start.ts'
+import { conclude, setPart } from './request-parts.ts'
+import { restrictSubject } from './restriction.ts'
+
+/** Starts one kind of a request, except erasure, which beginErasure starts. */
+async function startPart(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  row: RequestRow,
+  kind: RequestKind,
+): Promise<RequestRow> {
+  const { tx, now } = work
+  switch (kind) {
+    case 'access':
+    case 'portability': {
+      const basis = kind === 'access' ? 'all' : 'provided'
+      if (row.participantId !== null) {
+        const project = await deps.participants.projectOf(tx, row.participantId)
+        const path = `/api/projects/${project}/participants/${row.participantId}/export?scope=${basis}`
+        return setPart(work, row, kind, 'done', { export: path })
+      }
+      if (row.accountId === null)
+        return setPart(work, row, kind, 'done', { export: `/v1/export/${row.agentId}?scope=${basis}` })
+      const copy = { accountId: row.accountId, requestId: row.id, basis, now } as const
+      const isAgain = requestPartOf(row, kind)?.state === 'failed'
+      return setPart(work, row, kind, 'running', {
+        export_id: await deps.copies.prepare(tx, copy),
+        ...(isAgain && { copy: null }),
+      })
+    }
+    case 'rectification':
+      return rectify(deps, work, row)
+    case 'restriction':
+      await restrictSubject(deps, work, row, 'request')
+      return setPart(work, row, kind, 'done')
+    case 'objection':
+      // GDPR art. 18(1)(d): processing is restricted while the objection is weighed.
+      await restrictSubject(deps, work, row, 'objection')
+      return setPart(work, row, kind, 'running', { waits_for: 'admin' })
+    case 'erasure':
+      return row
+  }
+}
+
+/**
+ * Corrects name and language immediately. A new address waits for a confirmation by email, and a correction in words
+ * waits for an admin.
+ */
+export async function rectify(deps: PrivacyDeps, work: RequestWork, row: RequestRow): Promise<RequestRow> {
+  const { changes, statements = [] } = payloadOf(row)
+  const { email, ...rest } = changes ?? {}
+  if (row.accountId !== null && (rest.name !== undefined || rest.locale !== undefined)) {
+    const fields = await deps.people.rectify(work.tx, row.accountId, rest, work.now)
+    await note(work, row, { event: 'rectified', details: { fields: fields.join(',') }, by: 'system' })
+  }
+  if (row.participantId !== null && changes) {
+    const fields = await deps.participants.rectify(work.tx, row.participantId, changes, work.now)
+    await note(work, row, { event: 'rectified', details: { fields: fields.join(',') }, by: 'system' })
+  }
+  if (email !== undefined && row.accountId !== null) {
+    await boundRequestLinkEmails(work.tx, row.subjectKey, work.now)
+    // Links of earlier address changes become invalid.
+    await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: 'address' } })
+    await note(work, row, { event: 'address_asked', by: 'system' })
+    await enqueue(work.tx, addressJob, { requestId: row.id }, { maxAttempts: 12 })
+    return setPart(work, row, 'rectification', 'running', {
+      waits_for: 'address',
+      has_words: statements.length > 0,
+    })
+  }
+  return statements.length > 0
+    ? setPart(work, row, 'rectification', 'running', { waits_for: 'admin' })
+    : setPart(work, row, 'rectification', 'done', { waits_for: null })
+}
+
+/**
+ * Sends further emails about open requests to the new address, and deletes the unused links of earlier emails, because
+ * the former mailbox may belong to somebody else.
+ */
+async function moveLetters(deps: PrivacyDeps, work: RequestWork, { id }: RequestRow, accountId: string): Promise<void> {
+  const { tx } = work
+  const contact = await deps.people.contactOf(tx, accountId)
+  if (!contact) return
+  const agents = await deps.agents.agentsOfAccount(tx, accountId)
+  const open = await tx.privacyRequest.findMany({
+    where: { OR: [{ accountId }, { agentId: { in: agents } }], closedAt: null, contact: { not: null } },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  })
+  for (const { id: openId } of open) {
+    const row = await lockedRequest(tx, openId)
+    if (!row || row.contact === null || row.closedAt) continue
+    await tx.privacyLink.deleteMany({ where: { requestId: openId, usedAt: null } })
+    const data = { contact: sealContact(deps.contactKey(), openId, contact) }
+    // The email about the request itself reports its new address, unless the email contains the link to cancel.
+    if (openId === id && row.state !== 'waiting') await tx.privacyRequest.update({ where: { id }, data })
+    else await change(work, row, { event: 'address_moved', data, by: 'system' })
+  }
+}
+
+/**
+ * Stores the confirmed new address.
+ * @throws Problem `conflict` when another account uses the address by now
+ */
+export async function confirmAddress(deps: PrivacyDeps, work: RequestWork, row: RequestRow): Promise<RequestRow> {
+  const { email } = payloadOf(row).changes ?? {}
+  const part = requestPartOf(row, 'rectification')
+  if (email === undefined || row.accountId === null || !part) return row
+  await deps.people.rectify(work.tx, row.accountId, { email }, work.now)
+  const { changes, ...rest } = payloadOf(row)
+  const payload = { ...rest, changes: { ...changes, email: undefined } }
+  await change(work, row, { event: 'rectified', data: { payload }, details: { fields: 'email' } })
+  await moveLetters(deps, work, row, row.accountId)
+  const waitsForAdmin = (part.outcome as Prisma.JsonObject).has_words === true
+  return conclude(
+    work,
+    await setPart(work, row, 'rectification', waitsForAdmin ? 'running' : 'done', {
+      waits_for: waitsForAdmin ? 'admin' : null,
+    }),
+  )
+}
+
+/** Returns true when only a token asked for the erasure of an agent that has an owner; the owner has not confirmed it. */
+const isTokensWordAlone = async ({ agents }: PrivacyDeps, { tx }: RequestWork, row: RequestRow): Promise<boolean> =>
+  row.verifiedBy === 'token' && row.agentId !== null && typeof (await agents.ownerOf(tx, row.agentId)) === 'string'
+
+/** Continues a verified request: starts the grace period of an erasure, and executes the other kinds. */
+export async function carryOut(deps: PrivacyDeps, work: RequestWork, verified: RequestRow): Promise<RequestRow> {
+  const { tx, now } = work
+  let row = verified
+  if (kindsOf(row).includes('erasure')) {
+    const asked = GraceName.parse(row.grace ?? '24h')
+    const byToken = await isTokensWordAlone(deps, work, row)
+    const grace = byToken ? longerGrace(asked, leastGraceOfOwned) : asked
+    const { at, isShortened } = graceEnd(grace, row.legalDueAt, now)
+    const data = { grace, waitingUntil: at, dueAt: dueAfter(at, row.legalDueAt) }
+    row = await change(work, row, {
+      event: 'waiting',
+      to: 'waiting',
+      data,
+      details: { until: at.toISOString(), shortened: isShortened, ...(byToken && { by: 'token' }) },
+      by: 'system',
+    })
+    await deps.agents.suspend(tx, await requestSubjectOf(tx, row, deps.agents), now)
+  } else {
+    const data = { startedAt: now, dueAt: dueAfter(now, row.legalDueAt) }
+    row = await change(work, row, { event: 'running', to: 'running', data, by: 'system' })
+  }
+  for (const kind of kindsOf(row)) row = await startPart(deps, work, row, kind)
+  if (kindsOf(row).includes('erasure')) return beginErasure(deps, work, row)
+  const done = await conclude(work, row)
+  return done.state === 'completed' && isOfItself(done) ? untold(work, done) : done
+}
+
+/** Returns true when an agent asked for a copy of its own data: the response contains its URL. */
+const isOfItself = (row: RequestRow): boolean =>
+  row.accountId === null &&
+  row.channel === 'api' &&
+  kindsOf(row).every((kind) => kind === 'access' || kind === 'portability')
+
+/** Sends no email to the owner and therefore deletes the address immediately. */
+function untold(work: RequestWork, row: RequestRow): Promise<RequestRow> {
+  work.told.delete(row.id)
+  return work.tx.privacyRequest.update({ where: { id: row.id }, data: { contact: null }, include: withParts })
+}
+
+/** Prepares failed copies again without notifying anybody. Must not be called while an erasure runs. */
+export async function retryCopies(deps: PrivacyDeps, work: RequestWork, given: RequestRow): Promise<RequestRow> {
+  const row =
+    given.state === 'failed' ? await change(work, given, { event: 'running', to: 'running', isSilent: true }) : given
+  const next = await restartParts(deps, work, row)
+  return change(work, next, { event: 'retried', isSilent: true })
+}
+
+/** Starts the failed parts again. */
+export async function restartParts(deps: PrivacyDeps, work: RequestWork, given: RequestRow): Promise<RequestRow> {
+  let row = given
+  for (const kind of kindsOf(row))
+    if (kind !== 'erasure' && requestPartOf(row, kind)?.state === 'failed') row = await startPart(deps, work, row, kind)
+  return row
+}

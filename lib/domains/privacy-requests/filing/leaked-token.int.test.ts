@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { issuedAgent } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+
+let kit: PrivacyTest
+beforeAll(async () => {
+  kit = await privacyTest()
+})
+afterAll(() => kit.close())
+
+const day = 86_400_000
+const ask = (token: string, body: object) => kit.test.fetch('POST', '/api/privacy/requests', { token, body })
+const works = async (token: string) => (await kit.test.fetch('GET', '/v1/auth/me', { token })).status === 200
+
+describe('a stolen write token', () => {
+  it('cannot erase an owned agent for 24 hours, and the owner can cancel with the emailed link', async () => {
+    const owner = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
+    const { status, json } = await ask(agent.token, { kinds: ['erasure'], grace: 'now' })
+    expect([status, json.data.state, json.data.grace]).toEqual([201, 'waiting', '24h'])
+    expect(new Date(json.data.waiting_until).getTime() - kit.test.clock.now().getTime()).toBe(day)
+    expect(json.message).toContain('24 hours at least')
+    await kit.tick()
+    const text = kit.lettersTo(owner.email).find((email) => email.text.includes('A token of the agent asked for it'))
+    expect(text?.text).toContain('/privacy/confirm#cancel.')
+    kit.test.clock.advance(day - 60_000)
+    await kit.tick()
+    expect((await kit.read(owner.cookie, json.data.id)).state).toBe('waiting')
+    expect((await kit.use(kit.linkTo(owner.email, 'cancel'), 'cancel')).json.data.state).toBe('cancelled')
+    kit.test.clock.advance(2 * day)
+    await kit.tick()
+    expect(await works(agent.token)).toBe(true)
+  })
+
+  it('files an erasure that the signed-in owner can cancel, with a longer grace period as chosen', async () => {
+    const owner = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
+    const { data } = (await ask(agent.token, { kinds: ['erasure'], grace: '7d' })).json
+    expect([data.grace, new Date(data.waiting_until).getTime() - kit.test.clock.now().getTime()]).toEqual([
+      '7d',
+      7 * day,
+    ])
+    expect((await kit.act(owner.cookie, data.id, 'cancel')).json.data.state).toBe('cancelled')
+    expect(await works(agent.token)).toBe(true)
+  })
+
+  it("is rejected while the erasure of the agent's owner waits, and cannot cancel that erasure", async () => {
+    const owner = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
+    const body = { kinds: ['erasure'], grace: '14d', password: owner.password }
+    const { data } = (await kit.file(owner.cookie, body)).json
+    expect(data.state).toBe('waiting')
+    for (const asked of [{ kinds: ['erasure'], grace: 'now' }, { kinds: ['access'] }, { kinds: ['restriction'] }])
+      expect((await ask(agent.token, asked)).json.code).toBe('token_suspended')
+    expect((await kit.test.fetch('GET', '/api/privacy/requests', { token: agent.token })).json.total).toBe(0)
+    const path = `/api/privacy/requests/${data.id}`
+    expect((await kit.test.fetch('GET', path, { token: agent.token })).status).toBe(404)
+    expect((await kit.test.fetch('POST', `${path}/cancel`, { token: agent.token })).status).toBe(404)
+    expect((await kit.read(owner.cookie, data.id)).state).toBe('waiting')
+  })
+})
+
+it('an agent without an owner is erased without a grace period, and cancels a waiting erasure with its token', async () => {
+  const hasty = await issuedAgent(kit.test, ['read', 'write'])
+  const { json } = await ask(hasty.token, { kinds: ['erasure'], grace: 'now' })
+  expect([json.data.state, json.data.grace]).toEqual(['running', 'now'])
+  const agent = await issuedAgent(kit.test, ['read', 'write'])
+  const { data } = (await ask(agent.token, { kinds: ['erasure'] })).json
+  expect(await works(agent.token)).toBe(false)
+  const listed = await kit.test.fetch('GET', '/api/privacy/requests', { token: agent.token })
+  expect(listed.json.data.map(({ id }: { id: string }) => id)).toEqual([data.id])
+  const path = `/api/privacy/requests/${data.id}/cancel`
+  expect((await kit.test.fetch('POST', path, { token: agent.token })).json.data.state).toBe('cancelled')
+  expect(await works(agent.token)).toBe(true)
+})

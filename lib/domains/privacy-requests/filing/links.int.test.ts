@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+
+let kit: PrivacyTest
+beforeAll(async () => {
+  kit = await privacyTest()
+})
+afterAll(() => kit.close())
+
+const hour = 3_600_000
+const statusAndCode = ({ status, json }: { status: number; json: { code?: string } }) => [status, json?.code]
+
+describe('links', () => {
+  const filed = async (kinds = ['access']) => {
+    const person = await personWithPassword(kit.test)
+    const { id } = (await kit.file(person.cookie, { kinds })).json.data
+    await kit.work()
+    return { person, id, token: kit.linkTo(person.email, 'verify') }
+  }
+  it('work once, also when used eight times concurrently', async () => {
+    const { token } = await filed(['restriction'])
+    const responses = await Promise.all(Array.from({ length: 8 }, () => kit.use(token, 'verify')))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(new Set(responses.filter(({ status }) => status !== 200).map(({ json }) => json.code))).toEqual(
+      new Set(['link_spent']),
+    )
+  })
+  it('expire after ten minutes, and a newer link replaces an older one', async () => {
+    const { person, id, token } = await filed()
+    expect((await kit.act(person.cookie, id, 'link')).status).toBe(200)
+    await kit.work()
+    const newer = kit.linkTo(person.email, 'verify')
+    expect(newer).not.toBe(token)
+    expect((await kit.use(token, 'verify')).json.code).toBe('link_spent')
+    kit.test.clock.advance(600_001)
+    expect((await kit.use(newer, 'verify')).json.code).toBe('link_spent')
+    expect((await kit.read(person.cookie, id)).state).toBe('received')
+  })
+  it('return the same error when unknown, used, expired, for another purpose, or of a closed request', async () => {
+    const { person, id, token } = await filed()
+    await kit.act(person.cookie, id, 'cancel')
+    const answers = []
+    for (const [secret, purpose] of [
+      [token, 'verify'],
+      [token, 'cancel'],
+      ['0'.repeat(43), 'verify'],
+      ['x', 'address'],
+    ] as const) {
+      const { status, json } = await kit.use(secret, purpose)
+      answers.push(JSON.stringify([status, { ...json, instance: '' }]))
+    }
+    expect(new Set(answers).size).toBe(1)
+    expect(answers[0]).toContain('link_spent')
+  })
+  it('verify only their own request', async () => {
+    const [one, other] = [await filed(['restriction']), await filed(['restriction'])]
+    expect((await kit.use(one.token, 'verify')).status).toBe(200)
+    expect((await kit.read(one.person.cookie, one.id)).state).toBe('completed')
+    expect((await kit.read(other.person.cookie, other.id)).state).toBe('received')
+  })
+  it('are limited to three emails per hour for all requests of a subject', async () => {
+    const person = await personWithPassword(kit.test)
+    const { id } = (await kit.file(person.cookie, { kinds: ['access'] })).json.data
+    expect((await kit.act(person.cookie, id, 'link')).status).toBe(200)
+    await kit.act(person.cookie, id, 'cancel')
+    expect((await kit.file(person.cookie, { kinds: ['access'] })).status).toBe(201)
+    const fourth = await kit.file(person.cookie, { kinds: ['restriction'] })
+    expect(statusAndCode(fourth)).toEqual([429, 'rate_limited'])
+    expect(Number(fourth.headers.get('retry-after'))).toBeGreaterThan(3_000)
+    await kit.work()
+    expect(kit.lettersTo(person.email).filter(({ text }) => text.includes('#verify.')).length).toBeLessThanOrEqual(3)
+    kit.test.clock.advance(hour + 1)
+    expect((await kit.file(person.cookie, { kinds: ['restriction'] })).status).toBe(201)
+  })
+  it('are limited by attempts per network, including valid links', async () => {
+    const { person, id, token } = await filed()
+    const tries = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => kit.use(String(n).padStart(43, '0'), 'verify')),
+    )
+    expect(tries.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(20)
+    expect((await kit.use(token, 'verify')).status).toBe(429)
+    expect((await kit.read(person.cookie, id)).state).toBe('received')
+  })
+})

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { lockedRequest, type RequestRow } from '#lib/domains/privacy-requests/requests.ts'
+import { requestLinkEmailsPerHour, requestLinkLifetimes } from '#lib/domains/privacy-requests/rules.ts'
+import { hashOf } from '#lib/kernel/code-hash.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { base62 } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+
+export type RequestLinkPurpose = 'verify' | 'cancel' | 'address'
+
+/**
+ * Creates a link of a request from 32 random bytes; the database stores only the hash. A link to verify or confirm an
+ * address replaces the previous one. A link to cancel is valid until a while after the grace period.
+ */
+export async function makeRequestLink(
+  tx: Transaction,
+  row: Pick<RequestRow, 'id' | 'waitingUntil'>,
+  purpose: RequestLinkPurpose,
+  now: Date,
+): Promise<string> {
+  const token = base62(randomBytes(32), 43)
+  const expiresAt =
+    purpose === 'cancel'
+      ? // A late cancellation thus gets a response that lists the erased data.
+        new Date((row.waitingUntil ?? now).getTime() + requestLinkLifetimes.cancelledLate)
+      : new Date(now.getTime() + requestLinkLifetimes[purpose])
+  if (purpose !== 'cancel') await tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose } })
+  await tx.privacyLink.create({ data: { hash: hashOf(token), requestId: row.id, purpose, createdAt: now, expiresAt } })
+  return token
+}
+
+/**
+ * Uses a link and locks its request.
+ * @throws Problem `link_spent` for an unknown, used or expired link, or one of another purpose
+ */
+export async function takeRequestLink(
+  tx: Transaction,
+  token: string,
+  purpose: RequestLinkPurpose,
+  now: Date,
+): Promise<RequestRow> {
+  const spent = () =>
+    new Problem('link_spent', 'It was used, has expired, or never was one. Nothing was changed; ask for a new one.')
+  const record = await tx.privacyLink.findUnique({ where: { hash: hashOf(token) }, select: { requestId: true } })
+  // The request is locked first, as everywhere, which avoids deadlocks.
+  const row = record && (await lockedRequest(tx, record.requestId))
+  const { count } = await tx.privacyLink.updateMany({
+    where: { hash: hashOf(token), purpose, usedAt: null, expiresAt: { gt: now } },
+    data: { usedAt: now },
+  })
+  if (count === 0 || !row) throw spent()
+  return row
+}
+
+/**
+ * Limits the emails with a link to one subject within an hour, regardless of the caller.
+ * @throws Problem `rate_limited`
+ */
+export async function boundRequestLinkEmails(tx: Transaction, subjectKey: string, now: Date): Promise<void> {
+  const hourAgo = new Date(now.getTime() - 3_600_000)
+  const sent = await tx.privacyRequestEvent.findMany({
+    where: { event: { in: ['link_sent', 'address_asked'] }, at: { gt: hourAgo }, request: { subjectKey } },
+    select: { at: true },
+    orderBy: { at: 'desc' },
+    take: requestLinkEmailsPerHour,
+  })
+  const oldest = sent[requestLinkEmailsPerHour - 1]
+  if (!oldest) return
+  const seconds = Math.max(1, Math.ceil((oldest.at.getTime() - hourAgo.getTime()) / 1000))
+  throw new Problem('rate_limited', {
+    detail: `${requestLinkEmailsPerHour} letters with a link go to one address within an hour. Nothing was changed; try again in ${seconds} seconds.`,
+    headers: { 'Retry-After': String(seconds) },
+  })
+}

@@ -1,0 +1,195 @@
+import { unsuspend } from '#lib/domains/privacy-requests/execution/cancellation.ts'
+import { beginErasure, hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
+import { restartParts } from '#lib/domains/privacy-requests/execution/execution.ts'
+import { conclude, setPart } from '#lib/domains/privacy-requests/execution/request-parts.ts'
+import { unrestrictSubject } from '#lib/domains/privacy-requests/execution/restriction.ts'
+import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import {
+  clocksOf,
+  isPseudonymous,
+  KindName,
+  lockedRequest,
+  type RequestRow,
+  requestPartOf,
+  StateName,
+} from '#lib/domains/privacy-requests/requests.ts'
+import {
+  extendedDeadline,
+  isCancellable,
+  isClosed,
+  ourTerm,
+  type RefusalGround,
+} from '#lib/domains/privacy-requests/rules.ts'
+import { change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+
+const wrong = (row: RequestRow, what: string) =>
+  new Problem('wrong_state', `The request is ${row.state.replace('_', ' ')}: ${what}. Nothing was changed.`)
+const refuseClosed = (row: RequestRow): void => {
+  if (isClosed(StateName.parse(row.state))) throw wrong(row, 'it is closed')
+}
+/** Texts are rejected: a request whose subject is erased must not contain any. */
+const refuseWords = (row: RequestRow): void => {
+  if (isPseudonymous(row)) throw wrong(row, 'whom it was about is erased, and no words are kept in it')
+}
+
+/**
+ * Refuses the whole request before its work begins; afterwards only the parts that wait for an admin's decision.
+ * Requires a reason; the email names the remedies (GDPR art. 12(4)).
+ */
+export async function refuse(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  given: RequestRow,
+  { ground, reason }: { ground: RefusalGround; reason: string },
+): Promise<RequestRow> {
+  refuseClosed(given)
+  let row = given
+  const isObjecting = requestPartOf(row, 'objection')?.state === 'running'
+  const told = { details: { ground, ...(isObjecting && { lifted: true }) }, note: reason }
+  const isWhole = isCancellable(StateName.parse(row.state))
+  const open = row.parts.filter(({ state }) => state === 'pending' || state === 'running')
+  const refusable = isWhole ? open : open.filter(({ kind }) => kind === 'rectification' || kind === 'objection')
+  if (refusable.length === 0) throw wrong(row, 'nothing in it waits for a decision')
+  for (const { kind, state } of refusable) {
+    if (kind === 'objection' && state === 'running') await unrestrictSubject(deps, work, row, 'objection')
+    row = await setPart(work, row, KindName.parse(kind), 'refused', { ground, waits_for: null })
+  }
+  if (!isWhole) {
+    row = await change(work, row, { event: 'part_refused', ...told })
+    return conclude(work, row)
+  }
+  if (row.state === 'waiting') await unsuspend(deps, work, row)
+  return change(work, row, { event: 'rejected', to: 'rejected', ...told })
+}
+
+const extensionFaults = {
+  extended_already: 'has been extended once, and the law knows no second time',
+  first_month_over: 'must be told within the first month, which is over',
+  beyond_law: 'goes beyond the two further months that the law allows (GDPR art. 12(3))',
+} as const
+
+/**
+ * Extends the legal deadline by `days`.
+ * @throws Problem `invalid` for an extension that the law does not allow
+ */
+export async function extend(work: RequestWork, row: RequestRow, days: number, reason: string): Promise<RequestRow> {
+  refuseWords(row)
+  const limit = extendedDeadline(clocksOf(row), days, work.now)
+  if (limit === 'settled') throw wrong(row, 'its clocks stand still')
+  if (!(limit instanceof Date)) throw invalid(['days'], extensionFaults[limit])
+  return change(work, row, {
+    event: 'extended',
+    data: { legalDueAt: limit, extendedAt: work.now, nearlyToldAt: null, overdueToldAt: null },
+    details: { days, until: limit.toISOString() },
+    note: reason,
+  })
+}
+
+export async function pause(work: RequestWork, row: RequestRow, reason: string): Promise<RequestRow> {
+  refuseClosed(row)
+  if (row.pausedAt) throw wrong(row, 'its clocks stand still already')
+  if (!isCancellable(StateName.parse(row.state))) throw wrong(row, 'its work has begun, and nobody waits for anything')
+  return change(work, row, { event: 'paused', data: { pausedAt: work.now }, note: reason })
+}
+
+/** Continues both clocks and moves their ends by the length of the pause. */
+export async function resume(deps: PrivacyDeps, work: RequestWork, row: RequestRow): Promise<RequestRow> {
+  if (!row.pausedAt) throw wrong(row, 'its clocks go on')
+  const still = work.now.getTime() - row.pausedAt.getTime()
+  const later = (at: Date) => new Date(at.getTime() + still)
+  const next = await change(work, row, {
+    event: 'resumed',
+    data: { pausedAt: null, legalDueAt: later(row.legalDueAt), ...(row.dueAt && { dueAt: later(row.dueAt) }) },
+    details: { seconds: Math.round(still / 1000) },
+  })
+  return beginErasure(deps, work, next)
+}
+
+/** Ends the grace period now. Waits for copies that nobody has fetched, unless `dropCopies` is true. */
+export async function expediteRequestIn(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  row: RequestRow,
+  { reason, dropCopies }: { reason?: string; dropCopies: boolean },
+): Promise<RequestRow> {
+  if (row.state !== 'waiting') throw wrong(row, 'no grace runs')
+  if (row.pausedAt) throw wrong(row, 'its clocks stand still')
+  const next = await change(work, row, {
+    event: 'expedited',
+    data: { waitingUntil: work.now, dueAt: new Date(Math.min(row.legalDueAt.getTime(), work.now.getTime() + ourTerm)) },
+    ...(hasCopiesToFetch(row) && { details: { copies: dropCopies ? 'dropped' : 'wait' } }),
+    ...(reason !== undefined && { note: reason }),
+  })
+  return beginErasure(deps, work, next, { force: dropCopies })
+}
+
+/** Locks the run of the request's erasure first and then the request, like the erasure engine, to avoid a deadlock. */
+export async function requestForRetry(
+  { erasures }: PrivacyDeps,
+  tx: Transaction,
+  id: string,
+): Promise<RequestRow | undefined> {
+  const record = await tx.privacyRequest.findUnique({ where: { id }, select: { runId: true } })
+  if (record?.runId) await erasures.lock(tx, record.runId)
+  return lockedRequest(tx, id)
+}
+
+/** Retries the failed parts and the stuck steps of the erasure. The request must come from {@link requestForRetry}. */
+export async function retry(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  given: RequestRow,
+  holder?: string,
+): Promise<RequestRow> {
+  refuseClosed(given)
+  const hasFailed = given.parts.filter(({ state }) => state === 'failed').map(({ kind }) => kind)
+  const isErasing = given.runId !== null && (await deps.erasures.retry(work.tx, given.runId, holder, work.now))
+  if (!isErasing && hasFailed.every((kind) => kind === 'erasure')) throw wrong(given, 'nothing in it is stuck')
+  let row = given
+  if (row.state === 'failed') row = await change(work, row, { event: 'running', to: 'running' })
+  row = await restartParts(deps, work, row)
+  if (isErasing && requestPartOf(row, 'erasure')?.state === 'failed')
+    row = await setPart(work, row, 'erasure', 'running')
+  return change(work, row, { event: 'retried', details: { holder: holder ?? null }, isSilent: true })
+}
+
+/** Records that an admin carried out the part. After an upheld objection, processing stays restricted. */
+export async function complete(
+  work: RequestWork,
+  row: RequestRow,
+  kind: 'rectification' | 'objection',
+  words: string,
+): Promise<RequestRow> {
+  const part = requestPartOf(row, kind)
+  if (part?.state !== 'running') throw wrong(row, `no ${kind} in it waits for a decision`)
+  const next = await setPart(work, row, kind, 'done', { waits_for: null })
+  return conclude(work, await change(work, next, { event: 'part_done', details: { kind }, note: words }))
+}
+
+/** Assigns the request to an admin, or to nobody. */
+export async function assign(
+  { people }: PrivacyDeps,
+  work: RequestWork,
+  row: RequestRow,
+  accountId: string | null,
+): Promise<RequestRow> {
+  if (isClosed(StateName.parse(row.state)) && isPseudonymous(row))
+    throw wrong(row, 'whom it was about is erased, and there is nothing left to mind')
+  if (accountId !== null && !(await people.adminContacts(work.tx)).some((admin) => admin.accountId === accountId))
+    throw invalid(['account_id'], 'is not the id of an admin who may sign in')
+  return change(work, row, {
+    event: 'assigned',
+    data: { assignedTo: accountId },
+    details: { assigned: accountId !== null },
+    isInternal: true,
+  })
+}
+
+/** Adds an internal comment in any state, unless the request is pseudonymous. */
+export async function comment(work: RequestWork, row: RequestRow, words: string): Promise<RequestRow> {
+  refuseWords(row)
+  await note(work, row, { event: 'comment', note: words, isInternal: true })
+  return row
+}

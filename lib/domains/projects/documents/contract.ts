@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { countField, Id, OwnId, Writer, WrittenBy, when } from '#lib/domains/projects/contract.ts'
+import { ExternalId } from '#lib/domains/projects/participants/rules.ts'
+import { FileName, fileTypes, projectDocumentKinds } from '#lib/domains/projects/rules.ts'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+
+export const DocumentView = z
+  .strictObject({
+    id: z.string(),
+    project_id: z.string(),
+    kind: z.enum(projectDocumentKinds).meta({ description: 'artifact: made by an agent' }),
+    name: z.string(),
+    media_type: z.string(),
+    bytes: countField,
+    sha256: z.string(),
+    author: Writer,
+    written_by: WrittenBy,
+    made_from: z
+      .string()
+      .nullable()
+      .meta({ description: 'The message that it was made from, with which it is erased' }),
+    chunks: countField.meta({ description: 'Pieces of its text that are kept beside it' }),
+    is_mine: z.boolean().meta({ description: 'You brought it, or an agent of yours: you may erase it' }),
+    created_at: when,
+    updated_at: when,
+  })
+  .meta({ id: 'Document' })
+export type DocumentView = z.output<typeof DocumentView>
+
+const document = { resourceType: 'document' } as const
+const params = z.strictObject({ projectId: Id })
+const ofDocument = z.strictObject({ projectId: Id, documentId: Id })
+const reading = { method: 'get', permission: 'projects:read', limit: 'read', status: 200 } as const
+
+export const listDocuments = operation({
+  ...reading,
+  id: 'listDocuments',
+  path: '/api/projects/{projectId}/documents',
+  summary: 'Documents and artifacts of a project, newest first',
+  audit: { action: 'read', ...document },
+  params,
+  query: z.strictObject({ kind: z.enum(projectDocumentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  contributed: true,
+  output: page(DocumentView),
+  refusals: ['not_found'],
+})
+export const addDocument = operation({
+  id: 'addDocument',
+  method: 'post',
+  path: '/api/projects/{projectId}/documents',
+  summary: 'Add a document or an artifact',
+  description:
+    'The body is the file itself, 50 MiB at most; `name` is what it is called, without a folder. Text (text/*, application/json; UTF-8) is also kept in pieces of 2,000 characters at most. What was made from a message (`made_from`) is erased with it. What is refused leaves nothing behind.',
+  permission: 'projects:write',
+  stores: 'one record',
+  audit: { action: 'create', resourceType: 'upload' },
+  limit: 'write',
+  status: 201,
+  params,
+  query: z.strictObject({
+    name: FileName,
+    kind: z.enum(projectDocumentKinds).default('document'),
+    id: OwnId.optional(),
+    made_from: Id.optional(),
+    created_at: Timestamp.optional().meta({
+      description: 'When it was made, for what is brought from elsewhere; now unless given',
+    }),
+    author: ExternalId.optional().meta({
+      description: 'The `external_id` of the participant on whose behalf an agent adds it',
+    }),
+  }),
+  upload: fileTypes,
+  contributed: true,
+  output: z.strictObject({ data: DocumentView }),
+  secrets: ['name', 'author', 'sha256'],
+  refusals: [
+    'not_found',
+    'forbidden',
+    'id_in_use',
+    'erased',
+    'fenced',
+    'wrong_state',
+    'conflict',
+    'idempotency_in_progress',
+    'restricted',
+  ],
+})
+export const readDocument = operation({
+  ...reading,
+  id: 'readDocument',
+  path: '/api/projects/{projectId}/documents/{documentId}',
+  summary: 'A document',
+  audit: { action: 'read', ...document },
+  params: ofDocument,
+  contributed: true,
+  output: z.strictObject({ data: DocumentView }),
+  refusals: ['not_found', 'restricted'],
+})
+export const downloadDocument = operation({
+  ...reading,
+  id: 'downloadDocument',
+  path: '/api/projects/{projectId}/documents/{documentId}/content',
+  summary: 'A document’s bytes, as a download',
+  audit: { action: 'read', ...document },
+  params: ofDocument,
+  contributed: true,
+  output: z.string(),
+  produces: fileTypes,
+  refusals: ['not_found', 'restricted'],
+})

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { Upload } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+
+export interface Uploaded {
+  key: string
+  mediaType: string
+  bytes: number
+  sha256: Uint8Array<ArrayBuffer>
+}
+
+/**
+ * Streams a file to the object store, completely or not at all.
+ * @throws {Problem} `too_large` above the limit, `bad_request` if the upload is interrupted, and the store's own problems
+ */
+export async function storeUpload(
+  { objects }: Pick<ProjectPorts, 'objects'>,
+  key: string,
+  { bytes, mediaType }: Upload,
+  most: number,
+): Promise<Uploaded> {
+  const hash = createHash('sha256')
+  let size = 0
+  let refused: Problem | undefined
+  async function* measured(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of bytes) {
+        size += piece.byteLength
+        if (size > most)
+          throw new Problem('too_large', `At most ${most.toLocaleString('en')} bytes are taken here. Nothing was kept.`)
+        hash.update(piece)
+        yield piece
+      }
+    } catch (error) {
+      refused = Problem.is(error)
+        ? error
+        : new Problem('bad_request', { detail: 'The file ended before it was whole. Nothing was kept.', cause: error })
+      throw refused
+    }
+  }
+  try {
+    await objects.put(key, measured(), { mediaType })
+  } catch (error) {
+    // Prefer the upload's own problem: the store may have wrapped it.
+    throw refused ?? error
+  }
+  return { key, mediaType, bytes: size, sha256: new Uint8Array(hash.digest()) }
+}
+
+/**
+ * Runs the write of a stored file's row. If no row exists afterwards, deletes the object. If that fails or the result is unknown, a sweep
+ * deletes the object a day later.
+ */
+export async function keptWithRow<T>(
+  { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
+  key: string,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    await dropUnlessKept({ db, objects }, key).catch((fault: unknown) =>
+      logFault(fault, { operationId: 'projects.upload' }),
+    )
+    throw error
+  }
+}
+
+/** The keys that a row of an attachment or document refers to. */
+async function keysKept({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ key: string }>(
+    'object-keys-kept',
+    `SELECT object_key AS key FROM attachments WHERE object_key = ANY($1::text[])
+     UNION ALL SELECT object_key FROM documents WHERE object_key = ANY($1::text[])`,
+    [keys],
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+async function dropUnlessKept(ports: Pick<ProjectPorts, 'db' | 'objects'>, key: string): Promise<void> {
+  if (!(await keysKept(ports, [key])).has(key)) await ports.objects.erase([key])
+}
+
+/** Keys of uploads. Other objects do not belong to this installation. */
+const ownKey = /^projects\/prj_\w+\/(?:messages\/[\w.:-]+\/att_\w+|documents\/[\w.:-]+\/file_\w+)$/
+const day = 24 * 3_600_000
+const pageSize = 500
+
+/** Object that names the installation that sweeps this bucket. */
+const markKey = 'knowledgepulse-installation'
+
+/** Whether the bucket is marked as ours. An unmarked bucket is marked now and swept from the next run on. */
+export async function isOurUpload({
+  objects,
+  installation,
+}: Pick<ProjectPorts, 'objects' | 'installation'>): Promise<boolean> {
+  const [own, mark] = [await installation(), await objects.get(markKey)]
+  if (!mark) {
+    await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
+    return false
+  }
+  const said = await text(mark)
+  if (said === own) return true
+  // An old mark without a data folder: the first installation that matches it takes over.
+  if (own.startsWith(`${said} `)) {
+    await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
+    return false
+  }
+  logFault(
+    new Problem(
+      'conflict',
+      `The bucket is marked as another installation's (${markKey}): what uploads left there is not swept from here. Give each installation a bucket of its own; if this one is the heir of the other, or was moved or restored, remove the mark.`,
+    ),
+    { operationId: 'projects.sweep-uploads' },
+  )
+  return false
+}
+
+/**
+ * Deletes objects without a row that are older than a day: a crash interrupted their upload between object and row. Returns how many.
+ * Deletes nothing if the bucket belongs to another installation, because its rows are not in this database.
+ */
+export async function sweepUploads(
+  ports: Pick<ProjectPorts, 'db' | 'objects' | 'installation'>,
+  now: Date,
+): Promise<number> {
+  const { objects } = ports
+  const before = new Date(now.getTime() - day)
+  let swept = 0
+  let areOurs: boolean | undefined
+  for (let after = ''; ; ) {
+    const keys = await objects.list('projects/', after, pageSize)
+    const ours = keys.filter((key) => ownKey.test(key))
+    const kept = ours.length === 0 ? new Set<string>() : await keysKept(ports, ours)
+    const orphans: string[] = []
+    for (const key of ours) {
+      if (kept.has(key)) continue
+      const versions = await objects.versions(key)
+      if (versions.every(({ at }) => at < before)) orphans.push(key)
+    }
+    if (orphans.length > 0) {
+      areOurs ??= await isOurUpload(ports)
+      if (!areOurs) return 0
+      swept += await objects.erase(orphans)
+    }
+    const last = keys.at(-1)
+    if (last === undefined || keys.length < pageSize) return swept
+    after = last
+  }
+}

@@ -1,0 +1,88 @@
+import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
+
+export const scopeSubject = (scope: ErasureScope): Subject | undefined =>
+  'subject' in scope ? scope.subject : undefined
+export const scopePart = (scope: ErasureScope): ProjectPart | undefined => ('part' in scope ? scope.part : undefined)
+
+/** The possible authors among a subject's identities, as parallel arrays of kinds and ids. */
+export const writersOf = ({ account, agents, participants = [] }: Subject): { kinds: string[]; ids: string[] } => ({
+  kinds: [
+    ...agents.map(() => 'agent'),
+    ...(account === null ? [] : ['account']),
+    ...participants.map(() => 'participant'),
+  ],
+  ids: [...agents, ...(account === null ? [] : [account]), ...participants],
+})
+/** The subject's identities as rows name actors: agents by id, a person as in the audit log. */
+export const projectActorsOf = ({ account, agents }: Subject): string[] => [
+  ...agents,
+  ...(account === null ? [] : [`user:${account}`]),
+]
+
+/**
+ * SQL: members of a WITH list for legal holds, read from the few holds in force: `held_projects (id, hold)`, and `held_writers (kind, id,
+ * hold)` with held people and agents, including the agents and claimed participations of held people. `now` is a placeholder.
+ */
+export const projectHoldsSql = (now: string): string => `in_force AS MATERIALIZED (
+    SELECT id, kind, target_id FROM holds_in_force WHERE kind IN ('project', 'agent', 'account') AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)),
+  held_projects AS MATERIALIZED (SELECT target_id AS id, min(id) AS hold FROM in_force WHERE kind = 'project' GROUP BY target_id),
+  held_writers AS MATERIALIZED (
+    SELECT kind, id, min(hold) AS hold FROM (
+      SELECT kind, target_id AS id, id AS hold FROM in_force WHERE kind IN ('agent', 'account')
+      UNION ALL SELECT 'agent', o.id, h.id FROM in_force h JOIN agent_owners o ON o.owner_id = h.target_id WHERE h.kind = 'account'
+      UNION ALL SELECT 'participant', o.id, h.id FROM in_force h JOIN project_participants o ON o.account_id = h.target_id WHERE h.kind = 'account') AS g
+    GROUP BY kind, id)`
+/** SQL: the legal hold from {@link projectHoldsSql} on an authored row `alias`: on its project or its author. */
+export const projectHoldSql = 'coalesce(hp.hold, hw.hold)'
+export const joinProjectHolds = (alias: string): string =>
+  `LEFT JOIN held_projects hp ON hp.id = ${alias}.project_id
+   LEFT JOIN held_writers hw ON hw.kind = ${alias}.author_kind AND hw.id = ${alias}.author_id`
+
+/**
+ * SQL: whether an authored row `alias` remains. It remains if it is under legal hold (needs {@link projectHoldsSql} and {@link joinProjectHolds}), or
+ * if it is not marked as being erased, `marked` is false and its author is not being erased. Of two concurrent erasures, at least one sees
+ * the other's mark or fence.
+ */
+export const staysSql = (alias: string, marked = 'false'): string =>
+  `(${projectHoldSql} IS NOT NULL OR NOT (${alias}.erasing_since IS NOT NULL OR ${marked}
+     OR EXISTS (SELECT FROM fenced f WHERE f.kind = ${alias}.author_kind AND f.id = ${alias}.author_id)))`
+
+/** The tables with authored rows. */
+export type AuthoredTable = 'messages' | 'documents'
+/** SQL condition on `x` for the rows that a scope covers; undefined if it covers none of this kind. */
+export function covered(scope: ErasureScope, kind: AuthoredTable): { where: string; values: unknown[] } | undefined {
+  const subject = scopeSubject(scope)
+  if (subject) {
+    const { kinds, ids } = writersOf(subject)
+    if (ids.length === 0) return undefined
+    // Looks up each writer in the index of authors.
+    const written = (of: string) =>
+      `(${of}.author_kind, ${of}.author_id) IN (SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w(kind, id))`
+    const documents = `SELECT d.id FROM documents d WHERE ${written('d')}
+      UNION SELECT d.id FROM messages m JOIN documents d ON d.made_from = m.id WHERE ${written('m')}`
+    return { where: kind === 'messages' ? written('x') : `x.id IN (${documents})`, values: [kinds, ids] }
+  }
+  const part = scopePart(scope)
+  if (!part) return undefined
+  const isOne = part.kind === (kind === 'messages' ? 'message' : 'document')
+  if (isOne) return { where: 'x.id = $1 AND x.project_id = $2', values: [part.id, part.project] }
+  if (part.kind === 'project')
+    return { where: 'x.project_id = $1 AND $2::text IS NOT NULL', values: [part.id, part.project] }
+  if (part.kind === 'conversation') {
+    const inConversation = (of: string) => `${of}.conversation_id = $1 AND ${of}.project_id = $2`
+    return {
+      where:
+        kind === 'messages'
+          ? inConversation('x')
+          : `x.made_from IN (SELECT m.id FROM messages m WHERE ${inConversation('m')})`,
+      values: [part.id, part.project],
+    }
+  }
+  // Documents made from a message are erased with it.
+  if (part.kind === 'message')
+    return { where: 'x.made_from = $1 AND x.project_id = $2', values: [part.id, part.project] }
+  return undefined
+}
+/** SQL: the rows that a scope covers, with their legal holds; `$3` is the present. */
+export const plannedSql = (kind: AuthoredTable, where: string): string => `WITH ${projectHoldsSql('$3')}
+  SELECT x.id, ${projectHoldSql} AS hold FROM ${kind} x ${joinProjectHolds('x')} WHERE ${where}`

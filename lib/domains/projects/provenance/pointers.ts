@@ -1,0 +1,196 @@
+import type { SeenProject } from '#lib/domains/projects/access.ts'
+import { isInKeySpace, keySpaceOf } from '#lib/domains/projects/key-space.ts'
+import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type Issue, Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import type { ProvenancePointer } from './contract.ts'
+
+export interface ReportedPointer extends ProvenancePointer {
+  source: string
+  kind: 'message' | 'document'
+  /** Path of the entry in the request body. */
+  path: Issue['path']
+}
+
+/** LangGraph may have stored the message under its shown id, so this pointer is always added. */
+export const defaultsOf = (messageId: string): ReportedPointer[] => [
+  { store: 'checkpoints', ref: shownId(messageId), source: messageId, kind: 'message', path: [] },
+]
+export const objectPointer = (source: string, kind: ReportedPointer['kind'], key: string): ReportedPointer => ({
+  store: 'objects',
+  ref: key,
+  source,
+  kind,
+  path: [],
+})
+
+/**
+ * Whether a key provably belongs to the source: it contains a generated id (of the project, its conversation or the source itself). Stores
+ * may be shared with others, so the first to name a key is not necessarily its owner.
+ */
+export const isTied = (ref: string, ids: readonly string[]): boolean => ids.some((id) => ref.includes(id))
+const ownForm = /^(?:prj|conv|msg|doc)_[0-9A-Za-z]{22}$/
+const begins = { message: 'msg_', document: 'doc_' } as const
+/** Generated ids that tie a thread to a conversation. Ids that a client chose do not count. */
+export const conversationTies = (projectId: string, conversation: string | undefined): string[] => [
+  projectId,
+  ...(conversation !== undefined && ownForm.test(conversation) && conversation.startsWith('conv_')
+    ? [conversation]
+    : []),
+]
+/** Generated ids that tie a key to its source. */
+const tiesOf = (projectId: string, { source, kind }: ReportedPointer, conversation: string | undefined): string[] => [
+  ...conversationTies(projectId, conversation),
+  ...(ownForm.test(source) && source.startsWith(begins[kind]) ? [source] : []),
+]
+
+const objectsOf = (projectId: string, { kind, source }: ReportedPointer): string =>
+  `projects/${projectId}/${kind}s/${shownId(source)}`
+
+/** SQL: entries that belong to other projects: threads of their conversations, generated ids, groups, and keys that their pointers name. */
+const foreign = `SELECT i.n FROM unnest($2::int[], $3::text[], $4::text[], $5::text[]) AS i(n, store, ref, place)
+  WHERE (i.store = 'checkpoints' AND i.place <> '' AND (
+      EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[i.place] AND c.project_id <> $1)
+      OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = i.place AND v.project_id <> $1)))
+    OR (i.store = 'checkpoints' AND i.ref ~ '^(prj|conv|msg|doc)_[0-9A-Za-z]{22}$' AND (
+      EXISTS (SELECT FROM messages m WHERE m.id = i.ref AND m.project_id <> $1)
+      OR EXISTS (SELECT FROM documents d WHERE d.id = i.ref AND d.project_id <> $1)
+      OR EXISTS (SELECT FROM conversations c WHERE c.id = i.ref AND c.project_id <> $1)
+      OR EXISTS (SELECT FROM projects p WHERE p.id = i.ref AND p.id <> $1)))
+    OR (i.store = 'graph' AND i.place <> '' AND EXISTS (SELECT FROM projects p WHERE p.group_id = i.place AND p.id <> $1))
+    OR (i.store IN ('objects', 'cache') AND EXISTS (
+      SELECT FROM provenance v WHERE v.store = i.store AND v.ref = i.ref AND v.project_id <> $1))`
+
+export type ConfiningPorts = Pick<ProjectPorts, 'pointerPrefixes' | 'foreignEpisodes'>
+
+/** The numbers of the pointers whose episode belongs to another graph group than the pointer says. */
+async function inOtherGroups(
+  tx: Transaction,
+  { groupId }: SeenProject,
+  reported: readonly ReportedPointer[],
+  { foreignEpisodes }: ConfiningPorts,
+): Promise<ReadonlySet<number>> {
+  const byGroup = Map.groupBy(
+    [...reported.entries()].filter(([, { store }]) => store === 'graph'),
+    ([, { place }]) => place || groupId,
+  )
+  const found = new Set<number>()
+  for (const [group, pointers] of byGroup) {
+    const foreign = new Set(await foreignEpisodes(tx, group, [...new Set(pointers.map(([, { ref }]) => ref))]))
+    for (const [n, { ref }] of pointers) if (foreign.has(ref)) found.add(n)
+  }
+  return found
+}
+
+/**
+ * Of keys with a common prefix (KP_POINTER_PREFIXES), those that the project may name without a generated id. An admin may name each of
+ * them: the report is its own approval.
+ */
+async function claimedKeys(
+  tx: Transaction,
+  actor: Actor,
+  { id }: SeenProject,
+  { told: reported, prefixes }: { told: readonly ReportedPointer[]; prefixes: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  const keys = reported.flatMap(({ ref }) => (prefixes.some((prefix) => ref.startsWith(prefix)) ? [ref] : []))
+  if (actor.isAdmin || keys.length === 0) return new Set(keys)
+  const space = await keySpaceOf(tx, prefixes, { projects: [id] })
+  return new Set(keys.filter((key) => isInKeySpace(space, key)))
+}
+
+/**
+ * Rejects pointers outside the project. Data that a pointer names is erased with its source, so it must not belong to another project, nor
+ * be an object of ours that belongs to another source.
+ * @throws {Problem} `invalid` with every rejected entry
+ */
+export async function confine(
+  tx: Transaction,
+  actor: Actor,
+  project: SeenProject,
+  reported: readonly ReportedPointer[],
+  ports: ConfiningPorts,
+): Promise<void> {
+  const { id } = project
+  if (reported.length === 0) return
+  const rows = await queryWithin<{ n: number }>(tx, 'foreign-pointers', foreign, [
+    id,
+    reported.map((_, n) => n),
+    reported.map(({ store }) => store),
+    reported.map(({ ref }) => ref),
+    reported.map(({ place = '' }) => place),
+  ])
+  const others = new Set(rows.map(({ n }) => n))
+  const otherGroups = await inOtherGroups(tx, project, reported, ports)
+  const lying = await queryWithin<{ id: string; conversation: string }>(
+    tx,
+    'conversations-of-sources',
+    'SELECT id, conversation_id AS conversation FROM messages WHERE project_id = $1 AND id = ANY($2::text[])',
+    [id, reported.flatMap(({ kind, source }) => (kind === 'message' ? [source] : []))],
+  )
+  const conversations = new Map(lying.map(({ id: source, conversation }) => [source, conversation]))
+  const claimed = await claimedKeys(tx, actor, project, { told: reported, prefixes: ports.pointerPrefixes })
+  const issues = reported.flatMap((entry, n): Issue[] => {
+    const own = objectsOf(id, entry)
+    const isOurs = entry.store === 'objects' && entry.ref.startsWith('projects/')
+    const isOwn = entry.ref === own || entry.ref.startsWith(`${own}/`)
+    if (others.has(n))
+      return [
+        {
+          path: [...entry.path, entry.store === 'objects' || entry.store === 'cache' ? 'ref' : 'place'],
+          message: 'belongs to another project',
+        },
+      ]
+    const path = [...entry.path, 'ref']
+    if (otherGroups.has(n))
+      return [
+        { path, message: 'is an episode of another graph group; if that group is this project’s, name it as place' },
+      ]
+    if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of something else' }]
+    if (entry.store !== 'objects' && entry.store !== 'cache') return []
+    const conversation = entry.kind === 'message' ? conversations.get(entry.source) : undefined
+    return isTied(entry.ref, tiesOf(id, entry, conversation)) || claimed.has(entry.ref)
+      ? []
+      : [
+          {
+            path,
+            message: `does not tell whose it is: a key has the id of its project, conversation, message or document in it, as we made it, or begins as KP_POINTER_PREFIXES allows and has the organisation’s id (${project.organisationId}) in it, or a prefix that an admin assigned`,
+          },
+        ]
+  })
+  if (issues.length > 0)
+    throw new Problem('invalid', {
+      detail: 'Some entries point at what is not of this project. None was kept.',
+      issues,
+    })
+}
+
+/** Stores pointers. Ended facts of an existing pointer are merged. Returns the number of new pointers. */
+export async function store(
+  tx: Transaction,
+  reported: readonly ReportedPointer[],
+  { projectId, toldBy, now }: { projectId: string; toldBy: string; now: Date },
+): Promise<number> {
+  // Merge equal pointers with their facts, because one statement cannot update a row twice.
+  const once = new Map<string, ReportedPointer & { place: string; ended: string[] }>()
+  for (const { place = '', ended = [], ...entry } of reported) {
+    const key = JSON.stringify([entry.source, entry.store, place, entry.ref])
+    once.set(key, { ...entry, place, ended: [...new Set([...(once.get(key)?.ended ?? []), ...ended])] })
+  }
+  const rows = [...once.values()].map((entry) => ({ ...entry, id: newId('prov') }))
+  const made = await queryWithin<{ is_new: boolean }>(
+    tx,
+    'store-provenance',
+    `INSERT INTO provenance AS v (id, project_id, source_kind, source_id, store, ref, place, ended, told_by, at)
+     SELECT r.id, $2, r.kind, r.source, r.store, r.ref, r.place, r.ended, $3, $4::timestamptz
+     FROM json_to_recordset($1::json) AS r(id text, kind text, source text, store text, ref text, place text, ended text[])
+     ORDER BY r.source, r.store, r.place, r.ref
+     ON CONFLICT (source_id, store, place, ref) DO UPDATE
+       SET ended = ARRAY(SELECT DISTINCT e FROM unnest(v.ended || excluded.ended) AS e ORDER BY e)
+     RETURNING xmax = 0 AS is_new`,
+    [JSON.stringify(rows), projectId, toldBy, now],
+  )
+  return made.filter(({ is_new }) => is_new).length
+}

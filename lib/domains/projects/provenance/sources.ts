@@ -1,0 +1,51 @@
+import type { WriterKind } from '#lib/domains/projects/rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasureScope } from '#lib/kernel/data-source.ts'
+
+/** Where data derived from a message or document is stored, as recorded or reported. */
+export interface StoredPointer {
+  store: 'checkpoints' | 'graph' | 'cache' | 'objects' | 'outside'
+  /** A message id in checkpoints, an episode's uuid in the graph, a key in the cache and in object stores. */
+  ref: string
+  /** The thread in checkpoints or the group in the graph, if the writer named one. */
+  place: string
+  /** In the graph: facts whose validity the episode ended. */
+  ended: string[]
+}
+/** A message or document that is being erased, with the data needed to find data derived from it. */
+export interface Source {
+  kind: 'message' | 'document'
+  id: string
+  project: string
+  /** The group of its project in a graph. */
+  group: string
+  conversation: string | null
+  /** LangGraph threads of its conversation. */
+  threads: string[]
+  createdAt: Date
+  /** Who wrote it. */
+  author: { kind: WriterKind; id: string; name: string | null }
+  /** A message's current and earlier texts, or a document's chunks. Only for searching; never stored. */
+  texts: string[]
+  /** Object keys of its bytes or of its attachments. */
+  objects: string[]
+  pointers: StoredPointer[]
+}
+/** A project or conversations that are erased completely, with all their contents. */
+export interface WholeContainer {
+  project: string
+  /** Null: only these conversations of the project are erased. */
+  group: string | null
+  conversations: string[]
+  threads: string[]
+}
+
+/** The sources that a scope covers, without those under legal hold. Data sources of derived stores read them while the rows exist. */
+export interface Sources {
+  /** In batches, ordered by id. */
+  of(scope: ErasureScope, tx: Transaction, now: Date): AsyncIterable<Source[]>
+  /** Projects and conversations that are erased completely. */
+  whole(scope: ErasureScope, tx: Transaction, now: Date): Promise<WholeContainer[]>
+  /** Number of sources under legal hold, by hold. */
+  held(scope: ErasureScope, tx: Transaction, now: Date): Promise<Record<string, number>>
+}

@@ -1,0 +1,167 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { holding, preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
+import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { objectsOfAgent } from './making.ts'
+import type { SnapshotPorts } from './ports.ts'
+
+export interface SnapshotSourcePorts extends Pick<SnapshotPorts, 'db' | 'objects' | 'keys'> {
+  whatIsMissing: MissingStoreData
+}
+const agentsOf = (scope: ErasureScope): readonly string[] => ('subject' in scope ? scope.subject.agents : [])
+const listed = 1_000
+
+/** Erased first: without its key, no copy of a snapshot can be opened, wherever it is stored. */
+const keyHolder = ({ db, keys }: SnapshotSourcePorts): DataSource => ({
+  name: 'snapshots.keys',
+  store: 'snapshot_keys',
+  stage: 'derived',
+  what: 'wrapped keys of snapshots, which lie outside the database and its backups: destroyed first, so that no copy of a snapshot opens any more',
+  held: 'wrapped keys of snapshots, which your keyring opens',
+  purpose: 'so that destroying them makes every copy of a snapshot unreadable',
+  kept: 'as long as the snapshot',
+  tables: [],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      'snapshot-keys-held',
+      `SELECT count(*)::int AS n, min(created_at) AS since FROM snapshots WHERE agent_id = ANY($1::text[]) AND state = 'ready'`,
+      [agents],
+    ),
+  async plan(scope, tx) {
+    await preferIndexes(tx)
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      'plan-snapshot-keys',
+      'SELECT id FROM snapshots WHERE agent_id = ANY($1::text[])',
+      [agentsOf(scope)],
+    )
+    const [items, watched]: [string[], string[]] = [[], []]
+    for (const { id } of rows) ((await keys.exists(id)) ? items : watched).push(id)
+    return { items: items.sort(), watched: watched.sort(), held: {} }
+  },
+  async erase(_scope, items, tx, options) {
+    const destroyed = await keys.destroy(items, tx)
+    // For watched items, counts the destroyed keys. Planned items all existed and all count, even if a crash destroyed
+    // them uncounted.
+    return options?.isWatched ? destroyed : items.length
+  },
+  /** Checks the keys of the planned items and of all current rows. */
+  async residue(scope, items) {
+    const rows = await db.prisma.snapshot.findMany({
+      where: { agentId: { in: [...agentsOf(scope)] } },
+      select: { id: true },
+    })
+    const ids = new Set([...items, ...rows.map((row) => row.id)])
+    if (ids.size > 0) await keys.check()
+    let left = 0
+    for (const id of ids) if (await keys.exists(id)) left += 1
+    return left
+  },
+})
+
+/** Erased after the keys, and before the rows that name the objects. */
+function objectHolder({ db, objects, whatIsMissing }: SnapshotSourcePorts): DataSource {
+  async function checkMissing(tx?: Transaction): Promise<void> {
+    const missing = await whatIsMissing(tx)
+    if (missing.length > 0)
+      throw new Problem(
+        'unavailable',
+        `${missing.length} object stores that kept data are switched off. Connect them again, or state that nothing is there any more.`,
+      )
+  }
+  async function under(agents: readonly string[]): Promise<string[]> {
+    const keys: string[] = []
+    for (const agent of agents)
+      for (let after = ''; ; ) {
+        const page = await objects.list(objectsOfAgent(agent), after, listed)
+        keys.push(...page)
+        const last = page.at(-1)
+        if (last === undefined || page.length < listed) break
+        after = last
+      }
+    return keys
+  }
+  return {
+    name: 'snapshots.objects',
+    store: 'objects',
+    stage: 'content',
+    pageSize: 50,
+    what: 'sealed snapshots of agents, and the state that they uploaded, in every version',
+    purpose: 'so that an agent can be rebuilt by its owner',
+    kept: 'on demand: four hours; insurance: 30 days after the agent’s death; uploaded state: until it is replaced or deleted',
+    tables: [],
+    inventory: ({ agents }) =>
+      holding(
+        db,
+        'snapshot-objects-held',
+        `SELECT count(*)::int AS n, min(at) AS since FROM (
+           SELECT created_at AS at FROM snapshots WHERE agent_id = ANY($1::text[]) AND state = 'ready'
+           UNION ALL SELECT uploaded_at FROM state_bundles WHERE agent_id = ANY($1::text[])) AS held`,
+        [agents],
+      ),
+    async plan(scope, tx) {
+      const agents = agentsOf(scope)
+      if (agents.length === 0) return { items: [], held: {} }
+      const rows = await queryWithin<{ key: string; is_there: boolean }>(
+        tx,
+        'plan-snapshot-objects',
+        `SELECT object_key AS key, state = 'ready' AS is_there FROM snapshots WHERE agent_id = ANY($1::text[])
+         UNION ALL SELECT object_key, true FROM state_bundles WHERE agent_id = ANY($1::text[])`,
+        [agents],
+      )
+      const items = new Set(rows.filter(({ is_there }) => is_there).map(({ key }) => key))
+      try {
+        for (const key of await under(agents)) items.add(key)
+      } catch (error) {
+        // A plan is also made while the store is down. Its step waits for the store.
+        if (!Problem.is(error, 'unavailable')) throw error
+      }
+      const watched = rows.map(({ key }) => key).filter((key) => !items.has(key))
+      return { items: [...items].sort(), watched: watched.sort(), held: {} }
+    },
+    async erase(_scope, items, tx, options) {
+      if (items.length === 0) return 0
+      await checkMissing(tx)
+      const erased = await objects.erase(items)
+      return options?.isWatched ? erased : items.length
+    },
+    /** Lists the versions of every planned key and everything under the prefixes of the agents. */
+    async residue(scope, items) {
+      const agents = agentsOf(scope)
+      if (items.length === 0 && agents.length === 0) return 0
+      await checkMissing()
+      const left = new Set(await under(agents))
+      for (const key of items) if (!left.has(key) && (await objects.versions(key)).length > 0) left.add(key)
+      return left.size
+    },
+  }
+}
+
+/** Erasure order: keys, objects, then the rows that name both. */
+export const snapshotDataSources = (ports: SnapshotSourcePorts): DataSource[] => [
+  keyHolder(ports),
+  objectHolder(ports),
+  rowsOfAgents(ports.db, {
+    ...{ name: 'snapshots.links', stage: 'agent', table: 'snapshot_links', at: 'created_at' },
+    // The id is the hash of the token: a link must not be named by its token.
+    id: "encode(token_hash, 'hex')",
+    what: 'links to snapshots, by the hashes of their tokens',
+    purpose: 'so that a snapshot can be fetched',
+    kept: 'four hours',
+  }),
+  rowsOfAgents(ports.db, {
+    ...{ name: 'snapshots.rows', stage: 'agent', table: 'snapshots', at: 'created_at', id: 'id' },
+    what: 'notes of snapshots: when each was made, of which kind, and until when it is there',
+    purpose: 'to show which snapshots of an agent there are',
+    kept: 'as long as the snapshot',
+  }),
+  rowsOfAgents(ports.db, {
+    ...{ name: 'snapshots.state', stage: 'agent', table: 'state_bundles', at: 'uploaded_at', id: 'agent_id' },
+    what: 'notes of the state that agents uploaded',
+    purpose: 'so that it goes into the agent’s snapshots',
+    kept: 'until it is replaced or deleted',
+  }),
+]

@@ -1,0 +1,222 @@
+import pg from 'pg'
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { FolderMark } from '#lib/stores/folder-mark.ts'
+import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
+import {
+  addressHash,
+  type MissingStoreData,
+  type RegisteredStore,
+  type RememberedPort,
+} from '#lib/stores/registered-store.ts'
+import { notedFor, trustedFor } from './rules.ts'
+
+export type AskRows = (text: string, values: unknown[]) => Promise<unknown[]>
+/** A store as the settings name it. */
+export interface ConnectedStore {
+  port: RememberedPort
+  provider: string
+  /** Distinguishes it from other stores of its port, independent of credentials. */
+  identity: string | FolderMark
+  /** Identity of a folder before it had a mark. Not valid when the folder is empty although rows name data in it. */
+  formerly?: { identity: string; isBare(): Promise<boolean>; isNamed(ask: AskRows): Promise<boolean> }
+  /**
+   * All processes share one such store, which each may see at another path. Any other recorded store of the port is
+   * then a different one.
+   */
+  isSole?: boolean
+  /** Milliseconds after the last recorded use. Afterwards a store of the port has no data any more. Undefined: forever. */
+  countsFor?: number
+  /** Without credentials. */
+  shown: string
+}
+export interface RegisteredStoreDeps {
+  db: Database
+  clock: Clock
+  connected: readonly ConnectedStore[]
+  /** Whether a disconnected store can still be inspected, because it belongs to this installation, and is empty. */
+  isEmpty(store: RegisteredStore, tx: Transaction): Promise<boolean>
+}
+
+/** The sites of a port that stores data. */
+export const connectedStoresOf = (
+  sites: readonly { port: RememberedPort | null; provider: string; identity: string | null; address: string | null }[],
+): ConnectedStore[] =>
+  sites.flatMap(({ port, provider, identity, address }) =>
+    port === null || identity === null ? [] : [{ port, provider, identity, shown: address ?? provider }],
+  )
+
+const unmarked = 'unmarked'
+const another = `SELECT 1 FROM known_stores WHERE port = $1 AND ($2::text IS NULL OR shown = $2) AND retired_at IS NULL
+  AND NOT (address = ANY($3::text[])) AND provider = $4
+  AND ($5::timestamptz IS NULL OR last_seen > $5) LIMIT 1`
+
+const formerHash = ({ provider, formerly }: ConnectedStore): string | undefined =>
+  formerly && addressHash(provider, formerly.identity)
+
+/** The earlier identity of a folder without a mark. Undefined when data that rows name is missing. */
+async function formerAddress(store: ConnectedStore, ask: AskRows): Promise<string | undefined> {
+  const { formerly } = store
+  if (!formerly || ((await formerly.isBare()) && (await formerly.isNamed(ask)))) return undefined
+  return formerHash(store)
+}
+/** The last use before which a store of this port no longer counts. */
+const countsSince = ({ countsFor }: ConnectedStore, now: Date): Date | null =>
+  countsFor === undefined ? null : new Date(now.getTime() - countsFor)
+/** Whether another store was used at the place of this folder and was not declared empty. */
+async function hasTakenPlace(
+  store: ConnectedStore,
+  address: string | undefined,
+  ask: AskRows,
+  now: Date,
+): Promise<boolean> {
+  if (typeof store.identity === 'string') return false
+  const own = [address, await formerAddress(store, ask)].filter((one) => one !== undefined)
+  return (
+    (await ask(another, [store.port, store.isSole ? null : store.shown, own, store.provider, countsSince(store, now)]))
+      .length > 0
+  )
+}
+
+/** Remembers which stores have had data, so that a disconnected store is not taken for an empty one. */
+export function registeredStores({ db, clock, connected, isEmpty }: RegisteredStoreDeps) {
+  const byPort = new Map(connected.map((store) => [store.port, store]))
+  const asking: AskRows = (text, values) => db.query(undefined, text, values)
+  const noted = new Map<string, { until: number; noting: Promise<void> }>()
+
+  /** The address hash of a port's connected store. Undefined without a store or for a folder without a mark. */
+  async function addressOf(port: RememberedPort): Promise<string | undefined> {
+    const store = byPort.get(port)
+    const identity = typeof store?.identity === 'object' ? await store.identity.read() : store?.identity
+    return store === undefined || identity === undefined ? undefined : addressHash(store.provider, identity)
+  }
+
+  // Uses its own connection: callers are inside transactions and could exhaust the pool, waiting for each other.
+  async function apart<T>(work: (ask: AskRows) => Promise<T>): Promise<T> {
+    const client = new pg.Client({
+      connectionString: db.pool.options.connectionString,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 10_000,
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await work(async (text, values) => (await client.query(text, values)).rows)
+    } catch (error) {
+      throw asProblem(error)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  async function checkPlace(ask: AskRows, store: ConnectedStore, address?: string): Promise<void> {
+    if (await hasTakenPlace(store, address, ask, clock.now()))
+      throw new Problem(
+        'unavailable',
+        'The folder of this store is not the one that was used: another disk is mounted in its place, or none, or two machines of this installation do not share it. Nothing was lost, and it is tried again. If it is gone for good, an admin can state that nothing is left there.',
+      )
+  }
+  const note = (store: ConnectedStore, address: string, now: Date): Promise<void> =>
+    apart(async (ask) => {
+      const { port, provider, shown } = store
+      await checkPlace(ask, store, address)
+      const former = await formerAddress(store, ask)
+      if (former !== undefined)
+        await ask(
+          `UPDATE known_stores SET address = $3 WHERE port = $1 AND address = $2
+             AND NOT EXISTS (SELECT FROM known_stores AS k WHERE k.port = $1 AND k.address = $3)`,
+          [port, former, address],
+        )
+      await ask(
+        `INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)
+         ON CONFLICT (port, address) DO UPDATE SET shown = excluded.shown,
+           last_seen = GREATEST(known_stores.last_seen, excluded.last_seen),
+           retired_at = NULL, retired_by = NULL, statement = NULL`,
+        [newId('store'), port, provider, address, shown, now],
+      )
+    })
+  /** Does the work at most once per period. Concurrent callers share it. */
+  async function once(which: string, lasts: number, work: (now: Date) => Promise<void>): Promise<void> {
+    const now = clock.now()
+    const known = noted.get(which)
+    if (known && now.getTime() < known.until) return known.noting
+    const made = { until: now.getTime() + lasts, noting: work(now) }
+    noted.set(which, made)
+    try {
+      await made.noting
+    } catch (error) {
+      if (noted.get(which) === made) noted.delete(which)
+      throw error
+    }
+  }
+  /**
+   * Marks a folder without a mark when its first data is stored. @throws Problem `unavailable` when another folder was
+   * used in its place
+   */
+  async function markedAt(store: ConnectedStore, isPut: boolean): Promise<string | undefined> {
+    if (typeof store.identity === 'string' || !store.identity.make) return undefined
+    // Forget recorded uses: a store that returns to this place must be recorded again, because that withdraws its
+    // retirement.
+    for (const which of noted.keys())
+      if (which.startsWith(`${store.port} `) && !which.endsWith(unmarked)) noted.delete(which)
+    await once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, () => apart((ask) => checkPlace(ask, store)))
+    return (await store.identity.make(isPut)) ? addressOf(store.port) : undefined
+  }
+
+  return {
+    addressOf,
+    /**
+     * Records the use of the port's connected store: before its first use in this process, then daily. `isPut`: data
+     * is about to be stored.
+     * @throws Problem `unavailable` for a folder that is not the one used before
+     */
+    async used(port: RememberedPort, isPut = false): Promise<void> {
+      const store = byPort.get(port)
+      if (!store) return
+      const address = (await addressOf(port)) ?? (await markedAt(store, isPut))
+      if (address !== undefined) await once(`${port} ${address}`, notedFor, (now) => note(store, address, now))
+    },
+
+    /** Whether the port's connected store is a folder other than the one used before. */
+    async isAnother(port: RememberedPort): Promise<boolean> {
+      const store = byPort.get(port)
+      if (!store || typeof store.identity === 'string') return false
+      return hasTakenPlace(store, await addressOf(port), asking, clock.now())
+    },
+
+    /** This installation's id of the port's connected store. Other installations with the same store have other ids. */
+    async idOf(port: RememberedPort): Promise<string> {
+      await this.used(port)
+      const address = (await addressOf(port)) ?? ''
+      const { id } = await db.prisma.knownStore.findUniqueOrThrow({ where: { port_address: { port, address } } })
+      return id
+    },
+
+    missing:
+      (port: RememberedPort): MissingStoreData =>
+      async (tx) => {
+        const store = byPort.get(port)
+        const marked = await addressOf(port)
+        const since = store && countsSince(store, clock.now())
+        const ask = async (within: Transaction) => {
+          const asked: AskRows = (text, values) => within.$queryRawUnsafe<unknown[]>(text, ...values)
+          const address = marked ?? (store && (await formerAddress(store, asked))) ?? ''
+          const rows = await within.knownStore.findMany({
+            where: { port, retiredAt: null, address: { not: address }, ...(since && { lastSeen: { gt: since } }) },
+            orderBy: { firstSeen: 'asc' },
+          })
+          const missing: RegisteredStore[] = []
+          for (const row of rows) {
+            const isHere = marked === undefined && row.address === (store && formerHash(store))
+            if (isHere || !(await isEmpty(row, within))) missing.push(row)
+          }
+          return missing
+        }
+        return tx ? ask(tx) : db.transaction(ask)
+      },
+  }
+}
+export type RegisteredStores = ReturnType<typeof registeredStores>

@@ -1,0 +1,227 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import findMyWay, { type HTTPMethod } from 'find-my-way'
+import { z } from 'zod'
+import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
+import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
+import type { RateLimitWindow } from '#lib/access/limiter.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { operation } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { UseCase } from '#lib/kernel/use-case.ts'
+import type { ApiRequest, ApiResponse } from './api-request.ts'
+import { arriving, boundBody, patience } from './arrival.ts'
+import { clientAddresses, headerText } from './client-sockets.ts'
+import { type Handle, plainHeaders, refusalResponse } from './handle.ts'
+
+export interface ApiServerDeps {
+  useCases: readonly UseCase[]
+  handle: Handle
+  /** Throws while no page may be served. */
+  admitPage(): Promise<void>
+  proxies: () => TrustedProxies
+  /** Counts a page request in the rate limit of its address. */
+  countPage(address: string): Promise<RateLimitWindow>
+}
+type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** The size of the console's largest form, in bytes. */
+const largestForm = 64 * 1024
+
+/** Whether the percent-encoding of a path is valid UTF-8; otherwise Next would report an internal error. */
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const uncountedHeaders = (): Record<string, string> => limitHeaders(uncountedWindow('read'), 'read')
+
+/** Rejects a request before it reaches Next. */
+function refusedPage(problem: Problem, more: Record<string, string> = {}): ApiResponse {
+  const requestId = newId('req')
+  return refusalResponse(problem, 'page', requestId, { ...plainHeaders(requestId), ...uncountedHeaders(), ...more })
+}
+const tooMany = (window: RateLimitWindow): ApiResponse =>
+  refusedPage(
+    new Problem('rate_limited', `${window.limit.toLocaleString('en')} pages a minute are allowed from one address.`),
+    limitHeaders(window, 'read'),
+  )
+
+const unknown = operation({
+  id: 'unknown',
+  method: 'get',
+  path: '/',
+  summary: 'Whatever is not part of the API',
+  permission: 'public',
+  audit: { none: 'nothing is done' },
+  limit: 'exempt',
+  perAddress: 'page',
+  status: 200,
+  output: z.unknown(),
+})
+
+/** The methods of pages and of the sign-in forms. */
+const pageMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
+const wrongMethod = (allowed: readonly string[]): Problem =>
+  new Problem('method_not_allowed', {
+    detail: `It takes ${allowed.join(', ')}.`,
+    headers: { Allow: allowed.join(', ') },
+  })
+
+const doorRequest = (request: IncomingMessage, most: number): ApiRequest => ({
+  method: request.method ?? 'GET',
+  url: request.url ?? '/',
+  headers: { get: (name) => headerText(request.headers[name.toLowerCase()]) },
+  body: arriving(request, most),
+})
+
+async function send(
+  response: ServerResponse,
+  { status, headers, body }: ApiResponse,
+  isHead: boolean,
+  most: number,
+): Promise<void> {
+  // Closes a connection without progress, so that a client that stops reading does not hold a cursor or memory.
+  response.setTimeout(most, () => response.destroy())
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
+    response.writeHead(status, body === null ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) })
+    response.end(isHead ? undefined : body)
+    return
+  }
+  response.writeHead(status, headers)
+  if (isHead) {
+    response.end()
+    return
+  }
+  let isOurs = false
+  async function* watched(pieces: AsyncIterable<string | Uint8Array>) {
+    try {
+      yield* pieces
+    } catch (error) {
+      // Readable also throws the client's disconnect into this generator.
+      isOurs = !response.destroyed
+      throw error
+    }
+  }
+  // When the client disconnects, the cursor is closed and nothing is reported. Our own errors abort the transfer, so that the client
+  // notices.
+  await pipeline(Readable.from(watched(body)), response).catch((error: unknown) => {
+    if (isOurs) logFault(error, { operationId: 'stream', requestId: headers['X-Request-Id'] ?? '' })
+    response.destroy()
+  })
+}
+
+/** Replaces every page until the erasures since a backup are replayed. */
+function closedPage(error: unknown): ApiResponse {
+  const requestId = newId('req')
+  const { status, headers } = refusalResponse(error, 'page', requestId, plainHeaders(requestId))
+  const [english, chinese] = ['Temporarily unavailable. Please try again later.', '服务暂时不可用，请稍后再试。']
+  return {
+    status,
+    headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' },
+    body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>KnowledgePulse</title><p>${english}</p><p lang="zh-CN">${chinese}</p></html>`,
+  }
+}
+
+/**
+ * The API server: responds to operations before Next sees the request, and passes all other requests to Next. `most`: see {@link
+ * patience}.
+ */
+export function createApiServer(
+  { useCases, handle, admitPage, proxies, countPage }: ApiServerDeps,
+  pages: Pages,
+  most = patience,
+) {
+  const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
+  for (const useCase of useCases) {
+    const { method, path, audit } = useCase.operation
+    const wanted = methods.filter((name) => name.toLowerCase() === method)
+    // An export is counted and audited; a HEAD request would use one up without its result.
+    const takesHead = method === 'get' && !('action' in audit && audit.action === 'export')
+    router.on(takesHead ? ['GET', 'HEAD'] : wanted, path.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, useCase)
+  }
+  const isApi = (path: string): boolean =>
+    path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
+
+  /** The methods at the address: for `/v1/knowledge/batch`, not those of `/v1/knowledge/{id}`. */
+  function allowedAt(url: string): readonly string[] {
+    const found = [...methods, 'HEAD' as const].flatMap((method) => {
+      const path = (router.find(method, url)?.store as UseCase | undefined)?.operation.path
+      return path === undefined ? [] : [{ method, variables: path.split('{').length - 1 }]
+    })
+    const fewest = Math.min(...found.map(({ variables }) => variables))
+    return found.filter(({ variables }) => variables === fewest).map(({ method }) => method)
+  }
+
+  /** Handles unknown addresses like operations, so that they get the same headers and are counted. */
+  function nobody(url: string): UseCase {
+    const allowed = allowedAt(url)
+    const problem =
+      allowed.length === 0
+        ? new Problem('not_found', 'This address is not part of the API; /docs/api shows what is.')
+        : wrongMethod(allowed)
+    return { operation: unknown, execute: () => Promise.reject(problem) }
+  }
+
+  /** Page requests need a small body with Content-Length. Other bodies are rejected, because they could fill the memory. */
+  function refusedBody({ method, headers }: IncomingMessage): ApiResponse | undefined {
+    if (method === 'GET' || method === 'HEAD') return undefined
+    const length = headers['content-length']
+    if (headers['transfer-encoding'] === undefined && Number(length ?? 0) <= largestForm) return undefined
+    const problem = new Problem(
+      'too_large',
+      `At most ${largestForm.toLocaleString('en')} bytes are taken here, and their number in Content-Length.`,
+    )
+    return refusedPage(problem, { Connection: 'close' })
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = request.url ?? '/'
+    const address = clientAddress(
+      request.socket.remoteAddress,
+      headerText(request.headers['x-forwarded-for']),
+      proxies(),
+    )
+    const found = router.find((request.method ?? 'GET') as HTTPMethod, url)
+    const isHead = request.method === 'HEAD'
+    if (found) {
+      const useCase: UseCase = found.store
+      const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
+      boundBody(request, response, useCase.operation.upload !== undefined, most)
+      return send(response, await handle(useCase, doorRequest(request, most), { params, address }), isHead, most)
+    }
+    boundBody(request, response, false, most)
+    const [path = '/'] = url.split('?', 1)
+    const method = request.method ?? 'GET'
+    if (!pageMethods.has(method) && allowedAt(url).length === 0 && !isApi(path))
+      return send(response, refusedPage(wrongMethod([...pageMethods])), isHead, most)
+    if (isApi(path) || allowedAt(url).length > 0)
+      return send(
+        response,
+        await handle(nobody(url), doorRequest(request, most), { params: {}, address }),
+        isHead,
+        most,
+      )
+    const refused = isDecodable(path)
+      ? refusedBody(request)
+      : refusedPage(new Problem('bad_request', 'The escapes in the address are not UTF-8.'))
+    if (refused) return send(response, refused, isHead, most)
+    // Built files are not counted: they cost no more than their bytes.
+    if (!path.startsWith('/_next/static/')) {
+      const window = await countPage(address)
+      if (!window.allowed) return send(response, tooMany(window), isHead, most)
+      for (const [name, value] of Object.entries(limitHeaders(window, 'read'))) response.setHeader(name, value)
+    }
+    // Built files: scripts, styles and fonts.
+    const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
+    if (closed) return send(response, closed, isHead, most)
+    return clientAddresses.run(address, () => pages(request, response))
+  }
+}

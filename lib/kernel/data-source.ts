@@ -1,0 +1,361 @@
+import type { Transaction } from './context.ts'
+
+/**
+ * The subject of a privacy request: a person with the agents they own, a single agent, or a single participant of a project. Which
+ * agents and participations belong to a person is fixed when the fence is raised.
+ */
+export interface Subject {
+  account: string | null
+  agents: readonly string[]
+  /** Participations in projects: those that the account claimed, or the one that the request is about. */
+  participants?: readonly string[]
+}
+export const partKinds = ['project', 'conversation', 'message', 'document'] as const
+export type PartKind = (typeof partKinds)[number]
+/** A part of a project, or the whole project, by ids. `conversation` is set if the part is a conversation or belongs to one. */
+export interface ProjectPart {
+  kind: PartKind
+  id: string
+  project: string
+  conversation: string | null
+}
+/** What an erasure covers. A data source handles the scopes that it knows and has no data for the others. */
+export type ErasureScope = { unit: string } | { skill: string } | { subject: Subject } | { part: ProjectPart }
+
+/** provided: data that the subject provided (portability, GDPR art. 20). all: also derived data (access, art. 15). */
+export type Basis = 'provided' | 'all'
+
+/** The reader of an export, its basis, and the time up to which records are included. */
+export interface ExportReader {
+  basis: Basis
+  /** Their id in the audit log. */
+  id: string
+  /** Agents whose private rows it may read: the agent itself, or the agents that a person owns. */
+  agents: readonly string[]
+  organisationId: string | undefined
+  isAdmin: boolean
+  /** Records stored after this time are excluded. */
+  until: Date
+}
+/** Some records, one JSON text per line (RFC 8259 escapes line breaks in strings), without a final line break. */
+export interface ExportPage {
+  lines: string
+  count: number
+}
+/** Exports one part of the document about an agent. */
+export interface Exporter {
+  /** Its name in the document: `knowledge_units`, `skills`, `votes` … */
+  part: string
+  /** The bases on which this part is exported. */
+  bases: readonly Basis[]
+  /** The tables whose rows it exports. A test reports tables that no exporter covers. */
+  tables: readonly string[]
+  /** Oldest first. It holds no connection between two pages. A consumer that stops early must call `return`. */
+  pages(agentId: string, reader: ExportReader): AsyncIterable<ExportPage>
+}
+
+/** Exports one part of the document about a person, in addition to the parts about the agents they own. */
+export interface PersonExporter extends Omit<Exporter, 'pages'> {
+  pages(accountId: string, reader: ExportReader): AsyncIterable<ExportPage>
+}
+
+/** Retention periods by visibility, in days since the record was stored; null: unlimited. */
+export interface Periods {
+  network: number | null
+  org: number | null
+  private: number | null
+}
+/** Data of a domain that expires: rows with a visibility, an author, and the time when they were stored. */
+export interface Expiring {
+  /** The name in the deletion log: `knowledge.units`, … */
+  name: string
+  /** The resource type of one record in the audit log: `knowledge`, … */
+  resourceType: string
+  /** The erasure scope of one record in the deletion log. */
+  scope: 'unit' | 'skill'
+  /** How many records have expired at `now`, by visibility; those under legal hold are counted separately. */
+  due(periods: Periods, now: Date): Promise<Counts>
+  /** How many expired records remain because of a legal hold. It reads only held records, however many have expired. */
+  held(periods: Periods, now: Date): Promise<number>
+  /**
+   * Deletes expired records that no legal hold covers, oldest first: two members of a WITH list, to which the sweep adds the audit and
+   * deletion rows. `due (stored_at)` is what it selected, `gone (id)` what it deleted. $1 is the visibility; $2 and $3 bound the time of
+   * storage, both inclusive; $4 is the present; $5 is the maximum number.
+   */
+  removal: string
+}
+export interface Counts {
+  network: number
+  org: number
+  private: number
+  /** Retained because of a legal hold. */
+  held: number
+}
+
+/** The id of one item to erase. Ledger and job queue see nothing else of the item. */
+export type ItemId = string
+
+/** The time limit in milliseconds of a transaction that searches a store which may contain any amount of unrelated data. */
+export const longestSearch = 600_000
+/** The transaction options for work with a data source. */
+export const timeFor = ({ isShared }: Pick<DataSource, 'isShared'>): { longest?: number } =>
+  isShared ? { longest: longestSearch } : {}
+
+/** A run of erased words in another text: UTF-16 offsets (`end` exclusive) and the run's fingerprint. */
+export interface ErasedRunMatch {
+  run: number
+  start: number
+  end: number
+}
+/**
+ * The words that a run erases, as keyed fingerprints. They exist until the last verification, even after the texts are deleted. They can
+ * find the words in other texts but cannot be read.
+ */
+export interface ErasedWords {
+  readonly isEmpty: boolean
+  /** Runs of erased texts: six words, 24 characters of a script without spaces, or a whole short text of at least 20 characters. */
+  runsIn(text: string): ErasedRunMatch[]
+  /** Names, email addresses and telephone numbers of an erased person, of any length. */
+  namesIn(text: string): ErasedRunMatch[]
+}
+
+/** Options of an erasure. */
+export interface ErasureOptions {
+  /**
+   * `<run>:<holder>:<page>…`, distinct for every page of every plan. A store outside the database records by this key what it erased, so
+   * that a repetition counts the same.
+   */
+  key: string
+  /** Names of the erased person are also removed from other authors' texts. */
+  redacts: boolean
+  /** Only for runs over projects. */
+  words?: ErasedWords
+  /** Adds erased texts that only their store has, such as a thread's own version of a message. */
+  addWords?(texts: readonly string[]): Promise<void>
+  /** How often verification found residue in this run and sent it back. From 1 on, search every text instead of an index. */
+  round?: number
+  /**
+   * None of its items existed at planning, so missing items are not counted. On all other pages every item counts, because a crash may
+   * have occurred between two commits.
+   */
+  isWatched?: boolean
+  now: Date
+}
+/** Where the name of an erased person remains in another author's text: the location, never the words. */
+export interface Mention {
+  store: string
+  /** `fact`, `summary`, `episode`, `message`, `document` … */
+  kind: string
+  id: string
+  field: string
+  isRedacted: boolean
+}
+/**
+ * Ids of what a page met, and of what it deleted. `isOfParts`: the ids are texts of records ({@link idOfPart}); a deleted record also
+ * removes its texts.
+ */
+export interface Tally {
+  met: readonly string[]
+  gone: readonly string[]
+  isOfParts?: boolean
+}
+export const idOfPart = (record: string, part: string): string => `${record}\n${part}`
+/** The result of a page, for which a single count is not enough. */
+export interface Erased {
+  count: number
+  /**
+   * Further counts by name: `entitiesDeleted`, `entitiesOrphaned`, `threads` … For each store, the receipt shows derived texts that were
+   * cut, deleted, judged again as if the erased texts had never existed, or retained because another author wrote the words
+   * (`derivedCut`, `derivedDeleted`, `derivedJudgedAgain`, `derivedRetained`). It also shows texts that a model generated while an
+   * erased episode was in its context, with and without erased words (`exposedMatched`, `exposedUnmatched`).
+   */
+  results: Record<string, number>
+  /**
+   * By the name in `results`, for counts of things that several pages may meet: what this page met, and what no longer counts. A run
+   * counts each thing once.
+   */
+  tallies?: Record<string, Tally>
+  mentions: Mention[]
+  /** How many items remain, because somebody decided so or because another step erases them. */
+  retained?: number
+  /** For a second search: threads that cannot be rewritten. What was found in them remains. */
+  unreadable?: readonly string[]
+}
+export const erasedOf = (erased: number | Erased): Erased =>
+  typeof erased === 'number' ? { count: erased, results: {}, mentions: [] } : erased
+/** How many items were erased. */
+export const countOf = (erased: number | Erased): number => erasedOf(erased).count
+/** What an erasure would do with one record of a store, and why: for the dry run, whose reader may see everything. */
+export interface PlannedRecord {
+  store: string
+  /** `episode`, `fact`, `entity`, `community`, `saga`, `thread`, `key`, `object`, `row` … */
+  kind: string
+  id: string
+  /** The name that people use; content. */
+  name: string | null
+  verdict: 'deleted' | 'kept' | 'changed' | 'untouched'
+  /** `pii`, `unreferenced`, `orphaned`, `source`, `shared`, `foreign_group` … */
+  reason: string
+  /** Ids, labels and counts that justify the decision: `label:Person`, `pattern:email`, `episodes:2`. */
+  evidence: string[]
+  /** How it was found: `pointer` (provenance), `thread`, `group`, `text`, `row`. */
+  found: string
+}
+export interface Explained {
+  verdicts: PlannedRecord[]
+  /**
+   * The store does not respond, or a store that held data is switched off: the list shows what is known without it and may be
+   * incomplete.
+   */
+  isPartial: boolean
+}
+
+/** What a data source would erase: distinct items, sorted. */
+export interface Planned {
+  items: ItemId[]
+  /**
+   * Items to look for although nothing exists there yet: late writes may bypass every fence. They are not counted. Verification and the
+   * search a day later look for them and erase what they find.
+   */
+  watched?: ItemId[]
+  /**
+   * How many items remain because a legal hold covers the record, by the id of the hold. The engine itself handles holds on the subject.
+   */
+  held: Record<string, number>
+}
+
+/** Items that need a decision. Plans store them. */
+export interface Decisions {
+  /** Called for a planned item under legal hold. Returns the item to plan instead, and further counts. Nothing of it is erased. */
+  underHold(item: ItemId): { item: ItemId; results: Record<string, number> }
+  /** Called first when a run plans again. Returns an item that a hold stopped as undecided, and other items unchanged. */
+  resumed(item: ItemId): ItemId
+  /**
+   * Those of these items whose records are under legal hold, each with the id of the hold. The engine itself handles holds on the
+   * subject.
+   */
+  heldBy(items: readonly ItemId[], tx: Transaction, now: Date): Promise<ReadonlyMap<ItemId, string>>
+}
+
+/** What a data source stores about a subject, for the inventory ("what we hold"). */
+export interface Holding {
+  count: number
+  /** When the oldest record was stored. */
+  since: Date | null
+  /** When the last record expires; null if nothing expires. */
+  until: Date | null
+}
+
+/**
+ * When a data source is erased: derived data first, the rows needed to find other data later, and the account last. Within a stage, the
+ * sources of one store run one after the other, in the order in which they are listed.
+ */
+export const stages = ['derived', 'content', 'agent', 'account'] as const
+export type ErasurePhase = (typeof stages)[number]
+
+/**
+ * A personal data source: the part of a domain that is responsible for its personal data. Erasure, export and inventory use data sources
+ * only, never domains. Verified residue is the proof of erasure; counts are informative.
+ */
+export interface DataSource {
+  /** `<domain>.<what>` */
+  name: string
+  /** The store of its data, by the name in the receipt: `postgresql`, `files`, `graph`, `cache`, `objects`, `checkpoints`. */
+  store: string
+  /** Other applications write to its store and bypass the fences: it is searched again a day after the erasure. */
+  isShared?: true
+  /**
+   * The maximum number of items per transaction: fewer if a page of the usual size would take too long, more if each page searches the
+   * whole store.
+   */
+  pageSize?: number
+  stage: ErasurePhase
+  /** The description of its data in the receipt. */
+  what: string
+  /** The description in the inventory, if the receipt's describes what happens to the data. */
+  held?: string
+  /** For the inventory: why we store the data, and for how long. */
+  purpose: string
+  kept: string
+  /** For the inventory: the lawful basis, if it differs from the one under which the subject was registered. */
+  basis?: string
+  /** The tables it is responsible for. A test reports tables that no data source covers. */
+  tables: readonly string[]
+  /** What it stores about a subject. */
+  inventory(subject: Subject, now: Date): Promise<Holding>
+  /** What `erase` will process. It only reads and can be called without erasing. */
+  plan(scope: ErasureScope, tx: Transaction, now: Date): Promise<Planned>
+  /**
+   * Every single record that `erase` would change or leave, for a dry run of a part. It only reads. @throws `unavailable` if nothing can
+   * be determined
+   */
+  explain?(scope: ErasureScope, tx: Transaction, now: Date): Promise<Explained>
+  /**
+   * Erases some of the planned items; at most one page per call if the scope is a subject or a part. Safe to repeat. Returns how many
+   * items were erased. @throws `unavailable` if its store does not respond or is switched off: that never counts as success
+   */
+  erase(
+    scope: ErasureScope,
+    items: readonly ItemId[],
+    tx: Transaction,
+    options?: ErasureOptions,
+  ): Promise<number | Erased>
+  decisions?: Decisions
+  /** What an item of a finished page counts as: `found` if it remains, `nothing` if another step or a hold has it. By default, `erased`. */
+  countsAs?(item: ItemId): 'erased' | 'found' | 'nothing'
+  /**
+   * How much of the scope or of the planned items remains, found by other queries than those of `erase`; 0 when everything is erased.
+   * Records under legal hold do not count.
+   */
+  residue(scope: ErasureScope, items: readonly ItemId[], now: Date, words?: ErasedWords): Promise<number>
+  /**
+   * What an erasure cannot search in its store, for the receipt: encrypted, compressed or binary values, embeddings. `results`: the
+   * further counts of the run's step.
+   */
+  notSearched?(results: Readonly<Record<string, number>>): { what: string; count: number | null }[]
+  /** What remains of the erased items where nobody can erase it, for the receipt. */
+  leftBehind?(count: number, results?: Readonly<Record<string, number>>): { what: string; ground: string } | undefined
+  /**
+   * What it retains about a subject on purpose while a legal hold keeps the erasure open, for the receipt. It is deleted when the hold
+   * ends.
+   */
+  whileHeld?(subject: Subject): Promise<{ what: string; ground: string }[]>
+  /**
+   * Finds late writes by the words of the erased texts, as items, right before the rows that lead to them are deleted. Returns only what
+   * exists. It only reads. @throws `unavailable` if its store does not respond
+   */
+  late?(scope: ErasureScope, tx: Transaction, now: Date): Promise<ItemId[]>
+  /**
+   * Those items of a former erasure whose names (a key, a thread, a group: chosen by others) an existing record now uses. That record
+   * owns the data under the name, so a later search leaves it.
+   */
+  reused?(items: readonly ItemId[], tx: Transaction, now: Date): Promise<ItemId[]>
+  /**
+   * Called when a run is over and none of its pages will be repeated: the store may delete its records of them. Keys begin with the
+   * run's id.
+   */
+  forget?(runId: string): Promise<void>
+  /**
+   * Of the items to be erased, the ids that exist now and must never be used again, and whether others could have copied the named
+   * content. A replay treats these ids as stored, so the list must not contain others.
+   */
+  identities?(items: readonly ItemId[], tx: Transaction): Promise<{ id: string; wasPublic: boolean }[]>
+}
+
+/**
+ * A retained record: data about a subject that remains whatever is erased, as proof or because the law requires it. No data source is
+ * responsible for it; the inventory lists it.
+ */
+export interface RetainedRecord {
+  /** `<domain>.<what>` */
+  name: string
+  store: string
+  /** Texts for the inventory, like those of a {@link DataSource}: what it is, why it remains, on which ground, and until when. */
+  what: string
+  purpose: string
+  basis: string
+  kept: string
+  tables: readonly string[]
+  /** Null if it is not counted. */
+  inventory(subject: Subject, now: Date): Promise<Holding | null>
+}

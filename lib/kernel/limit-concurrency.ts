@@ -1,0 +1,98 @@
+/** The result of the work. `full`: the queue was full; `late`: it would have waited too long. In both cases the work did not start. */
+export type LimitedResult<T> = { value: T } | 'full' | 'late'
+
+export interface TurnBounds {
+  /** How many run concurrently. */
+  atOnce: number
+  /** How many wait for a slot. */
+  waiting: number
+  /** The part of the slots, and of the queue, that one party may take, so that it cannot exclude others; default 1. At least one slot. */
+  share?: number
+  /** How long work waits before it is `late`, in milliseconds; by default without a limit. */
+  patience?: number
+}
+
+/**
+ * Limits concurrency: at most `atOnce` run, and at most `waiting` wait. Each piece of work belongs to a party, for example a tenant.
+ * Parties with waiting work take turns; the work of one party starts in order of arrival.
+ */
+export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }: TurnBounds) {
+  const mostRunning = Math.max(1, Math.floor(atOnce * share))
+  const mostWaiting = Math.max(1, Math.floor(most * share))
+  let running = 0
+  let waiting = 0
+  const runningOf = new Map<string, number>()
+  /** In the order in which the parties get their next slot. */
+  const queues = new Map<string, Set<() => void>>()
+
+  const start = (party: string): void => {
+    running++
+    runningOf.set(party, (runningOf.get(party) ?? 0) + 1)
+  }
+  const mayStart = (party: string): boolean => running < atOnce && (runningOf.get(party) ?? 0) < mostRunning
+
+  /** Removes a waiter. Returns whether it was still waiting. */
+  function leave(party: string, waiter: () => void): boolean {
+    const queue = queues.get(party)
+    if (!queue?.delete(waiter)) return false
+    waiting--
+    if (queue.size === 0) queues.delete(party)
+    return true
+  }
+
+  /** Starts the next waiter, so that new arrivals cannot overtake it. A finished piece of work makes room for one at most. */
+  function startNext(): void {
+    for (const [party, queue] of queues) {
+      if (!mayStart(party)) continue
+      const [waiter] = queue
+      if (!waiter) continue
+      leave(party, waiter)
+      // The party's other work waits behind that of all other parties.
+      if (queues.delete(party)) queues.set(party, queue)
+      start(party)
+      waiter()
+      return
+    }
+  }
+
+  function end(party: string): void {
+    running--
+    const left = (runningOf.get(party) ?? 1) - 1
+    if (left > 0) runningOf.set(party, left)
+    else runningOf.delete(party)
+    startNext()
+  }
+
+  /** Waits for a slot, which is then taken. Returns why there is none. */
+  function slot(party: string): Promise<'full' | 'late' | undefined> | 'full' {
+    const queue = queues.get(party) ?? new Set()
+    if (waiting >= most || queue.size >= mostWaiting) return 'full'
+    queues.set(party, queue)
+    waiting++
+    return new Promise((done) => {
+      let timer: NodeJS.Timeout | undefined
+      const waiter = () => {
+        clearTimeout(timer)
+        done(undefined)
+      }
+      queue.add(waiter)
+      if (patience !== undefined)
+        timer = setTimeout(() => {
+          if (leave(party, waiter)) done('late')
+        }, patience)
+    })
+  }
+
+  return async function take<T>(work: () => Promise<T>, party = ''): Promise<LimitedResult<T>> {
+    if (mayStart(party)) start(party)
+    else {
+      const refused = await slot(party)
+      if (refused !== undefined) return refused
+    }
+    try {
+      return { value: await work() }
+    } finally {
+      end(party)
+    }
+  }
+}

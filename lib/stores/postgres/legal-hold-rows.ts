@@ -1,0 +1,104 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataSource, Holding, Planned } from '#lib/kernel/data-source.ts'
+import { type Database, queryWithin } from './database.ts'
+import { type SnapshotQuery, snapshot } from './snapshot.ts'
+
+/** The number of items per statement. */
+const most = 1_000
+export const chunked = (items: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(items.length / most) }, (_, n) => items.slice(n * most, (n + 1) * most))
+
+/**
+ * For deleting many rows by id while the planner's statistics are out of date: until the end of the transaction the planner always uses
+ * the index.
+ */
+export const preferIndexes = (tx: Transaction) =>
+  queryWithin(tx, 'by-index', "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)", [])
+
+/** The number of remaining rows: the sum of `n` over the queries, which use indexes and see the same state of the database. */
+export const countRemaining = (
+  db: Database,
+  questions: (ask: (text: string, values: readonly unknown[]) => Promise<void>) => Promise<void>,
+) =>
+  snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask: SnapshotQuery) => {
+    let left = 0
+    await questions(async (text, values) => {
+      const [row] = await ask<{ n: number }>(text, values)
+      left += row?.n ?? 0
+    })
+    return left
+  })
+
+/** A holding from one row of `n`, `since` and, if the data expires, `until`. */
+export async function holding(db: Database, name: string, text: string, values: readonly unknown[]): Promise<Holding> {
+  const [row] = await db.query<{ n: number; since: Date | null; until?: Date | null }>(name, text, values)
+  return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
+}
+
+export interface PlannedRow {
+  id: string
+  /** The legal hold that covers it. */
+  hold: string | null
+}
+/** A plan from its rows: rows under legal hold are counted and remain. */
+export function plannedOf(rows: readonly PlannedRow[]): Planned {
+  const planned: Planned = { items: [], held: {} }
+  for (const { id, hold } of rows)
+    if (hold === null) planned.items.push(id)
+    else planned.held[hold] = (planned.held[hold] ?? 0) + 1
+  planned.items.sort()
+  return planned
+}
+
+interface Rows extends Pick<DataSource, 'name' | 'stage' | 'what' | 'purpose' | 'kept' | 'leftBehind'> {
+  table: string
+  /** The id of one row, as SQL. */
+  id: string
+  /** The column with the time of storage. */
+  at: string
+  /** The column with the time of expiry. */
+  until?: string
+}
+/** A data source for the rows of agents in a table with `agent_id`, each with an id. Legal holds do not cover them. */
+export const rowsOfAgents = (db: Database, { table, id, at, until, ...words }: Rows): DataSource => ({
+  ...words,
+  store: 'postgresql',
+  tables: [table],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      `${table}-held`,
+      `SELECT count(*)::int AS n, min(${at}) AS since${until === undefined ? '' : `, max(${until}) AS until`} FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [agents],
+    ),
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    await preferIndexes(tx)
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      `plan-${table}`,
+      `SELECT ${id} AS id FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [scope.subject.agents],
+    )
+    return { items: rows.map((row) => row.id).sort(), held: {} }
+  },
+  async erase(scope, items, tx) {
+    if (!('subject' in scope)) return 0
+    await preferIndexes(tx)
+    const text = `DELETE FROM ${table} WHERE ${id} = ANY($1::text[]) RETURNING 1`
+    return (await queryWithin(tx, `erase-${table}`, text, [items])).length
+  },
+  /** Searches by owner as well as by id. */
+  residue: (scope, items) =>
+    'subject' in scope
+      ? countRemaining(db, async (ask) => {
+          const { agents } = scope.subject
+          await ask(`SELECT count(*)::int AS n FROM ${table} WHERE agent_id = ANY($1::text[])`, [agents])
+          for (const chunk of chunked(items))
+            await ask(
+              `SELECT count(*)::int AS n FROM ${table} WHERE ${id} = ANY($1::text[]) AND NOT agent_id = ANY($2::text[])`,
+              [chunk, agents],
+            )
+        })
+      : Promise.resolve(0),
+})
