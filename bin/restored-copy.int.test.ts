@@ -1,7 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,6 +18,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readEnv } from '#lib/config/env.ts'
 import { openInstallation } from '#lib/platform/installation.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { commandsOf, sectionOf } from '#lib/testing/guide-walk.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent } from '#lib/testing/people.ts'
 import { freeTestPort } from '#lib/testing/ports.ts'
@@ -18,7 +28,7 @@ const root = join(import.meta.dirname, '..')
 /** The checkout in which npm start runs, with its data folder `var`. */
 const checkout = mkdtempSync(join(tmpdir(), 'kp-cold-copy-'))
 const data = join(checkout, 'var')
-const settings = { KP_DATA_DIR: data, KP_SECRET: 'a secret of thirty-two characters' }
+const settings = { KP_DATA_DIR: data }
 let child: ChildProcess | undefined
 
 beforeAll(() => {
@@ -44,7 +54,8 @@ afterAll(async () => {
 async function whileRunning<T>(work: (app: TestApp) => Promise<T>): Promise<T> {
   const { appUrl, embedded } = await openInstallation(readEnv({ ...settings }))
   const ownerUrl = embedded?.ownerUrl('kp') ?? ''
-  const app = await testApp(settings, { appUrl, ownerUrl, drop: async () => {} })
+  const secret = readFileSync(join(data, 'secret'), 'utf8').trim()
+  const app = await testApp({ ...settings, KP_SECRET: secret }, { appUrl, ownerUrl, drop: async () => {} })
   try {
     return await work(app)
   } finally {
@@ -52,10 +63,16 @@ async function whileRunning<T>(work: (app: TestApp) => Promise<T>): Promise<T> {
     await embedded?.stop()
   }
 }
-const tar = (...args: string[]) => execFileSync('tar', ['-C', data, ...args])
+/** The command of docs/operate.md that copies the files of the stopped database. */
+const backup =
+  commandsOf(sectionOf('operate.md', '## Back up'))
+    .join('')
+    .match(/^tar .*$/m)?.[0] ?? ''
 
 test('npm start with a restored copy of the embedded database erases again before it serves anything', async () => {
   const made = await whileRunning(async (app) => {
+    // Creates the folder of objects, as monitoring does.
+    await app.fetch('GET', '/ready')
     const reader = await issuedAgent(app, ['read', 'write'])
     const leaving = await issuedAgent(app, ['read', 'write'])
     const contribute = async ({ token }: Issued): Promise<string> =>
@@ -69,8 +86,7 @@ test('npm start with a restored copy of the embedded database erases again befor
     }
   })
   const { reader, leaving, erased, kept, theirs } = made
-  // As docs/operate.md describes: the files of the stopped database.
-  tar('-cf', join(checkout, 'kp-backup.tar'), 'pgdata')
+  execFileSync('sh', ['-ec', backup], { cwd: checkout })
   const receiptId = await whileRunning(async (app) => {
     expect((await app.fetch('DELETE', `/v1/knowledge/${erased}`, reader)).status).toBe(204)
     const run = await app.db.transaction((tx) =>
@@ -84,7 +100,7 @@ test('npm start with a restored copy of the embedded database erases again befor
     return run.receiptId
   })
   rmSync(join(data, 'pgdata'), { recursive: true })
-  tar('-xpf', join(checkout, 'kp-backup.tar'))
+  execFileSync('tar', ['-C', data, '-xpf', join(checkout, 'kp-backup.tar')])
   expect(existsSync(join(data, 'pgdata/PG_VERSION'))).toBe(true)
 
   const port = await freeTestPort()
