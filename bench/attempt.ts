@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 
-export interface Attempt {
+export interface LoadAttempt {
   /** 0: the connection ended without a response. */
   status: number
   body: string
@@ -16,7 +16,7 @@ export interface Asked {
 }
 
 /** Sends one request and returns its response, whatever it is. */
-export function attempt(agent: Agent, { url, method, headers = {}, body }: Asked): Promise<Attempt> {
+export function attempt(agent: Agent, { url, method, headers = {}, body }: Asked): Promise<LoadAttempt> {
   const began = performance.now()
   return new Promise((answered) => {
     const over = (status: number, text = '') => answered({ status, body: text, began, ended: performance.now() })
@@ -33,7 +33,7 @@ export function attempt(agent: Agent, { url, method, headers = {}, body }: Asked
 }
 
 /** The number of attempts with each status. */
-export const countsOf = (attempts: readonly Pick<Attempt, 'status'>[]): Map<number, number> =>
+export const countsOf = (attempts: readonly Pick<LoadAttempt, 'status'>[]): Map<number, number> =>
   attempts.reduce((counts, { status }) => counts.set(status, (counts.get(status) ?? 0) + 1), new Map<number, number>())
 
-export const tookOf = ({ began, ended }: Attempt): number => ended - began
+export const tookOf = ({ began, ended }: LoadAttempt): number => ended - began

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
-import { type Attempt, attempt, tookOf } from './attempt.ts'
+import { attempt, type LoadAttempt, tookOf } from './attempt.ts'
 import { childrenOf } from './cpu.ts'
 import { contributeTarget, readTarget, registerBenchAgent } from './installation.ts'
 import type { LoadTarget } from './load.ts'
@@ -87,7 +87,7 @@ interface Targets {
 /** Half of the connections read, and half write, until the signal. */
 async function load(targets: Targets, signal: AbortSignal) {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-  const attempts: (Attempt & { isWrite: boolean })[] = []
+  const attempts: (LoadAttempt & { isWrite: boolean })[] = []
   const connection = async (number: number) => {
     const isWrite = number % 2 === 1
     while (!signal.aborted) {
@@ -101,7 +101,7 @@ async function load(targets: Targets, signal: AbortSignal) {
   return attempts
 }
 
-const isServed = ({ status }: Attempt) => status === 200 || status === 201
+const isServed = ({ status }: LoadAttempt) => status === 200 || status === 201
 
 interface Measured {
   acknowledged: number

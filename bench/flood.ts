@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Attempt, attempt, countsOf, tookOf } from './attempt.ts'
+import { attempt, countsOf, type LoadAttempt, tookOf } from './attempt.ts'
 import {
   type Agent as Agents,
   contributeTarget,
@@ -53,10 +53,10 @@ const flooder = (n: number) => from(`203.0.113.${n % 250}`)
 /** Runs `count` requests at an even rate over `duration`, as many at once as there are connections. */
 async function paced(
   { count, duration, connections }: { count: number; duration: number; connections: number },
-  one: (agent: Agent, n: number) => Promise<Attempt>,
-): Promise<Attempt[]> {
+  one: (agent: Agent, n: number) => Promise<LoadAttempt>,
+): Promise<LoadAttempt[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
-  const made: Attempt[] = []
+  const made: LoadAttempt[] = []
   const started = performance.now()
   let next = 0
   await Promise.all(
@@ -94,14 +94,14 @@ async function silent(port: number, count: number, begin: string, most: number):
 const peakOf = (pid: number): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-const listed = (attempts: readonly Attempt[]): string =>
+const listed = (attempts: readonly LoadAttempt[]): string =>
   [...countsOf(attempts)]
     .sort(([one], [other]) => one - other)
     .map(([status, count]) => `${count.toLocaleString('en')} × ${status}`)
     .join(', ')
 
 /** Erases units and messages of one organization in turns, over many connections. */
-async function deletions(url: string, { token }: Agents): Promise<Attempt[]> {
+async function deletions(url: string, { token }: Agents): Promise<LoadAttempt[]> {
   const units: string[] = []
   while (units.length < DELETIONS / 2) units.push(await storeUnit(url, token))
   const messages = await storeMessages(url, token, DELETIONS / 2)
@@ -116,7 +116,7 @@ async function deletions(url: string, { token }: Agents): Promise<Attempt[]> {
   )
 }
 
-const statusRow = (name: string, attempts: readonly Attempt[], expected: readonly number[]): BenchRow => {
+const statusRow = (name: string, attempts: readonly LoadAttempt[], expected: readonly number[]): BenchRow => {
   const wrong = attempts.filter(({ status }) => !expected.includes(status)).length
   return { name: `${name}: ${listed(attempts)}`, value: wrong, unit: 'unexpected', bar: '0', met: wrong === 0 }
 }

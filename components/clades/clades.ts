@@ -29,7 +29,7 @@ export const sharingPaths = [at]
 export const sharesPerPage = 20
 
 export type Clade = Output<typeof readClade>['data']
-export type Sibling = Clade['siblings'][number]
+export type CladeSibling = Clade['siblings'][number]
 export type Preview = Output<typeof previewShare>['data']
 export type SharePage = Output<typeof listShares>
 export type Share = ShareView

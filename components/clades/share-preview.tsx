@@ -9,7 +9,7 @@ import { Checkbox } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { type Preview, type Sibling, sendAt, sharingPage, sharingPaths } from './clades.ts'
+import { type CladeSibling, type Preview, sendAt, sharingPage, sharingPaths } from './clades.ts'
 import { MarkedJson } from './marked-json.tsx'
 import { RemovedValues } from './removed-values.tsx'
 
@@ -17,7 +17,7 @@ interface SharePreviewProps {
   agentId: string
   entryId: string
   preview: Preview
-  siblings: readonly Sibling[]
+  siblings: readonly CladeSibling[]
   /** Something other than the entry blocks sharing; the page explains it above. */
   isHindered: boolean
 }

@@ -4,13 +4,13 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { type Sibling, sharingPage } from './clades.ts'
+import { type CladeSibling, sharingPage } from './clades.ts'
 
 /** Agents with the same ancestor and owner, and whether each one shares. */
-export function SiblingTable({ siblings }: { siblings: readonly Sibling[] }) {
+export function SiblingTable({ siblings }: { siblings: readonly CladeSibling[] }) {
   const t = useTranslations('agentSharing.siblings')
   const format = useFormatter()
-  const columns: ShownColumn<Sibling>[] = [
+  const columns: ShownColumn<CladeSibling>[] = [
     {
       key: 'agent',
       title: t('agent'),
