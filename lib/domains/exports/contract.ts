@@ -74,7 +74,7 @@ export const importDocument = operation({
   path: '/v1/import',
   summary: 'Import an export of another registry',
   description: [
-    'A document as the export gives it, as JSON or NDJSON, read while it arrives. Units and skills keep their ids; they and their ids are checked',
+    'An exported document, as JSON or NDJSON, read while it arrives. Units and skills keep their ids; they and their ids are checked',
     'like any contribution, become the importing agent’s, and name who wrote them before. One result for each: stored, known',
     '(the same content is here already) or failed, with the reason; what was erased here does not come back, so `agent_id` has to precede the records. Content that is refused counts like that of any contribution. What was stored stays when',
     'the document breaks in the middle or its count does not match; the problem then says how many, and sending it again stores the rest.',

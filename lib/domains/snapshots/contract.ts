@@ -131,7 +131,7 @@ export const restoreAgent = operation({
   path: '/v1/agents/{id}/snapshots/restore',
   summary: 'Bring back what a snapshot has',
   description:
-    'The opened content of a snapshot, line by line as it is in there, into an active agent of the same owner: the agent itself or another one. Documents and entries that are there already stay as they are, so that sending it again stores nothing twice; those for another agent get ids of their own, the same each time. Private entries for another agent are sealed anew by the client, under ids that it makes. Settings come back where the grimoire is empty, a state takes the place of the one before once all of it has come; keyrings never come back. What was stored before a fault stays, and the fault says how much that is.',
+    'The opened content of a snapshot, line by line, into an active agent of the same owner: the agent itself or another one. Existing documents and entries stay unchanged, so a repetition stores nothing twice. For another agent they get new ids, the same at each repetition, and the client seals private entries again under ids of its own. Settings are restored if the grimoire is empty; a state replaces the previous one when it is complete; keyrings are not restored. After a fault, what was stored stays, and the error says how much.',
   permission: 'snapshots:write',
   stores: 'one record',
   audit: { action: 'update', resourceType: 'agent' },

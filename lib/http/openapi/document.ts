@@ -106,7 +106,7 @@ function described(
     ...(body && { requestBody: { required: !operation.body?.safeParse(undefined).success, ...body } }),
     responses: {
       [status]: {
-        description: status === 204 ? 'Done, without a body' : 'Done',
+        description: status === 204 ? 'No content' : 'OK',
         headers: successHeaders(operation),
         ...(status !== 204 && output()),
       },

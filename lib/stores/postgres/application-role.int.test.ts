@@ -65,6 +65,19 @@ describe('append-only tables, for the application’s role', () => {
   ])('denies %s', async (sql) => expect(await outcome(sql)).toBe(DENIED))
 })
 
+describe('views of append-only tables, for the application’s role', () => {
+  test.each(['SELECT * FROM audited_deletions', 'SELECT * FROM deletion_records'])('allows %s', async (sql) =>
+    expect(await outcome(sql)).toBe('allowed'),
+  )
+
+  test.each([
+    'DELETE FROM audited_deletions',
+    `UPDATE audited_deletions SET resource_id = ''`,
+    'DELETE FROM deletion_records',
+    `UPDATE deletion_records SET requested_by = ''`,
+  ])('denies %s', async (sql) => expect(await outcome(sql)).toBe(DENIED))
+})
+
 test('keeps the rights unchanged when the application grants itself more', async () => {
   await app.query('GRANT UPDATE ON ledger TO PUBLIC') // PostgreSQL warns and grants nothing
   expect(await outcome(`UPDATE ledger SET what = 'else'`)).toBe(DENIED)

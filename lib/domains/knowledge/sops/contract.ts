@@ -176,7 +176,7 @@ export const eraseSopVersion = operation({
   path: '/v1/sop/{id}/versions/{version}',
   summary: 'Erase one former wording of an SOP of your own',
   description:
-    'For what was wrong, or personal, in a wording that is not the present one: that is corrected with PATCH /v1/knowledge/{id} (409 here). Nobody reads it any more, the other wordings keep their numbers, and where it was the newest approved one, an older approved one takes its place. Stored answers that show the SOP go too. The SOP is not erased, so there is no receipt: the audit log and the deletion log name the version. Admins may erase wordings of what is shared.',
+    'Erases an earlier wording that was wrong or personal. Correct the present wording with PATCH /v1/knowledge/{id} (409 here). The other wordings keep their numbers. If this was the newest approved wording, an older approved one replaces it. Stored answers that show the SOP are deleted as well. The SOP itself is not erased, so there is no receipt: the audit log and the deletion log name the version. Admins may erase wordings of shared SOPs.',
   permission: 'knowledge:write',
   audit: { action: 'delete', resourceType: 'sop_version' },
   deletes: { counts: 'sopVersionsDeleted' },
@@ -214,7 +214,7 @@ export const exportSopAsSkill = operation({
   path: '/v1/sop/{id}/export-skill',
   summary: 'Render an SOP as a SKILL.md',
   description:
-    'The present wording as front matter and Markdown, ready for any agent that reads skills; the expert is not named in it. Nothing is stored, unless `publish` says so: then it becomes a skill of your own (scope write), as visible as the SOP is, and stays when the SOP changes or goes. 409 where you have a skill of that name. A repetition by Idempotency-Key renders the present wording and publishes nothing again: no copy of the text is stored with the answer.',
+    'The present wording as front matter and Markdown for any agent that reads skills, without the expert’s name. Nothing is stored unless `publish` is true: then it becomes your own skill (scope write), as visible as the SOP, and stays if the SOP changes or is deleted. 409 if you have a skill of that name. A repetition with the same Idempotency-Key renders the present wording and publishes nothing again.',
   permission: 'knowledge:read',
   audit: { action: 'export', ...resource },
   limit: 'write',

@@ -94,9 +94,9 @@ const erasing = {
   refusals: ['not_found', 'forbidden', 'erased', 'fenced'],
 } as const
 const description =
-  'From every store: rows, checkpoints, graph, cache, objects. Nobody reads it from the first moment. 200 when everything is done and verified; what is not within 10 s goes on and answers 202 with `success: false`.'
+  'Erases rows, checkpoints, graph, cache and objects. Nobody can read it from the first moment. 200 when it is verified; after 10 s 202 with `success: false`, and the erasure continues.'
 const forAuthors =
-  'For who wrote or brought it, also when they take part no more (then without a dry run), and the project’s owners.'
+  'For its author, even after they left the project (then without a dry run), and for the project’s owners.'
 
 export const eraseMessage = operation({
   ...erasing,
