@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { readEnv } from '#lib/config/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import { openInstallation } from '#lib/platform/installation.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { openInstallation } from '#lib/stores/postgres/installation.ts'
 import { blocksOf, sectionOf } from '#lib/testing/guide-walk.ts'
 
 const section = sectionOf('operate.md', '### Database')

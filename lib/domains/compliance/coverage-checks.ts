@@ -41,6 +41,9 @@ const rights: readonly { line: EvidenceLine; operations: readonly string[] }[] =
   { line: 'can_request_deletion', operations: ['filePrivacyRequest', 'planErasure'] },
 ]
 
+/** Whether sessions of people and tokens of agents may call it for their own data. */
+const isForSubjects = ({ permission }: OperationShape): boolean => /:(self|read)$/.test(permission)
+
 export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageDeps): EvidenceCheck[] => [
   deletionCheck(operations),
   {
@@ -76,7 +79,7 @@ export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageDe
       page: '/admin/audit',
       async ask(query, now) {
         const missing = wanted.filter(
-          (id) => !operations.some((one) => one.id === id && /:self$/.test(one.permission) && !('none' in one.audit)),
+          (id) => !operations.some((one) => one.id === id && isForSubjects(one) && !('none' in one.audit)),
         )
         const { uses, last } = await usesOf(query, wanted, now)
         return {
