@@ -1,6 +1,7 @@
 import type { Range } from './markdown-lines.ts'
 import {
   closedNames,
+  isNamePart,
   isNegation,
   isPlaceholderWith,
   isSystemMark,
@@ -14,21 +15,30 @@ import {
 
 const NAME_LIMIT = 64
 
+const EXCLAMATION = 33
+const DASH = 45
+const SLASH = 47
+const LESS = 60
+const GREATER = 62
+
 /**
  * Removes nested markup (`<<b>script>`, `<!-<!-- -->- -->`) of any depth in one pass from right to left: the text to the right of the
- * position is already free of markup and never changes again. Kept positions form a linked list; a cut only moves its head. Quotes are not
- * parsed here: the next sweep does that.
+ * position is already free of markup and never changes again. The kept positions form a stack, the leftmost on top; a cut only pops it.
+ * Quotes are not parsed here: the next sweep does that.
  */
-class Chain {
+class Stack {
   readonly #text: string
   readonly #kind: TextKind
   readonly #closed: ReadonlySet<string>
-  readonly #none: number
-  /** For a kept position: the next one, the next `>` and the last character of the next comment end. */
-  readonly #next: Int32Array
-  readonly #greater: Int32Array
-  readonly #commentEnd: Int32Array
-  #head: number
+  /** Kept positions; `level` below means an index into them. */
+  readonly #kept: Int32Array
+  #height = 0
+  /** Levels of the kept `>`, and -1 where code ends every tag before it; `#greaterSince` has the level of each entry. */
+  readonly #greater: number[] = []
+  readonly #greaterSince: number[] = []
+  /** Levels of the last characters of the kept comment ends, and of their first dashes. */
+  readonly #commentEnd: number[] = []
+  readonly #commentSince: number[] = []
   comments = 0
   tags = 0
 
@@ -36,109 +46,118 @@ class Chain {
     this.#text = text
     this.#kind = kind
     this.#closed = closedNames(text)
-    this.#none = text.length
-    this.#next = new Int32Array(text.length + 1).fill(text.length)
-    this.#greater = new Int32Array(text.length + 1).fill(text.length)
-    this.#commentEnd = new Int32Array(text.length + 1).fill(text.length)
-    this.#head = text.length
+    this.#kept = new Int32Array(text.length)
   }
 
+  /** Keeps the character at `at`, which must be to the left of all others, and cuts the markup that it begins. */
   push(at: number, isCode: boolean): void {
-    const after = this.#head
-    this.#next[at] = after
-    this.#head = at
-    const character = this.#text[at]
-    // Code ends every tag before it, but no comment.
-    this.#greater[at] = isCode ? this.#none : character === '>' ? at : this.#of(this.#greater, after)
-    this.#commentEnd[at] = (character === '-' ? this.#dashes(after) : undefined) ?? this.#of(this.#commentEnd, after)
-    if (character === '<' && !isCode) this.#fold(at)
+    const level = this.#height
+    const code = this.#text.charCodeAt(at)
+    this.#kept[level] = at
+    this.#height = level + 1
+    if (isCode) {
+      // Code ends every tag before it, but no comment.
+      if (this.#greater.length > 0 && this.#greater[this.#greater.length - 1] !== -1) this.#markGreater(-1, level)
+    } else if (code === GREATER) this.#markGreater(level, level)
+    if (code === DASH) this.#findCommentEnd(level)
+    else if (code === LESS && !isCode) this.#fold(level)
   }
 
   cuts(): Range[] {
     const cuts: Range[] = []
     let expected = 0
-    for (let at = this.#head; ; at = this.#of(this.#next, at)) {
+    for (let level = this.#height - 1; level >= 0; level -= 1) {
+      const at = this.#kept[level] ?? 0
       if (at > expected) cuts.push({ start: expected, end: at })
-      if (at >= this.#none) return cuts
       expected = at + 1
     }
+    if (this.#text.length > expected) cuts.push({ start: expected, end: this.#text.length })
+    return cuts
   }
 
-  #fold(at: number): void {
-    const first = this.#of(this.#next, at)
-    const second = this.#of(this.#next, first)
-    const what = opening(this.#text.charAt(first), this.#text.charAt(second), this.#kind)
-    if (what === undefined || (what === 'declaration' && isNegation(this.#text, at))) return
-    const third = this.#of(this.#next, second)
-    if (this.#text[first] === '!' && this.#text[second] === '-' && this.#text[third] === '-') {
-      const end = this.#of(this.#commentEnd, second)
-      this.#cut(end < this.#none ? end : third)
+  #markGreater(greater: number, since: number): void {
+    this.#greater.push(greater)
+    this.#greaterSince.push(since)
+  }
+
+  /** Notes a `-->` or `--!>` whose first dash is at `level`. */
+  #findCommentEnd(level: number): void {
+    if (this.#code(level - 1) !== DASH) return
+    const last = this.#code(level - 2) === EXCLAMATION ? level - 3 : level - 2
+    if (this.#code(last) !== GREATER) return
+    this.#commentEnd.push(last)
+    this.#commentSince.push(level)
+  }
+
+  #fold(level: number): void {
+    const text = this.#text
+    const what = opening(this.#code(level - 1), this.#code(level - 2), this.#kind)
+    if (what === undefined || (what === 'declaration' && isNegation(text, this.#kept[level] ?? 0))) return
+    if (this.#code(level - 1) === EXCLAMATION && this.#code(level - 2) === DASH && this.#code(level - 3) === DASH) {
+      this.#cut(this.#commentEnd.at(-1) ?? level - 3)
       this.comments += 1
       return
     }
-    const end = this.#of(this.#greater, at)
-    if (end >= this.#none || what === 'instruction') return
+    const end = this.#greater.at(-1) ?? -1
+    if (end < 0 || what === 'instruction') return
     if (what === 'declaration') {
       this.#cut(end)
       this.comments += 1
-    } else if (this.#isTag(at, end)) {
+    } else if (this.#isTag(level, end)) {
       this.#cut(end)
       this.tags += 1
     }
   }
 
-  #isTag(at: number, end: number): boolean {
-    let position = this.#of(this.#next, at)
-    const isClosing = this.#text[position] === '/'
-    if (isClosing) position = this.#of(this.#next, position)
+  #isTag(level: number, end: number): boolean {
+    const text = this.#text
+    const at = this.#kept[level] ?? 0
+    let position = level - 1
+    const isClosing = this.#code(position) === SLASH
+    if (isClosing) position -= 1
     let name = ''
-    for (
-      ;
-      name.length <= NAME_LIMIT && /^[\w:.-]$/.test(this.#text.charAt(position));
-      position = this.#of(this.#next, position)
-    ) {
-      name += this.#text.charAt(position)
-    }
-    if (!/^[\s/>]$/.test(this.#text.charAt(position)) || !isTagName(name)) return false
-    if (isSystemMark(name, this.#text.charAt(at - 1), this.#text.charAt(this.#of(this.#next, end)))) return false
+    for (; name.length <= NAME_LIMIT && isNamePart(this.#code(position)); position -= 1) name += this.#at(position)
+    if (!/^[\s/>]$/.test(this.#at(position)) || !isTagName(name)) return false
+    const before = text.charAt(at - 1)
+    const after = this.#at(end - 1)
+    if (isSystemMark(name, before, after)) return false
+    const portion = this.#portion(position, end)
     if (
-      (position === end || isPlaceholderWith(name, this.#portion(position, end))) &&
+      (position === end || isPlaceholderWith(name, portion)) &&
       !isClosing &&
-      !this.#closed.has(name.toLowerCase())
+      !this.#closed.has(name.toLowerCase()) &&
+      isTypeOrPlaceholder(name, text.slice(Math.max(0, at - 4), at), after)
     )
-      if (
-        isTypeOrPlaceholder(
-          name,
-          this.#text.slice(Math.max(0, at - 4), at),
-          this.#text.charAt(this.#of(this.#next, end)),
-        )
-      )
-        return false
-    return !mayCompare(name) || !OPERATOR.test(this.#portion(position, end))
+      return false
+    return !mayCompare(name) || !OPERATOR.test(portion)
   }
 
   /** The text of a tag up to its end or the next `<`. Only cuts read a position twice, and they remove it. */
   #portion(from: number, end: number): string {
     let portion = ''
-    for (let at = from; at < end && this.#text[at] !== '<'; at = this.#of(this.#next, at))
-      portion += this.#text.charAt(at)
+    for (let level = from; level > end && this.#code(level) !== LESS; level -= 1) portion += this.#at(level)
     return portion
   }
 
+  /** Removes everything on the stack down to the character at `last`. */
   #cut(last: number): void {
-    this.#head = this.#of(this.#next, last)
+    this.#height = last
+    while ((this.#greaterSince.at(-1) ?? -1) >= last) {
+      this.#greaterSince.pop()
+      this.#greater.pop()
+    }
+    while ((this.#commentSince.at(-1) ?? -1) >= last) {
+      this.#commentSince.pop()
+      this.#commentEnd.pop()
+    }
   }
 
-  /** End of a `-->` or `--!>` whose first dash is just before `second`. */
-  #dashes(second: number): number | undefined {
-    if (this.#text[second] !== '-') return undefined
-    let last = this.#of(this.#next, second)
-    if (this.#text[last] === '!') last = this.#of(this.#next, last)
-    return this.#text[last] === '>' ? last : undefined
+  #code(level: number): number {
+    return level < 0 ? Number.NaN : this.#text.charCodeAt(this.#kept[level] ?? 0)
   }
 
-  #of(chain: Int32Array, at: number): number {
-    return chain[at] ?? this.#none
+  #at(level: number): string {
+    return level < 0 ? '' : this.#text.charAt(this.#kept[level] ?? 0)
   }
 }
 
@@ -149,11 +168,13 @@ export function collapse(
   kind: TextKind,
 ): { cuts: Range[]; comments: number; tags: number } {
   if (!text.includes('<')) return { cuts: [], comments: 0, tags: 0 }
-  const chain = new Chain(text, kind)
-  let index = code.length - 1
-  for (let at = text.length - 1; at >= 0; at -= 1) {
-    while ((code[index]?.start ?? -1) > at) index -= 1
-    chain.push(at, (code[index]?.end ?? -1) > at)
+  const stack = new Stack(text, kind)
+  let end = text.length
+  for (const range of code.toReversed()) {
+    for (let at = end - 1; at >= range.end; at -= 1) stack.push(at, false)
+    for (let at = Math.min(range.end, end) - 1; at >= range.start; at -= 1) stack.push(at, true)
+    end = range.start
   }
-  return { cuts: chain.cuts(), comments: chain.comments, tags: chain.tags }
+  for (let at = end - 1; at >= 0; at -= 1) stack.push(at, false)
+  return { cuts: stack.cuts(), comments: stack.comments, tags: stack.tags }
 }

@@ -5,6 +5,20 @@ import { NextMatch } from './next-match.ts'
 const BOUNDARY =
   /\r(?!\n)|\n(?=[ \t]*(?:\r|\n|$|#{1,6}(?:\s|$)|[-+*](?:\s|$)|\d{1,9}[.)](?:\s|$)|[>|<]|`{3}|~{3}|=+[ \t]*(?:[\r\n]|$)|-+[ \t]*(?:[\r\n]|$)|(?:[*_-][ \t]*){3,}(?:[\r\n]|$)))/
 
+const BACKSLASH = 92
+const BACKTICK = 96
+const TILDE = 126
+
+/** Start of the next backticks or tildes; the text's length if there are none. */
+function runFrom(text: string, from: number): number {
+  let at = from
+  for (; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === BACKTICK || code === TILDE) break
+  }
+  return at
+}
+
 /**
  * Finds the code of a Markdown text: closed fences (CommonMark 0.31, 4.5) and inline code spans (6.1). Where Markdown parsers may disagree
  * it finds less: its results must be code for every parser. Positions passed in must not decrease; all calls together cost one pass.
@@ -37,16 +51,22 @@ export class MarkdownCode {
     this.#lineEnd = new NextMatch(text, /[\r\n]/)
     this.#blank = new NextMatch(text, /(?:\r\n|\n|\r(?!\n))[ \t]*(?=[\r\n]|$)/)
     this.#pipe = new NextMatch(text, /(?<!\\)\|/)
-    for (const run of text.matchAll(/`+|~{3,}/g)) {
-      this.#starts.push(run.index)
-      this.#lengths.push(run[0].length)
+    for (let start = runFrom(text, 0); start < text.length; ) {
+      const mark = text.charCodeAt(start)
+      let end = start + 1
+      while (text.charCodeAt(end) === mark) end += 1
+      if (mark === BACKTICK || end - start >= 3) {
+        this.#starts.push(start)
+        this.#lengths.push(end - start)
+      }
+      start = runFrom(text, end)
     }
     this.#twins = new Int32Array(this.#starts.length).fill(-1)
     const seen = new Map<number, number>()
     for (let index = this.#starts.length - 1; index >= 0; index -= 1) {
       const start = this.#starts[index] ?? 0
       const length = this.#lengths[index] ?? 0
-      if (text[start] !== '`') continue
+      if (text.charCodeAt(start) !== BACKTICK) continue
       // A backslash escapes the first backtick of an opening run, but has no meaning inside the span.
       this.#twins[index] = seen.get(this.#isEscaped(start) ? length - 1 : length) ?? -1
       seen.set(length, index)
@@ -102,7 +122,7 @@ export class MarkdownCode {
 
   #isEscaped(start: number): boolean {
     let slashes = 0
-    while (this.#text[start - 1 - slashes] === '\\') slashes += 1
+    while (this.#text.charCodeAt(start - 1 - slashes) === BACKSLASH) slashes += 1
     return slashes % 2 === 1
   }
 }

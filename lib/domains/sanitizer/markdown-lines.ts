@@ -1,8 +1,11 @@
+import { Margins } from './markdown-margins.ts'
+
 /** A range of text; `end` is exclusive. */
 export type Range = { start: number; end: number }
 
 type Fence = {
-  /** Offset of the fence characters, and the end of their line. */
+  /** Number of its line, offset of the fence characters, and the end of their line. */
+  line: number
   start: number
   lineEnd: number
   mark: string
@@ -36,11 +39,25 @@ const BARE = /[ \t]*(?=[\r\n]|$)/y
 const MARKER = /[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))/y
 const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
 const HEADING = /^#{1,6}[ \t]/
-const RULER = /[-:| \t]+(?=[\r\n]|$)/y
 const TABBED_FENCE = /^[ >]*\t[ \t>]*(?:`{3}|~{3})/
 /** Containers that certainly open at this position: a number other than 1 does not interrupt a paragraph. */
 const CONTAINERS = /^ {0,3}(?:(?:>|[-+*]|0*1[.)]) {0,4})+$/
 const NUMBERED = /^ {0,3}(?:(?:>|[-+*]|\d{1,9}[.)]) {0,4})+$/
+
+const TAB = 9
+const NEWLINE = 10
+const RETURN = 13
+const SPACE = 32
+const HASH = 35
+const DASH = 45
+const COLON = 58
+const BACKTICK = 96
+const PIPE = 124
+const TILDE = 126
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+/** Whether {@link PREFIX} may match a line that begins with this character. */
+const isPrefix = (code: number): boolean =>
+  isDigit(code) || code === TAB || (code < 64 && ' #*+->'.includes(String.fromCharCode(code)))
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at
@@ -55,24 +72,31 @@ export function readLines(text: string): Lines {
   const sections: number[] = []
   let isListOpen = false
   let isTableOpen = false
-  let previous = { start: 0, isBlank: true, content: -1 }
-  let start = 0
-  for (const newline of text.matchAll(/\r\n?|\n|$/g)) {
-    const end = newline.index
-    const isBlank = (matchAt(BARE, text, start)?.index ?? -1) === start
-    const marker = matchAt(MARKER, text, start)?.[0].length ?? -1
-    const isFlush = !isBlank && text[start] !== ' ' && text[start] !== '\t'
+  const starts: number[] = []
+  const ends: number[] = []
+  const tabbed = new Set<number>()
+  let previous = { start: 0, isBlank: true, hasPipe: false, content: -1 }
+  for (let start = 0; start <= text.length; ) {
+    const signs = signsAt(text, start)
+    const { end, isBlank } = signs
+    const number = starts.length
+    starts.push(start)
+    ends.push(end)
+    const first = text.charCodeAt(start)
+    const marker = signs.mayBeItem ? (matchAt(MARKER, text, start)?.[0].length ?? -1) : -1
+    const isFlush = !isBlank && first !== SPACE && first !== TAB
     if (
       isFlush &&
       (marker >= 0 ||
-        (text[start] === '#' && HEADING.test(text.slice(start, start + 8))) ||
+        (first === HASH && HEADING.test(text.slice(start, start + 8))) ||
         (previous.isBlank && isListOpen))
     )
       sections.push(start)
     if (marker >= 0) isListOpen = true
     else if (isFlush && previous.isBlank) isListOpen = false
 
-    const fence = matchAt(FENCE, text, start)
+    const fence = signs.hasMarks ? matchAt(FENCE, text, start) : undefined
+    if (signs.hasMarks && signs.hasTab && TABBED_FENCE.test(text.slice(start, end))) tabbed.add(number)
     if (fence) {
       const containers = fence[1] ?? ''
       const margin = containers.replace(/[^>]/g, ' ') + (fence[2] ?? '')
@@ -82,6 +106,7 @@ export function readLines(text: string): Lines {
       const fits = previous.content >= 0 && indent >= previous.content && indent <= previous.content + 3
       const opens = (previous.isBlank ? NUMBERED : CONTAINERS).test(containers + (fence[2] ?? ''))
       found.push({
+        line: number,
         start: start + indent,
         lineEnd: end,
         mark: marks[0] ?? '',
@@ -94,32 +119,75 @@ export function readLines(text: string): Lines {
       })
     }
     // A heading ends with its line, and text indented this far may be a code block, which contains no spans.
-    const prefix = matchAt(PREFIX, text, start)
+    const prefix = isPrefix(first) ? matchAt(PREFIX, text, start) : undefined
     if (prefix?.[1] !== undefined || / {4}|\t/.test(prefix?.[0] ?? '')) alone.push({ start, end })
 
     const table = tables.at(-1)
-    const ruler = isTableOpen ? '' : (matchAt(RULER, text, start)?.[0] ?? '')
     if (isTableOpen && table) {
       table.end = end
       isTableOpen = !isBlank
-    } else if (ruler.includes('-') && (ruler.includes('|') || text.slice(previous.start, start).includes('|'))) {
+    } else if (signs.isRuler && (signs.hasPipe || previous.hasPipe)) {
       tables.push({ start: previous.start, end })
       isTableOpen = true
     }
-    previous = { start, isBlank, content: marker }
-    start = end + newline[0].length
+    previous = { start, isBlank, hasPipe: signs.hasPipe, content: marker }
+    start = end + (text.charCodeAt(end) === RETURN && text.charCodeAt(end + 1) === NEWLINE ? 2 : 1)
   }
-  return { fences: pair(text, found), alone, tables, sections }
+  return { fences: pair(found, new Margins(text, starts, ends, tabbed)), alone, tables, sections }
 }
 
-function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
+/** What the characters of a line suggest, so that most patterns need not be tried. */
+type Signs = {
+  end: number
+  isBlank: boolean
+  hasTab: boolean
+  hasPipe: boolean
+  /** Three backticks or tildes in a row. */
+  hasMarks: boolean
+  /** Its first character that is not blank may begin a list item. */
+  mayBeItem: boolean
+  /** Consists of the characters of a table's delimiter row. */
+  isRuler: boolean
+}
+
+function signsAt(text: string, start: number): Signs {
+  let isBlank = true
+  let hasTab = false
+  let hasPipe = false
+  let hasMarks = false
+  let mayBeItem = false
+  let hasDash = false
+  let hasOthers = false
+  let marks = 0
+  let end = start
+  for (; end < text.length; end += 1) {
+    const code = text.charCodeAt(end)
+    if (code === NEWLINE || code === RETURN) break
+    if (code === TAB) hasTab = true
+    else if (code !== SPACE) {
+      if (isBlank) mayBeItem = isDigit(code) || code === DASH || code === 43 || code === 42
+      isBlank = false
+      if (code === PIPE) hasPipe = true
+      else if (code === DASH) hasDash = true
+      else if (code !== COLON) hasOthers = true
+    }
+    if (code !== BACKTICK && code !== TILDE) marks = 0
+    else {
+      marks = code === text.charCodeAt(end - 1) ? marks + 1 : 1
+      if (marks === 3) hasMarks = true
+    }
+  }
+  return { end, isBlank, hasTab, hasPipe, hasMarks, mayBeItem, isRuler: hasDash && !hasOthers }
+}
+
+function pair(found: readonly Fence[], margins: Margins): Map<number, FencedCode> {
   const deep: Record<string, Fence[]> = { '`': [], '~': [] }
   const shallow: Record<string, Fence[]> = { '`': [], '~': [] }
   const paired: [number, FencedCode][] = []
   for (const fence of found.toReversed()) {
     const isShallow = /^ {0,3}$/.test(fence.margin)
     const closer = nearest((fence.isInside ? deep : shallow)[fence.mark] ?? [], fence.length)
-    if (isShallow || fence.isInside) paired.push([fence.start, opened(text, fence, closer)])
+    if (isShallow || fence.isInside) paired.push([fence.start, opened(fence, closer, margins)])
     if (!fence.isBare) continue
     push(deep[fence.mark] ?? [], fence)
     if (isShallow) push(shallow[fence.mark] ?? [], fence)
@@ -131,21 +199,14 @@ function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
  * At the top level an unclosed fence extends to the end of the text. In a list or quotation any line without its prefix ends the block:
  * where that may have happened the text is ambiguous.
  */
-function opened(text: string, fence: Fence, closer: Fence | undefined): FencedCode {
+function opened(fence: Fence, closer: Fence | undefined, margins: Margins): FencedCode {
   const doubted = { doubtedTo: closer ? closer.start + closer.length : fence.lineEnd }
   if (fence.isRow) return closer || fence.isInside ? doubted : 'unclosed'
   if (!fence.isInside) return closer ? { start: fence.start, end: closer.start + closer.length } : 'unclosed'
   if (!closer || !fence.mayOpen || closer.margin !== fence.margin) return doubted
-  const { margin } = fence
-  const bare = margin.trimEnd()
-  const lines = text
-    .slice(fence.lineEnd, closer.start - margin.length)
-    .split(/\r\n?|\n/)
-    .slice(1, -1)
-  const isWhole = lines.every(
-    (line) => (line.startsWith(margin) || line.trimEnd() === bare) && !TABBED_FENCE.test(line),
-  )
-  return isWhole ? { start: fence.start, end: closer.start + closer.length } : doubted
+  return margins.areWhole(fence.line, closer.line, fence.margin)
+    ? { start: fence.start, end: closer.start + closer.length }
+    : doubted
 }
 
 /** Keeps those closing fences that a shorter opening fence would not reach earlier; lengths decrease towards the top. */

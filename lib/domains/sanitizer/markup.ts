@@ -12,6 +12,7 @@ export type StrippedMarkup = {
 }
 
 const ROUNDS = 4
+const LESS = 60
 
 /**
  * Stages 1 and 2: removes comments and tags until none remains. A round parses like a browser, then removes markup that the cuts created.
@@ -23,7 +24,8 @@ export function stripMarkup(text: string, kind: TextKind, isStrict = false): Str
   for (let round = 0; round < ROUNDS; round += 1) {
     const { cuts, code } = sweepText(done.text, kind, isStrict)
     if (cuts.length === 0) return done
-    const comments = cuts.filter((cut) => cut.what === 'comment').length
+    let comments = 0
+    for (const { what } of cuts) if (what === 'comment') comments += 1
     apply(done, cuts, comments, cuts.length - comments)
     const nested = collapse(done.text, shift(code, cuts), kind)
     apply(done, nested.cuts, nested.comments, nested.tags)
@@ -33,12 +35,13 @@ export function stripMarkup(text: string, kind: TextKind, isStrict = false): Str
 
 /** Removes every `<` that could begin markup, and thereby all markup. */
 export function disarm(done: StrippedMarkup): StrippedMarkup {
+  const { text } = done
   const cuts: Range[] = []
-  let next = ''
-  for (let at = done.text.length - 1; at >= 0; at -= 1) {
-    const character = done.text.charAt(at)
-    if (character === '<' && opensMarkup(next)) cuts.push({ start: at, end: at + 1 })
-    else next = character
+  let next = Number.NaN
+  for (let at = text.length - 1; at >= 0; at -= 1) {
+    const code = text.charCodeAt(at)
+    if (code === LESS && opensMarkup(next)) cuts.push({ start: at, end: at + 1 })
+    else next = code
   }
   return apply(done, cuts.reverse(), 0, cuts.length)
 }
@@ -53,12 +56,12 @@ function apply(
   const kept: string[] = []
   let position = 0
   for (const cut of cuts) {
-    kept.push(done.text.slice(position, cut.start))
+    if (cut.start > position) kept.push(done.text.slice(position, cut.start))
     position = cut.end
   }
   kept.push(done.text.slice(position))
   done.text = kept.join('')
-  done.rounds.push([...cuts])
+  done.rounds.push(cuts)
   done.comments += comments
   done.tags += tags
   return done

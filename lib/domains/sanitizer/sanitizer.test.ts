@@ -18,6 +18,20 @@ function refusalOf(text: string, kind: TextKind = 'plain', strict = false): Sani
   throw new Error('the text was not refused')
 }
 
+it.each([
+  ['opening fences in a list', ['- a', ...Array<string>(18_000).fill('  ```x'), '  ```', '<b>x</b>', ''].join('\n')],
+  ['quotation marks before unfinished tags', '> '.repeat(30_000) + '<a '.repeat(30_000)],
+])('sanitize takes linear time for many %s', (_, text) => {
+  const before = process.cpuUsage()
+  try {
+    sanitize(text, 'markdown')
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+  }
+  // 126 and 150 KB. Quadratic work took more than 15 seconds for each.
+  expect(process.cpuUsage(before).user).toBeLessThan(5_000_000)
+})
+
 it('sanitize accepts 100,000 character references to line separators in linear time', () => {
   // With quadratic time this takes minutes.
   const text = `system:"x ${'&#8232;'.repeat(100_000)}x`

@@ -1,7 +1,7 @@
 import { ELEMENTS } from './elements.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
-import { NextMatch } from './next-match.ts'
+import { NextMatch, NextSign } from './next-match.ts'
 import {
   type Cut,
   closedNames,
@@ -28,8 +28,17 @@ const QUOTED_VALUE = /=\s*["']/
 const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255})>/iy
 /** Schemes in angle brackets that are dangerous when Markdown turns them into links. */
 const OTHER_LINK = /<(?:javascript|vbscript|livescript|data|file|blob|view-source):[^\s<>]*>/iy
+/** Maximum length of a scheme or a local part in the two patterns before. */
+const LINK_REACH = 66
 const PHP = /<\?(?:php\b|=)/iy
 const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
+
+const SPACE = 32
+const DOUBLE_QUOTE = 34
+const SINGLE_QUOTE = 39
+const LESS = 60
+const EQUALS = 61
+const GREATER = 62
 
 /**
  * One pass from left to right, like a browser: whichever starts first, markup or code, wins. Finds comments and tags outside of code, and
@@ -39,8 +48,8 @@ class Sweep {
   readonly #text: string
   readonly #kind: TextKind
   readonly #closed: ReadonlySet<string>
-  readonly #greater: NextMatch
-  readonly #less: NextMatch
+  readonly #greater: NextSign
+  readonly #less: NextSign
   readonly #commentEnd: NextMatch
   readonly #instructionEnd: NextMatch
   readonly #handler: NextMatch
@@ -48,15 +57,18 @@ class Sweep {
   readonly #quoted: NextMatch
   readonly #paragraphEnd: NextMatch
   readonly #newline: NextMatch
+  readonly #linkSign: NextMatch
   #lineStart = 0
+  /** Offset at which a block may start in the line at `#lineStart`; -1 if it is unknown. */
+  #blockStart = -1
   #ends: Int32Array | undefined
 
   constructor(text: string, kind: TextKind) {
     this.#text = text
     this.#kind = kind
     this.#closed = closedNames(text)
-    this.#greater = new NextMatch(text, />/)
-    this.#less = new NextMatch(text, /</)
+    this.#greater = new NextSign(text, '>')
+    this.#less = new NextSign(text, '<')
     this.#commentEnd = new NextMatch(text, COMMENT_END)
     this.#instructionEnd = new NextMatch(text, /\?>/)
     this.#handler = new NextMatch(text, HANDLER)
@@ -64,6 +76,7 @@ class Sweep {
     this.#quoted = new NextMatch(text, QUOTED_VALUE)
     this.#paragraphEnd = new NextMatch(text, /\n[ \t]*\r?\n|\r[ \t]*\r/)
     this.#newline = new NextMatch(text, /[\r\n]/)
+    this.#linkSign = new NextMatch(text, /[:@]/)
   }
 
   run(isStrict: boolean): Swept {
@@ -90,7 +103,7 @@ class Sweep {
   /** Returns what to cut at the `<` at `start`, if the next code starts at `limit`. */
   #at(start: number, limit: number): Cut | undefined {
     const text = this.#text
-    const what = opening(text.charAt(start + 1), text.charAt(start + 2), this.#kind)
+    const what = opening(text.charCodeAt(start + 1), text.charCodeAt(start + 2), this.#kind)
     if (what === 'tag') return this.#tag(start, limit)
     if (isNegation(text, start)) return undefined
     if (what === undefined) return undefined
@@ -114,7 +127,7 @@ class Sweep {
 
   #tag(start: number, limit: number): Cut | undefined {
     const name = nameAt(this.#text, start)
-    if (this.#kind === 'markdown') {
+    if (this.#kind === 'markdown' && this.#linkSign.before(start + 2, start + LINK_REACH)) {
       if (this.#isAutolink(start)) return undefined
       if (this.#matches(OTHER_LINK, start)) return { start, end: OTHER_LINK.lastIndex, what: 'tag' }
     }
@@ -146,7 +159,8 @@ class Sweep {
   #isComparison(start: number, name: Name, end: number): boolean {
     if (!mayCompare(name.word)) return false
     if (this.#risky.before(start + 1, end) || this.#quoted.before(start + 1, end)) return false
-    return OPERATOR.test(this.#text.slice(name.end, Math.min(end, this.#less.at(start + 1))))
+    const until = Math.min(end, this.#less.at(start + 1))
+    return name.end < until && OPERATOR.test(this.#text.slice(name.end, until))
   }
 
   #isTypeOrPlaceholder(start: number, name: Name, end: number): boolean {
@@ -166,10 +180,16 @@ class Sweep {
   }
 
   #isBlockStart(position: number): boolean {
-    while (this.#newline.before(this.#lineStart, position)) this.#lineStart = this.#newline.endAt(this.#lineStart)
-    BLOCK_START.lastIndex = this.#lineStart
-    BLOCK_START.test(this.#text)
-    return BLOCK_START.lastIndex === position
+    while (this.#newline.before(this.#lineStart, position)) {
+      this.#lineStart = this.#newline.endAt(this.#lineStart)
+      this.#blockStart = -1
+    }
+    if (this.#blockStart < 0) {
+      BLOCK_START.lastIndex = this.#lineStart
+      BLOCK_START.test(this.#text)
+      this.#blockStart = BLOCK_START.lastIndex
+    }
+    return this.#blockStart === position
   }
 
   /** End of the tag that starts at `start`, ignoring `>` in quoted values; -1 if it is never closed. */
@@ -191,26 +211,21 @@ function closings(text: string): Int32Array {
   let single = -1
   let bare = -1
   for (let at = text.length - 1; at >= 0; at -= 1) {
-    const character = text[at]
-    if (character === '<') ends[at] = tag
-    if (character === '>') {
+    const code = text.charCodeAt(at)
+    if (code === LESS) ends[at] = tag
+    if (code === GREATER) {
       tag = at
       value = at
       bare = at
-    } else if (character === '"' || character === "'") {
-      const opened = character === '"' ? double : single
-      if (character === '"') double = tag
-      else single = tag
-      value = opened
-    } else if (
-      character === ' ' ||
-      character === '\n' ||
-      character === '\t' ||
-      character === '\r' ||
-      character === '\f'
-    ) {
+    } else if (code === DOUBLE_QUOTE) {
+      value = double
+      double = tag
+    } else if (code === SINGLE_QUOTE) {
+      value = single
+      single = tag
+    } else if (code === SPACE || (code >= 9 && code <= 13 && code !== 11)) {
       bare = tag
-    } else if (character === '=') {
+    } else if (code === EQUALS) {
       const after = value
       value = bare
       tag = after
