@@ -11,7 +11,7 @@ export const OPERATOR =
   /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else|extends|super|implements|as|keyof|typeof|readonly|const|infer)\s)/
 
 /** Whether the UTF-16 unit is an ASCII letter. */
-export const isLetter = (code: number): boolean => (code >= 97 && code <= 122) || (code >= 65 && code <= 90)
+const isLetter = (code: number): boolean => (code >= 97 && code <= 122) || (code >= 65 && code <= 90)
 
 const SPACE = 32
 const EXCLAMATION = 33
