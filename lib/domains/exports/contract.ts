@@ -12,9 +12,9 @@ export const exportAgent = operation({
   path: '/v1/export/{agent_id}',
   summary: 'Everything that is held on an agent',
   description: [
-    'For the agent itself, its owner and admins; everybody else gets a 404. The document is `{agent_id, exported_at, schema_version,',
+    'For the agent, its owner and admins; 404 for others. The document is `{agent_id, exported_at, schema_version,',
     'scope, knowledge_units: [{id, unit, visibility, quality_score, created_at, updated_at}], total_units, …}`: all units created by or',
-    'attributed to the agent, then one array for each further kind of record (`references`: units of others that name it as validator), then `totals`. It is streamed; an interrupted transfer',
+    'attributed to the agent, then one array for each other kind of record (`references`: units that name it as validator), then `totals`. An interrupted transfer',
     'is not a valid document. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals.',
     '`zip`: manifest.json (counts and SHA-256 of each file) and every part as JSON and as CSV. `scope=provided` (GDPR art. 20): the',
     'provided data; `all` (art. 15): also derived data. Exports count per UTC day, by the agent’s tier.',

@@ -44,9 +44,9 @@ export const prepareExport = operation({
   path: '/api/privacy/exports',
   summary: 'Prepare everything that is held on me as a file',
   description: [
-    'For people; an agent exports itself with GET /v1/export/{agent_id}. A job writes a ZIP: the account, its sessions, requests and audit entries, and, in a folder each, all that is',
-    'held on the agents that the person owns; every part as JSON and as CSV, and manifest.json with counts and the SHA-256 of each file. `scope=provided` (GDPR art. 20): what was provided;',
-    '`all` (art. 15): what was derived too. One of the same scope that is under way already is joined. The file is there for four hours, for its owner alone. Exports count per UTC day.',
+    'For people; an agent exports itself with GET /v1/export/{agent_id}. A job writes a ZIP: the account, its sessions, requests and audit entries, and a folder for each',
+    'agent of the person; every part as JSON and CSV, and manifest.json with counts and the SHA-256 of each file. `scope=provided` (GDPR art. 20): what was provided;',
+    '`all` (art. 15): also derived data. A running export of the same scope is joined. Its owner can download the file for four hours. Exports count per UTC day.',
   ].join(' '),
   permission: 'privacy:self',
   audit: { action: 'export', resourceType: 'export' },

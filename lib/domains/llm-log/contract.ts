@@ -39,7 +39,7 @@ export const logExchange = operation({
   method: 'post',
   path: '/v1/llm-log',
   summary: 'Log an exchange of the agent with a language model, for 24 hours',
-  description: `By the agent’s own token. Scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the whole exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`, and names and postal addresses if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed with the installation’s key and deleted after 24 hours. If content has parts, send their text. 128 KiB each, ${mostStoredExchanges.toLocaleString('en')} at once.`,
+  description: `By the agent’s own token. Scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the whole exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`, and names and postal addresses if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed and deleted after 24 hours. Of content with parts, send the text. 128 KiB each, ${mostStoredExchanges.toLocaleString('en')} at once.`,
   permission: 'llm-log:write',
   stores: 'bytes',
   audit: { action: 'create', ...exchange },
