@@ -131,7 +131,7 @@ export const restoreAgent = operation({
   path: '/v1/agents/{id}/snapshots/restore',
   summary: 'Bring back what a snapshot has',
   description:
-    'The opened content of a snapshot, line by line, into an active agent of the same owner: the agent itself or another one. Existing documents and entries stay unchanged, so a repetition stores nothing twice. For another agent they get new ids, the same at each repetition, and the client seals private entries again under ids of its own. Settings are restored if the grimoire is empty; a state replaces the previous one when it is complete; keyrings are not restored. An error says how much was stored.',
+    'The opened content of a snapshot, line by line, into an active agent of the same owner: the agent itself or another one. Existing documents and entries stay unchanged. For another agent they get new ids, the same at each repetition, and the client seals private entries again under ids of its own. Settings are restored if the grimoire is empty; a state replaces the previous one when it is complete; keyrings are not restored. An error says how much was stored.',
   permission: 'snapshots:write',
   stores: 'one record',
   audit: { action: 'update', resourceType: 'agent' },

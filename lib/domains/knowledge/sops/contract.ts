@@ -176,7 +176,7 @@ export const eraseSopVersion = operation({
   path: '/v1/sop/{id}/versions/{version}',
   summary: 'Erase one former wording of an SOP of your own',
   description:
-    'Erases an earlier wording that was wrong or personal. Correct the present wording with PATCH /v1/knowledge/{id} (409 here). The other wordings keep their numbers. If this was the newest approved wording, an older approved one replaces it. Stored answers that show the SOP are deleted as well. The SOP itself is not erased, so there is no receipt: the audit log and the deletion log name the version. Admins may erase wordings of shared SOPs.',
+    'Erases an earlier wording that was wrong or personal. Correct the present wording with PATCH /v1/knowledge/{id} (409 here). The other wordings keep their numbers. If this was the newest approved wording, an older approved one replaces it. Stored answers that show it are deleted. There is no receipt, because the SOP is not erased: the audit log and the deletion log name the version. Admins may erase wordings of shared SOPs.',
   permission: 'knowledge:write',
   audit: { action: 'delete', resourceType: 'sop_version' },
   deletes: { counts: 'sopVersionsDeleted' },
