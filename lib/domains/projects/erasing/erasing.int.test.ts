@@ -371,37 +371,46 @@ describe('a slow store', () => {
   const listed = async ({ owner }: TestConversation) =>
     (await test.fetch('GET', '/api/projects', { cookie: owner.cookie })).status
 
-  it('limits concurrent dry runs, queues a few more, and rejects the others with 503 and Retry-After', async () => {
-    const made = await talk()
+  it('gives one organization half of the slots and places for dry runs, and rejects more with 503 and Retry-After', async () => {
+    const [made, other] = [await talk(), await talk()]
     const { go, most } = slow('explain')
-    const asked = Array.from({ length: 9 }, () => erase(made, first(made), { query: '?dry_run=true' }))
     const refused: TestResponse[] = []
-    for (const one of asked)
-      void one.then((response) => {
-        if (response.status === 503) refused.push(response)
+    const ask = (conversation: TestConversation) => {
+      const response = erase(conversation, first(conversation), { query: '?dry_run=true' })
+      void response.then((one) => {
+        if (one.status === 503) refused.push(one)
       })
-    await until(() => refused.length === 3 && most() === 2)
+      return response
+    }
+    // One slot and two places in the queue.
+    const own = Array.from({ length: 4 }, () => ask(made))
+    await until(() => refused.length === 1 && most() === 1)
     expect(refused[0]?.headers.get('retry-after')).toBe('10')
-    expect([most(), await listed(made)]).toEqual([2, 200])
+    expect(await listed(made)).toBe(200)
+    const others = Array.from({ length: 4 }, () => ask(other))
+    await until(() => refused.length === 2 && most() === 2)
     go()
-    expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([
-      ...Array(6).fill(200),
-      503,
-      503,
-      503,
+    const statuses = async (asked: Promise<TestResponse>[]) =>
+      (await Promise.all(asked)).map(({ status }) => status).sort()
+    expect([await statuses(own), await statuses(others)]).toEqual([
+      [200, 200, 200, 503],
+      [200, 200, 200, 503],
     ])
   })
 
-  it('limits concurrent erasures, and all of them end', async () => {
-    const made = await talk({ messages: 9 })
+  it('gives one organization two of three slots for erasures, and all erasures end', async () => {
+    const [made, other] = [await talk({ messages: 4 }), await talk({ messages: 2 })]
     const { go, most } = slow('erase')
     const asked = made.messages.map((message) => erase(made, message))
-    await until(() => most() === 3)
+    await until(() => most() === 2)
     expect(await listed(made)).toBe(200)
+    asked.push(...other.messages.map((message) => erase(other, message)))
+    await until(() => most() === 3)
     go()
     for (const { status } of await Promise.all(asked)) expect([200, 202]).toContain(status)
     // Erasures that were answered with 202 are also carried out.
-    await until(async () => !(await Promise.all(made.messages.map(isStored))).includes(true))
+    const messages = [...made.messages, ...other.messages]
+    await until(async () => !(await Promise.all(messages.map(isStored))).includes(true))
     expect(most()).toBe(3)
   })
 

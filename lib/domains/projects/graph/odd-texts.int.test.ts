@@ -24,6 +24,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
     test = await testApp(url === undefined ? {} : { KP_GRAPH_URL: url })
     planting = url === undefined ? postgresPlanting(test.db) : neo4jPlanting(url)
     owner = await signedIn(test)
+    await test.db.prisma.organisation.update({ where: { id: owner.organisationId }, data: { quotaRows: 1_000_000n } })
     await allowAnyClaim(test, owner.organisationId)
   }, 240_000)
   afterAll(async () => {
