@@ -7,7 +7,7 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { createHold, listHolds, releaseHold } from './contract.ts'
-import { lockAgainstErasing } from './in-force.ts'
+import { lockHoldsExclusively } from './repository.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
 export interface HoldsServiceDeps {
@@ -56,7 +56,7 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDep
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'lies in the past')
       const reason = plainTextPhrases(body.reason, 'reason', strict, 'Nothing is held by this request.')
       // Waits for running erasures and sweeps: everything that exists afterwards is held.
-      await lockAgainstErasing(tx)
+      await lockHoldsExclusively(tx, {})
       if (!(await exists(tx, body.kind, body.target_id)))
         throw new Problem('not_found', `There is no ${body.kind} with this id, so nothing is held.`)
       const row = await tx.legalHold.create({
@@ -107,7 +107,7 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDep
 
     release: mutation(releaseHold, async ({ tx, now, actor }, { params: { id } }) => {
       // Waits for transactions that finish under this hold; they continue with the remaining records.
-      await lockAgainstErasing(tx)
+      await lockHoldsExclusively(tx, {})
       const { count } = await tx.legalHold.updateMany({
         where: { id, releasedAt: null },
         data: { releasedAt: now, releasedBy: actor.id },

@@ -77,7 +77,7 @@ export function storageAdmission(db: Database) {
     const { ended } = status
     try {
       const last = {
-        ...(await measureStorage((name, text, values) => db.query(name, text, values), subject)),
+        ...(await measureStorage(db, subject)),
         at: performance.now(),
         ended,
       }

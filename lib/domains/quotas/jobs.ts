@@ -3,25 +3,11 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { measureStorage } from './measuring.ts'
+import { mergeStorageCounts } from './repository.ts'
 import { shareUsed, warnFrom } from './rules.ts'
 
 /** Agents or projects per statement. */
 const batch = 200
-
-/**
- * Merges the counts of each agent or project into one row. Locks the owners first, in the lock order of their
- * deletion, and skips owners under deletion. A reader sees either all old rows or the merged one.
- */
-const mergeCounts = (
-  column: 'agent_id' | 'project_id',
-  holders: 'agent_states' | 'project_organisations',
-) => `WITH holders AS (
-    SELECT id FROM ${holders} WHERE id IN (
-      SELECT ${column} FROM storage_counts WHERE ${column} IS NOT NULL GROUP BY ${column} HAVING count(*) > 1 LIMIT ${batch})
-    FOR KEY SHARE SKIP LOCKED),
-  merged AS (
-    DELETE FROM storage_counts c USING holders h WHERE c.${column} = h.id RETURNING h.id, c.bytes, c.rows)
-  INSERT INTO storage_counts (${column}, bytes, rows) SELECT id, sum(bytes), sum(rows) FROM merged GROUP BY id`
 
 export interface QuotaJobPorts {
   organisations: {
@@ -38,7 +24,7 @@ export function quotasJobs(db: Database, { organisations, warn }: QuotaJobPorts)
   /** Warns once each time that usage reaches 80 %. */
   async function warnOf(id: string, now: Date): Promise<void> {
     const subject = { kind: 'organisation', id } as const
-    const found = await measureStorage((name, text, values) => db.query(name, text, values), subject)
+    const found = await measureStorage(db, subject)
     const share = shareUsed(found, found.quota)
     const isNearlyFull = share >= warnFrom
     await db.transaction(async (tx) => {
@@ -53,11 +39,8 @@ export function quotasJobs(db: Database, { organisations, warn }: QuotaJobPorts)
       payload: z.unknown(),
       cron: '* * * * *',
       async run() {
-        for (const statement of [
-          mergeCounts('agent_id', 'agent_states'),
-          mergeCounts('project_id', 'project_organisations'),
-        ])
-          while ((await db.pool.query(statement)).rowCount === batch);
+        for (const owner of ['agent', 'project'] as const)
+          while ((await mergeStorageCounts(db, { limit: batch }, owner)) === batch);
       },
     }),
     job({

@@ -2,8 +2,10 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
-import { measureStorage, type StorageQuery, type StorageSubject } from './measuring.ts'
+import { measureStorage, type StorageSubject } from './measuring.ts'
+import { sharedNetworkOf } from './repository.ts'
 import { type StorageQuota, shareUsed } from './rules.ts'
 
 export interface QuotaPorts {
@@ -15,8 +17,8 @@ export interface QuotaPorts {
 
 /** Storage usage for its owners and for admins. */
 export function quotasService(db: Database, { organisations }: QuotaPorts) {
-  async function viewOf(organisationId: string, subject: StorageSubject, ask: StorageQuery) {
-    const { bytes, rows, quota, isOverride } = await measureStorage(ask, subject)
+  async function viewOf(organisationId: string, subject: StorageSubject, on: Queryable) {
+    const { bytes, rows, quota, isOverride } = await measureStorage(on, subject)
     return {
       organisation_id: organisationId,
       shared_by_network: subject.kind === 'network',
@@ -29,30 +31,22 @@ export function quotasService(db: Database, { organisations }: QuotaPorts) {
     }
   }
   async function subjectOf({ kind, id, organisationId = '' }: Actor): Promise<StorageSubject> {
-    const [agent] =
-      kind === 'agent'
-        ? await db.query<{ network: string | null }>(
-            'storage-network',
-            "SELECT encode(network, 'hex') AS network FROM agent_states WHERE id = $1 AND owner_id IS NULL AND tier = 'free'",
-            [id],
-          )
-        : []
+    const [agent] = kind === 'agent' ? await sharedNetworkOf(db, { agent: id }) : []
     return agent?.network ? { kind: 'network', id: agent.network } : { kind: 'organisation', id: organisationId }
   }
   async function refuseUnknown(tx: Transaction, id: string): Promise<void> {
     if (!(await organisations.exists(tx, id))) throw new Problem('not_found', 'There is no such organisation.')
   }
-  const ask: StorageQuery = (name, text, values) => db.query(name, text, values)
 
   return {
     own: read(readStorage, async ({ actor }) => ({
       resourceId: actor.organisationId ?? 'nobody',
-      body: { data: await viewOf(actor.organisationId ?? '', await subjectOf(actor), ask) },
+      body: { data: await viewOf(actor.organisationId ?? '', await subjectOf(actor), db) },
     })),
 
     ofOrganisation: read(readOrganisationStorage, async (_ctx, { params: { id } }) => {
       await refuseUnknown(db.prisma, id)
-      return { resourceId: id, body: { data: await viewOf(id, { kind: 'organisation', id }, ask) } }
+      return { resourceId: id, body: { data: await viewOf(id, { kind: 'organisation', id }, db) } }
     }),
 
     setQuota: mutation(setStorageQuota, async ({ tx }, { params: { id }, body }) => {
@@ -61,9 +55,7 @@ export function quotasService(db: Database, { organisations }: QuotaPorts) {
       return {
         resourceId: id,
         body: {
-          data: await viewOf(id, { kind: 'organisation', id }, (_name, text, values) =>
-            tx.$queryRawUnsafe(text, ...values),
-          ),
+          data: await viewOf(id, { kind: 'organisation', id }, tx),
         },
         details: { fields: ['quota_bytes', 'quota_rows'] },
       }

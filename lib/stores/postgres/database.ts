@@ -116,22 +116,41 @@ const loans = new WeakMap<Transaction, Loan>()
  * the database. The statement is prepared once per connection under its name. Never run two statements of a transaction concurrently.
  * @throws `unavailable` if the transaction took too long and was rolled back
  */
-export async function queryWithin<R extends pg.QueryResultRow>(
+export const queryWithin = async <R extends pg.QueryResultRow>(
   tx: Transaction,
   name: string,
   text: string,
   values: readonly unknown[],
-): Promise<R[]> {
+): Promise<R[]> => (await runWithin<R>(tx, name, text, values)).rows
+
+async function runWithin<R extends pg.QueryResultRow>(
+  tx: Transaction,
+  name: string | undefined,
+  text: string,
+  values: readonly unknown[],
+): Promise<pg.QueryResult<R>> {
   const loan = loans.get(tx)
-  if (!loan) throw new Error(`"${name}" was asked for outside a transaction of ours`)
+  if (!loan) throw new Error(`"${name ?? text}" was asked for outside a transaction of ours`)
   if (loan.isOver)
     throw new Problem('unavailable', {
       detail: 'It took too long, so nothing of it was kept. Send less at once, or send it again later.',
       headers: { 'Retry-After': '5' },
     })
-  const asked = { name, text, values: [...values], ...(loan.longest !== undefined && { query_timeout: loan.longest }) }
-  return (await loan.connection.query<R>(asked)).rows
+  const asked = {
+    ...{ text, values: [...values] },
+    ...(name !== undefined && { name }),
+    ...(loan.longest !== undefined && { query_timeout: loan.longest }),
+  }
+  return loan.connection.query<R>(asked)
 }
+
+export type StatementResult = Pick<pg.QueryResult, 'rows' | 'rowCount'>
+type RunStatement = (name: string | undefined, text: string, values: readonly unknown[]) => Promise<StatementResult>
+const databases = new WeakMap<object, RunStatement>()
+
+/** Runs statements on the connection of a transaction, or on free connections of a database or of its Prisma client. */
+export const statementRunner = (on: Transaction | Database): RunStatement =>
+  databases.get(on) ?? ((name, text, values) => runWithin(on as Transaction, name, text, values))
 
 /** Access to our tables through one pool: Prisma, and plain SQL where each round trip matters. */
 export interface Database {
@@ -217,18 +236,28 @@ export function openDatabase(
     transactionOptions: { maxWait: patience, timeout: longest },
   })
 
-  return {
+  async function run<R extends pg.QueryResultRow>(
+    name: string | undefined,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<pg.QueryResult<R>> {
+    if (isGuarded && inTransaction.getStore())
+      throw new Error(`"${name ?? text}" asks for a second connection inside a transaction`)
+    try {
+      return await pool.query<R>({ ...(name !== undefined && { name }), text, values: [...values] })
+    } catch (error) {
+      throw asProblem(error)
+    }
+  }
+
+  const database: Database = {
     prisma,
     pool,
-    async query(name, text, values = []) {
-      if (isGuarded && inTransaction.getStore())
-        throw new Error(`"${name ?? text}" asks for a second connection inside a transaction`)
-      try {
-        return (await pool.query({ ...(name !== undefined && { name }), text, values: [...values] })).rows
-      } catch (error) {
-        throw asProblem(error)
-      }
-    },
+    query: async <R extends pg.QueryResultRow>(
+      name: string | undefined,
+      text: string,
+      values: readonly unknown[] = [],
+    ) => (await run<R>(name, text, values)).rows,
     async transaction(run, { longest: given, isSnapshot = false } = {}) {
       for (let tries = 1; ; tries++) {
         const asked: { loan?: Loan; longest: number | undefined } = { longest: given }
@@ -259,4 +288,6 @@ export function openDatabase(
       await pool.end()
     },
   }
+  databases.set(database, run).set(prisma, run)
+  return database
 }

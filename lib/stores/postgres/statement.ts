@@ -1,0 +1,181 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type Database, type StatementResult, statementRunner } from './database.ts'
+
+/** JavaScript types of parameters and columns, as node-postgres reads them. */
+interface TypeMap {
+  text: string
+  citext: string
+  varchar: string
+  name: string
+  uuid: string
+  bool: boolean
+  int2: number
+  int4: number
+  float4: number
+  float8: number
+  /** Digits: JavaScript numbers are exact up to 2^53 only. Cast a count to int4 or float8. */
+  int8: string
+  numeric: string
+  timestamptz: Date
+  json: unknown
+  jsonb: unknown
+  bytea: Uint8Array
+}
+type Scalar = keyof TypeMap
+type TypeName = Scalar | `${Scalar}[]`
+type ValueOf<N extends TypeName> = N extends Scalar
+  ? TypeMap[N]
+  : N extends `${infer S extends Scalar}[]`
+    ? TypeMap[S][]
+    : never
+
+/** A column or parameter whose values are known more precisely than its PostgreSQL type says. */
+interface Narrowed<T> {
+  type: string
+  /** Only for the type checker. */
+  value?: T
+}
+/**
+ * `text`: never null. `text?`: may be null. `text!`: the column may be null, but this statement returns only rows in which it is not.
+ */
+type Column = TypeName | `${TypeName}?` | `${TypeName}!` | Narrowed<unknown>
+type Parameter = TypeName | `${TypeName}?` | Narrowed<unknown>
+type Columns = Readonly<Record<string, Column>>
+type Parameters = Readonly<Record<string, Parameter>>
+
+type ColumnValue<C> =
+  C extends Narrowed<infer T>
+    ? T
+    : C extends `${infer N extends TypeName}?`
+      ? ValueOf<N> | null
+      : C extends `${infer N extends TypeName}!`
+        ? ValueOf<N>
+        : C extends TypeName
+          ? ValueOf<C>
+          : never
+/** Lists may be read-only, and `json` takes any value that JSON can represent. */
+type Given<T> = T extends Date | Uint8Array ? T : T extends (infer E)[] ? readonly E[] : T
+export type RowOf<C extends Columns> = { [K in keyof C]: ColumnValue<C[K]> }
+type ValuesOf<P extends Parameters> = { [K in keyof P]: Given<ColumnValue<P[K]>> }
+
+/**
+ * Types a value more precisely than PostgreSQL does, for example an enum or the content of `jsonb`. The test verifies `type`; `T` is a
+ * claim about the stored values.
+ * @param type the name of a PostgreSQL type, with `?` or `!` as for other columns
+ */
+export const typed = <T>(type: string): Narrowed<T> => ({ type })
+
+/** Where a statement runs: inside the transaction, or on a free connection of the database. */
+export type Queryable = Transaction | Database
+
+interface Common<P extends Parameters> {
+  takes: P
+  /** Prepared once per connection. PostgreSQL may then use one plan for all values, so do not set it where the best plan depends on them. */
+  isPrepared?: boolean
+}
+type Sql<V> = { sql: string } | { sql: (variant: V) => string; variants: readonly V[] }
+
+/** A declared statement, for the test that prepares each one. */
+export interface DeclaredStatement {
+  name: string
+  columns: Columns | 'count'
+  takes: Parameters
+  /** All forms of its text, with numbered parameters. */
+  texts(): string[]
+}
+const declared = new Map<string, DeclaredStatement>()
+/** All statements of the modules that were loaded. */
+export const declaredStatements = (): readonly DeclaredStatement[] => [...declared.values()]
+
+const typeOf = (column: Parameter | Column): string =>
+  (typeof column === 'string' ? column : column.type).replace(/[?!]$/, '')
+
+interface Compiled {
+  text: string
+  /** The parameters in the order of their numbers. */
+  order: string[]
+}
+/** Replaces `$name` with a numbered parameter of the declared type. @throws for a parameter that is not declared or not used */
+function compile(name: string, sql: string, takes: Parameters): Compiled {
+  const order: string[] = []
+  const text = sql.replace(/\$([a-zA-Z]\w*)/g, (_, parameter: string) => {
+    const type = takes[parameter]
+    if (type === undefined) throw new Error(`The statement ${name} does not declare the parameter ${parameter}.`)
+    if (!order.includes(parameter)) order.push(parameter)
+    return `$${order.indexOf(parameter) + 1}::${typeOf(type)}`
+  })
+  return { text, order }
+}
+
+/** JSON parameters are sent as text, because the driver would send a list as a PostgreSQL array. */
+const encode = (type: string, value: unknown): unknown =>
+  /^jsonb?$/.test(type) && value !== null && value !== undefined ? JSON.stringify(value) : value
+
+/**
+ * Declares one SQL statement with the types of its parameters and rows. `lib/statements.int.test.ts` prepares each declared statement and
+ * compares both with PostgreSQL, so a row type cannot differ from what the statement returns.
+ *
+ * ```ts
+ * const holdsOfProjects = statement('holds.of-projects', {
+ *   takes: { ids: 'text[]', now: 'timestamptz' },
+ *   returns: { target: 'text', hold: 'text' },
+ *   sql: 'SELECT target_id AS target, min(id) AS hold FROM holds_in_force WHERE target_id = ANY($ids) AND expires_at > $now GROUP BY 1',
+ * })
+ * const rows = await holdsOfProjects(tx, { ids, now })
+ * ```
+ * A text that depends on more than parameters is a function of a variant; `variants` names one for each form, and the test prepares all.
+ * With `returns: 'count'`, the result is the number of rows that the statement inserted, changed or deleted.
+ *
+ * @param name unique in the application, `<domain>.<what it does>`; at most 60 bytes
+ */
+export function statement<const P extends Parameters, const C extends Columns>(
+  name: string,
+  declaration: Common<P> & { returns: C; sql: string },
+): (on: Queryable, values: ValuesOf<P>) => Promise<RowOf<C>[]>
+export function statement<const P extends Parameters, const C extends Columns, V>(
+  name: string,
+  declaration: Common<P> & { returns: C; sql: (variant: V) => string; variants: readonly V[] },
+): (on: Queryable, values: ValuesOf<P>, variant: V) => Promise<RowOf<C>[]>
+export function statement<const P extends Parameters>(
+  name: string,
+  declaration: Common<P> & { returns: 'count'; sql: string },
+): (on: Queryable, values: ValuesOf<P>) => Promise<number>
+export function statement<const P extends Parameters, V>(
+  name: string,
+  declaration: Common<P> & { returns: 'count'; sql: (variant: V) => string; variants: readonly V[] },
+): (on: Queryable, values: ValuesOf<P>, variant: V) => Promise<number>
+export function statement<V>(
+  name: string,
+  declaration: Common<Parameters> & { returns: Columns | 'count' } & Sql<V>,
+): (on: Queryable, values: Readonly<Record<string, unknown>>, variant: V) => Promise<unknown> {
+  const { takes, returns, isPrepared = false } = declaration
+  if (declared.has(name)) throw new Error(`Two statements are named ${name}.`)
+  const compiledOf = new Map<string, Compiled & { name: string }>()
+  const compiled = (variant: V) => {
+    const sql = typeof declaration.sql === 'string' ? declaration.sql : declaration.sql(variant)
+    const known = compiledOf.get(sql)
+    if (known) return known
+    const made = { ...compile(name, sql, takes), name: compiledOf.size === 0 ? name : `${name}.${compiledOf.size}` }
+    // A variant that contains values would otherwise fill the memory of the process and of the database.
+    if (compiledOf.size < 50) compiledOf.set(sql, made)
+    return made
+  }
+  declared.set(name, {
+    name,
+    takes,
+    columns: returns,
+    texts: () =>
+      'variants' in declaration
+        ? declaration.variants.map((variant) => compile(name, declaration.sql(variant), takes).text)
+        : [compile(name, declaration.sql, takes).text],
+  })
+  return async (on, values, variant) => {
+    const { text, order, name: preparedName } = compiled(variant)
+    const { rows, rowCount }: StatementResult = await statementRunner(on)(
+      isPrepared ? preparedName : undefined,
+      text,
+      order.map((parameter) => encode(typeOf(takes[parameter] ?? 'text'), values[parameter])),
+    )
+    return returns === 'count' ? (rowCount ?? 0) : rows
+  }
+}
