@@ -199,6 +199,14 @@ describe('participants of a project', () => {
     expect(await edit(manager, { email: await addressOf(manager) })).toBe(403)
     expect(await edit(project.owner, { account_id: project.owner.accountId })).toBe(403)
     expect(await edit(project.owner, { email: await addressOf(project.owner) })).toBe(403)
+    // The token of an agent acts for the person who owns the agent.
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    await dataOf(test, 'POST', `${project.path}/members`, project.owner, {
+      body: { kind: 'agent', member_id: agent.id, role: 'owner' },
+    })
+    expect(await edit(agent, { account_id: project.owner.accountId })).toBe(403)
+    expect(await edit(agent, { email: await addressOf(project.owner) })).toBe(403)
+    expect(await edit(agent, { name: 'Wrong' })).toBe(200)
     expect(await edit(manager, { name: 'Right' })).toBe(200)
     await said(project, { external_id: 'no-address' })
     const withoutAddress = `${project.path}/participants/${(await participantOf(project, 'no-address')).id}`
