@@ -185,6 +185,19 @@ describe('participants of a project', () => {
     expect((await edit(project.owner, { account_id: outsider.accountId })).status).toBe(404)
   })
 
+  it('shows their email addresses in an export of the project only to those who act for participants', async () => {
+    const email = `exported-${project.id}@example.org`.toLowerCase()
+    await said(project, { external_id: 'exported', email })
+    const exportedTo = async (asker: object) => {
+      const { status, text } = await test.fetch('GET', `${project.path}/export`, asker)
+      expect(status).toBe(200)
+      return linesOf(text).find(({ part, external_id }) => part === 'participants' && external_id === 'exported')
+    }
+    expect(await exportedTo(project.owner)).toMatchObject({ email })
+    for (const asker of [await madeMember(test, project), project.agent])
+      expect(await exportedTo(asker)).toMatchObject({ email: null })
+  })
+
   it('lets only an owner connect accounts and replace addresses, never their own, and only an admin disconnect them', async () => {
     const email = `somebody-${project.id}@example.org`
     await said(project, { external_id: 'taken', email })
