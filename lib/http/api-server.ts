@@ -82,6 +82,15 @@ const doorRequest = (request: IncomingMessage, most: number): ApiRequest => ({
   body: arriving(request, most),
 })
 
+/** Closes the source of a body that nobody reads. A generator that has not begun would leave its file or connection open. */
+async function discard(body: AsyncIterable<unknown>): Promise<void> {
+  const pieces = body[Symbol.asyncIterator]()
+  await pieces.next().then(
+    () => pieces.return?.(),
+    () => undefined,
+  )
+}
+
 async function send(
   response: ServerResponse,
   { status, headers, body }: ApiResponse,
@@ -98,10 +107,12 @@ async function send(
   response.writeHead(status, headers)
   if (isHead) {
     response.end()
-    return
+    return discard(body)
   }
   let isOurs = false
+  let hasBegun = false
   async function* watched(pieces: AsyncIterable<string | Uint8Array>) {
+    hasBegun = true
     try {
       yield* pieces
     } catch (error) {
@@ -116,6 +127,8 @@ async function send(
     if (isOurs) logFault(error, { operationId: 'stream', requestId: headers['X-Request-Id'] ?? '' })
     response.destroy()
   })
+  // The client disconnected before the first piece.
+  if (!hasBegun) await discard(body)
 }
 
 /** Replaces every page until the erasures since a backup are replayed. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Actor, Context } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Importer, Importing, ImportResult, Prepared } from '#lib/kernel/importer.ts'
@@ -23,6 +24,9 @@ const batchLimits = { records: 250, bytes: 4 * 2 ** 20 }
  * the next batch.
  */
 const countedAtOnce = 3
+
+/** How many milliseconds one import works before other requests get their turn. */
+const turn = 20
 
 /** Bytes around the unit in an exported record, and for the additional white space of an export. */
 const wrapping = 64 * 1024
@@ -274,8 +278,17 @@ export const documentImport = (ports: ImportPorts) =>
       const options = { recordBytes: 2 * ctx.actor.quota.unitBytes + wrapping, isWanted: run.isWanted }
       const splitter = upload.mediaType === 'application/json' ? jsonSplitter(options) : ndjsonSplitter(options)
       const read = async (): Promise<void> => {
-        for await (const chunk of bounded(upload.bytes)) for (const piece of splitter.feed(chunk)) await run.take(piece)
-        for (const piece of splitter.end()) await run.take(piece)
+        let began = performance.now()
+        const take = async (pieces: readonly Piece[]): Promise<void> => {
+          for (const piece of pieces) {
+            await run.take(piece)
+            if (performance.now() - began < turn) continue
+            await setImmediate()
+            began = performance.now()
+          }
+        }
+        for await (const chunk of bounded(upload.bytes)) await take(splitter.feed(chunk))
+        await take(splitter.end())
       }
       try {
         try {

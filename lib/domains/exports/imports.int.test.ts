@@ -72,6 +72,22 @@ describe('import of a hostile document', () => {
     expect(await unitsOf(reader.id)).toBe(0)
   })
 
+  it('of many invalid records lets other requests run meanwhile', async () => {
+    const agent = await issuedAgent(to, ['write'])
+    const records = `[${Array.from({ length: 20_000 }, () => '{}').join(',')}]`
+    const began = performance.now()
+    let [last, longest] = [began, 0]
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    const response = await imported(agent.token, `{"agent_id":"somebody","knowledge_units":${records}}`)
+    clearInterval(timer)
+    expect(response.json.data.failed).toBe(20_000)
+    // A share of the whole time, because machines differ.
+    expect(longest).toBeLessThan((performance.now() - began) / 3)
+  })
+
   it('accepts the same agent_id twice, and returns 422 for two different ones', async () => {
     const reader = await to.agent()
     const head = (id: string) => JSON.stringify({ agent_id: id })

@@ -170,7 +170,9 @@ export function ownRequests(deps: PrivacyDeps) {
       const toConfirm = [...filed.unconfirmed, ...(filed.isNew ? [row] : [])]
       if (proof && toConfirm.length > 0) row = await confirmed(work, actor, toConfirm, proof, row)
       else if (filed.isNew) await requestLink(work, row, 'verify')
-      else if (proof && requestPartOf(row, 'rectification')?.state === 'running' && (body.statement ?? body.changes))
+      // A confirmation carries out what the confirmed requests ask for, but not what was added to another one.
+      const isAddedTo = !filed.isNew && !toConfirm.some(({ id }) => id === row.id) && (body.statement ?? body.changes)
+      if (proof && isAddedTo && requestPartOf(row, 'rectification')?.state === 'running')
         row = await rectify(deps, work, row)
       const takesBack = filed.isNew && actor.kind === 'agent' && row.state === 'waiting'
       const { body: answer, ...reply } = await replied(ctx, work, row)

@@ -137,6 +137,27 @@ describe('a changed address', () => {
     expect(kit.lettersTo(person.email)).toHaveLength(sent)
   })
 
+  it('is not the one that a later request names when the link of the earlier one is used', async () => {
+    const person = await personWithPassword(test)
+    const [own, foreign] = [`own-${person.email}`, `foreign-${person.email}`]
+    const correct = (kinds: string[], email: string) =>
+      kit.file(person.cookie, { kinds, password: person.password, changes: { email } })
+    await correct(['rectification'], own)
+    await kit.work()
+    const link = kit.linkTo(own, 'address')
+    // The same call confirms an open request for access and adds another address to the rectification.
+    await kit.file(person.cookie, { kinds: ['access'] })
+    expect((await correct(['access', 'rectification'], foreign)).status).toBe(200)
+    expect((await kit.use(link, 'address')).json.code).toBe('link_spent')
+    const emailOf = async () =>
+      (await test.app.db.prisma.account.findUniqueOrThrow({ where: { id: person.accountId } })).email
+    expect(await emailOf()).toBe(person.email)
+    // The other address gets a link of its own.
+    await kit.work()
+    expect((await kit.use(kit.linkTo(foreign, 'address'), 'address')).status).toBe(200)
+    expect(await emailOf()).toBe(foreign)
+  })
+
   it('receives a new link to cancel, and the former link stops working', async () => {
     const person = await personWithPassword(test)
     await kit.file(person.cookie, { kinds: ['erasure'], grace: '14d', password: person.password })

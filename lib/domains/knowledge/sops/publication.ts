@@ -9,8 +9,9 @@ import type { SopRow } from './rows.ts'
 import type { SkillDocument } from './skill-document.ts'
 
 /**
- * Stores an SOP as a skill of the caller, with the SOP's visibility, so that a copy never leaves its organisation. A copy of another
- * author's work earns no reputation. Returns the skill's id.
+ * Stores an SOP as a skill of the caller, with the SOP's visibility. A copy never leaves its organisation: an admin's agent, which can read
+ * the SOPs of all organisations, can publish only public ones and those of its own. A copy of another author's work earns no reputation.
+ * Returns the skill's id.
  * @throws {Problem} `scope_too_small`, `forbidden`, `conflict`, `too_large`; `content_rejected` if sanitizer rules became stricter since,
  * which is not counted as a rejection
  */
@@ -22,6 +23,11 @@ export async function publish(
 ): Promise<string> {
   if (!ctx.actor.can('skills:write')) throw new Problem('scope_too_small', 'To publish needs the scope "write".')
   const { author, organisationId } = contributorOf(ctx)
+  if (sop.visibility !== 'network' && sop.organisation_id !== organisationId)
+    throw new Problem(
+      'forbidden',
+      'The SOP is not public and belongs to another organization: a copy would leave it. Nothing was stored.',
+    )
   const { skill } = prepared()
   const stored = await insertSkill(ctx.tx, skill, {
     author,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { chosenId, sop, trace } from '#lib/testing/units.ts'
@@ -541,6 +542,16 @@ describe('exporting as a skill', () => {
     expect((await exportSkill(id, { publish: true }, expert.token)).status).toBe(200)
     const earned = (agentId: string) => test.db.prisma.reputationEntry.count({ where: { agentId, reason: 'skill' } })
     expect([await earned(agent.id), await earned(expert.id)]).toEqual([0, 1])
+  })
+
+  it('does not publish an SOP into another organization unless it is public, not even for an admin’s agent', async () => {
+    const id = await made(sop({ name: newId('sop') }, { visibility: 'org' }))
+    const refused = await exportSkill(id, { publish: true }, admin.token)
+    expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+    expect((await exportSkill(id, {}, admin.token)).status).toBe(200)
+    expect(await test.db.prisma.skill.count({ where: { agentId: admin.id } })).toBe(0)
+    const shared = await made(sop({ name: newId('sop') }))
+    expect((await exportSkill(shared, { publish: true }, admin.token)).status).toBe(200)
   })
 
   it('publishing requires a token that can write', async () => {

@@ -49,6 +49,9 @@ export async function addStatement(work: RequestWork, row: RequestRow, filing: F
     statements: [...(before.statements ?? []), ...(statement === undefined ? [] : [statement])],
     changes: { ...before.changes, ...changes },
   }
+  // A link proves only the address to which it was sent, so it must not confirm the new one.
+  if (changes?.email !== undefined)
+    await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: 'address' } })
   return change(work, row, { event: 'added_to', data: { payload: after }, isSilent: true })
 }
 

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test as it, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
@@ -42,7 +44,28 @@ const bytesAt = async (path: string) => {
   return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
 }
 
+/** The files below the data folder that this process has open. */
+const openFiles = () =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(test.dataDir, 'objects'))
+    } catch {
+      return false
+    }
+  }).length
+
 describe('an attachment', () => {
+  it.skipIf(process.platform !== 'linux')('is closed after HEAD requests, which read nothing of it', async () => {
+    const other = await madeMessage(test, conversation, project.owner)
+    const file = await madeAttachment(test, other, project.owner, { bytes: randomBytes(200_000) })
+    const path = `${other.path}/attachments/${file.id}`
+    for (let n = 0; n < 10; n++) {
+      const response = await test.fetch('HEAD', path, project.owner)
+      expect([response.status, response.headers.get('content-length')]).toEqual([200, '200000'])
+    }
+    await vi.waitFor(() => expect(openFiles()).toBe(0))
+  })
+
   it('is returned unchanged, as a download that a browser does not execute', async () => {
     const bytes = randomBytes(300_000)
     const file = await madeAttachment(test, message, project.owner, {

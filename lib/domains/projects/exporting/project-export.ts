@@ -1,8 +1,15 @@
-import { projectReaderOf, queryDirectly, readableProject, writerSql } from '#lib/domains/projects/access.ts'
+import {
+  projectReaderOf,
+  queryDirectly,
+  readableProject,
+  type SeenProject,
+  writerSql,
+} from '#lib/domains/projects/access.ts'
 import { shownSql } from '#lib/domains/projects/chosen-ids.ts'
 import { exportProject } from '#lib/domains/projects/closing/contract.ts'
 import { existingSource } from '#lib/domains/projects/existing-rows.ts'
 import { isPerson, servedSql } from '#lib/domains/projects/participants/restricting.ts'
+import { participantActUseCases } from '#lib/domains/projects/participants/service.ts'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import { asDownload } from '#lib/domains/projects/rules.ts'
 import { stream } from '#lib/kernel/use-case.ts'
@@ -36,6 +43,12 @@ const readable = `m.erasing_since IS NULL AND c.erasing_since IS NULL AND ${serv
 const readableDocument = `d.erasing_since IS NULL AND ${servedSql('d', '$3')}`
 const ofMessages = 'JOIN messages m ON m.id = x.message_id JOIN conversations c ON c.id = m.conversation_id'
 
+const participantRecord = (email: string): string =>
+  jsonObject({
+    ...{ id: 'c.id', external_id: 'c.external_id', name: 'c.name', email },
+    ...{ claimed: 'c.account_id IS NOT NULL', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+  })
+
 /** All records of the project `$1` that existed at `$2`, for a person or an agent (`$3`), by creation time. */
 const shapes: Record<string, Shape> = {
   project: {
@@ -64,10 +77,7 @@ const shapes: Record<string, Shape> = {
     at: 'x.created_at',
     id: 'x.id',
     columns: 'x.*',
-    record: jsonObject({
-      ...{ id: 'c.id', external_id: 'c.external_id', name: 'c.name', email: 'c.email' },
-      ...{ claimed: 'c.account_id IS NOT NULL', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
-    }),
+    record: participantRecord('c.email'),
   },
   conversations: {
     from: 'conversations x',
@@ -161,6 +171,10 @@ const filesPage = `SELECT f.* FROM (
     UNION ALL SELECT 'attachments/' || x.id, x.name, x.object_key FROM attachments x ${ofMessages}
       WHERE m.project_id = $1 AND x.created_at <= $2 AND ${readable} AND x.object_key > $4) AS f ORDER BY f.object_key LIMIT 100`
 
+/** Like lists of participants, without email addresses for members who do not act for participants. */
+const recordsOf = (name: string, shape: Shape, project: SeenProject): Shape =>
+  name === 'participants' && !participantActUseCases(project) ? { ...shape, record: participantRecord('NULL') } : shape
+
 /** The files of the project, ordered by key and opened one at a time. Files erased in the meantime are omitted. */
 async function* filesOf(
   { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
@@ -186,7 +200,8 @@ async function* filesOf(
 export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stored'> & ExportShapes) => ({
   exportProject: stream(exportProject, async (ctx, { params: { projectId }, query: { format } }) => {
     const { db } = ports
-    const { groupId: group } = await readableProject(queryDirectly(db), projectReaderOf(ctx), projectId)
+    const project = await readableProject(queryDirectly(db), projectReaderOf(ctx), projectId)
+    const { groupId: group } = project
     const until = ctx.now
     const stored = await storedParts(db, ports.stored, { projectId, group, isForPerson: isPerson(ctx.actor) })
     const head = {
@@ -199,7 +214,7 @@ export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stor
     const valuesOf = ({ where }: Shape) => [projectId, until, ...(where.includes('$3') ? [isForPerson] : [])]
     const ofRows = Object.entries(shapes).map(([name, shape]) => ({
       name,
-      pages: () => recordPages(db, { ...shape, values: valuesOf(shape) }),
+      pages: () => recordPages(db, { ...recordsOf(name, shape, project), values: valuesOf(shape) }),
     }))
     const parts = [...ofRows, ...stored.parts]
     return {

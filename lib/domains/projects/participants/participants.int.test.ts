@@ -185,6 +185,19 @@ describe('participants of a project', () => {
     expect((await edit(project.owner, { account_id: outsider.accountId })).status).toBe(404)
   })
 
+  it('shows their email addresses in an export of the project only to those who act for participants', async () => {
+    const email = `exported-${project.id}@example.org`.toLowerCase()
+    await said(project, { external_id: 'exported', email })
+    const exportedTo = async (asker: object) => {
+      const { status, text } = await test.fetch('GET', `${project.path}/export`, asker)
+      expect(status).toBe(200)
+      return linesOf(text).find(({ part, external_id }) => part === 'participants' && external_id === 'exported')
+    }
+    expect(await exportedTo(project.owner)).toMatchObject({ email })
+    for (const asker of [await madeMember(test, project), project.agent])
+      expect(await exportedTo(asker)).toMatchObject({ email: null })
+  })
+
   it('lets only an owner connect accounts and replace addresses, never their own, and only an admin disconnect them', async () => {
     const email = `somebody-${project.id}@example.org`
     await said(project, { external_id: 'taken', email })
@@ -199,6 +212,14 @@ describe('participants of a project', () => {
     expect(await edit(manager, { email: await addressOf(manager) })).toBe(403)
     expect(await edit(project.owner, { account_id: project.owner.accountId })).toBe(403)
     expect(await edit(project.owner, { email: await addressOf(project.owner) })).toBe(403)
+    // The token of an agent acts for the person who owns the agent.
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    await dataOf(test, 'POST', `${project.path}/members`, project.owner, {
+      body: { kind: 'agent', member_id: agent.id, role: 'owner' },
+    })
+    expect(await edit(agent, { account_id: project.owner.accountId })).toBe(403)
+    expect(await edit(agent, { email: await addressOf(project.owner) })).toBe(403)
+    expect(await edit(agent, { name: 'Wrong' })).toBe(200)
     expect(await edit(manager, { name: 'Right' })).toBe(200)
     await said(project, { external_id: 'no-address' })
     const withoutAddress = `${project.path}/participants/${(await participantOf(project, 'no-address')).id}`

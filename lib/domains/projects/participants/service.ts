@@ -107,6 +107,18 @@ interface Participation extends Omit<ParticipationView, 'claimed' | 'claimed_at'
   created_at: Date
 }
 
+/** The account of the actor, or of the owner of the agent that acts; undefined for an unclaimed agent. */
+async function responsiblePerson(
+  tx: MutationContext['tx'],
+  { accountId, id }: MutationContext['actor'],
+): Promise<string | undefined> {
+  if (accountId !== undefined) return accountId
+  const [row] = await tx.$queryRaw<
+    { owner: string | null }[]
+  >`SELECT owner_id AS owner FROM agent_owners WHERE id = ${id}`
+  return row?.owner ?? undefined
+}
+
 /**
  * The holder of the account or the address of a participation reads, exports and erases its data. Only owners of the
  * project, who can read the project anyway, assign them, and nobody assigns their own. An admin may add a missing
@@ -127,9 +139,10 @@ async function refuseTakeover(
       'forbidden',
       'Only owners of the project connect an account, or change an email address. Nothing was changed.',
     )
-  if (actor.accountId === undefined) return
-  const own = typeof email === 'string' ? await ports.contactOf(tx, actor.accountId) : undefined
-  if (account_id === actor.accountId || (own && email?.toLowerCase() === own.email.toLowerCase()))
+  const account = await responsiblePerson(tx, actor)
+  if (account === undefined) return
+  const own = typeof email === 'string' ? await ports.contactOf(tx, account) : undefined
+  if (account_id === account || (own && email?.toLowerCase() === own.email.toLowerCase()))
     throw new Problem('forbidden', 'Your own participation is claimed with your verified address. Nothing was changed.')
 }
 
