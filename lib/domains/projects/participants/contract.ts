@@ -36,7 +36,7 @@ const CountedParticipant = z
   .strictObject({ ...ParticipantView.shape, messages: z.number().int() })
   .meta({ id: 'CountedProjectParticipant' })
 
-export const ParticipationView = z
+const ParticipationView = z
   .strictObject({
     id: z.string(),
     project: z.string().meta({ description: 'The name of the project' }),
@@ -48,7 +48,6 @@ export const ParticipationView = z
     created_at: when,
   })
   .meta({ id: 'Participation' })
-export type ParticipationView = z.output<typeof ParticipationView>
 
 const participant = { resourceType: 'participant' } as const
 const params = z.strictObject({ projectId: Id })
