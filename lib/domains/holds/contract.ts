@@ -49,8 +49,8 @@ export const createHold = operation({
     reason: z
       .string()
       .trim()
-      .min(1, 'has one character at least')
-      .max(1000, 'has 1,000 characters at most')
+      .min(1, 'must not be empty')
+      .max(1000, 'must have at most 1,000 characters')
       .meta({ description: 'Plain text; for admins alone' }),
     expires_at: Timestamp.optional().meta({ description: 'When it ends by itself; until it is released unless given' }),
   }),
@@ -77,7 +77,7 @@ export const listHolds = operation({
       .meta({ description: 'Those in force, or those that ended; all unless given' }),
     q: z
       .string()
-      .regex(/^[\w.:-]{1,200}$/, 'takes the beginning of the id of a hold, or of what it covers')
+      .regex(/^[\w.:-]{1,200}$/, 'must be the beginning of the id of a hold or of its target')
       .optional(),
     cursor: Cursor.optional(),
     limit: PageLimit,

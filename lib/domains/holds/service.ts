@@ -53,12 +53,12 @@ const presented = (row: HoldRow, now: Date) => ({
 export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDeps) {
   return {
     create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
-      if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'lies in the past')
-      const reason = plainTextPhrases(body.reason, 'reason', strict, 'Nothing is held by this request.')
+      if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'must be in the future')
+      const reason = plainTextPhrases(body.reason, 'reason', strict, 'No hold was created.')
       // Waits for running erasures and sweeps: everything that exists afterwards is held.
       await lockHoldsExclusively(tx, {})
       if (!(await exists(tx, body.kind, body.target_id)))
-        throw new Problem('not_found', `There is no ${body.kind} with this id, so nothing is held.`)
+        throw new Problem('not_found', `The ${body.kind} does not exist. Check the id. No hold was created.`)
       const row = await tx.legalHold.create({
         data: {
           id: newId('hold'),
@@ -96,10 +96,7 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDep
       ])
       const { shown, page } = pageOf(records, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
       return {
-        body: {
-          data: shown.map((row) => presented(row, now)),
-          ...page,
-        },
+        body: { data: shown.map((row) => presented(row, now)), ...page },
         resourceId: 'list',
         details: { count: shown.length },
       }
@@ -113,7 +110,7 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDep
         data: { releasedAt: now, releasedBy: actor.id },
       })
       const row = await tx.legalHold.findUnique({ where: { id } })
-      if (!row) throw new Problem('not_found', 'There is no such hold.')
+      if (!row) throw new Problem('not_found', 'This hold does not exist.')
       if (count > 0) await onReleased(tx)
       return {
         body: { data: presented(row, now) },

@@ -28,7 +28,7 @@ export const WrittenBy = z
   .nullable()
   .meta({ description: 'The agent that wrote on behalf of the author; null where the author wrote' })
 /** An id that the client chooses for a new record. */
-export const OwnId = z.string().regex(projectIdForm, 'takes letters, digits, _ . : and -, 200 at most')
+export const OwnId = z.string().regex(projectIdForm, 'must have at most 200 letters, digits, _ . : and -')
 
 /** The author or actor of a record, with the current name; null if the name no longer exists. */
 export const Writer = z.strictObject({ kind: z.enum(writerKinds), id: z.string(), name: z.string().nullable() })
@@ -36,7 +36,7 @@ export type Writer = z.output<typeof Writer>
 
 const EntityKinds = z
   .record(z.string().min(1).max(100), z.enum(['person', 'business']))
-  .refine((kinds) => Object.keys(kinds).length <= most.entityKinds, `has ${most.entityKinds} labels at most`)
+  .refine((kinds) => Object.keys(kinds).length <= most.entityKinds, `must have at most ${most.entityKinds} labels`)
 
 export const ProjectView = z
   .strictObject({
@@ -159,7 +159,7 @@ export const editProject = operation({
       region: createProject.body.shape.region,
       entity_kinds: EntityKinds.optional(),
     })
-    .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'must contain at least one change'),
   output: z.strictObject({ data: ProjectView }),
   refusals: ['not_found', 'forbidden', 'fenced', 'conflict'],
 })
@@ -193,14 +193,17 @@ export const addProjectMember = operation({
     .strictObject({
       kind: z.enum(memberKinds),
       member_id: Id.optional(),
-      email: z.email('takes an e-mail address').max(320).optional(),
+      email: z.email('must be an email address').max(320).optional(),
       role: z.enum(projectMemberRoles).default('member'),
     })
     .refine(
       ({ member_id, email }) => (member_id === undefined) !== (email === undefined),
-      'takes member_id or email, one of them',
+      'must contain either member_id or email',
     )
-    .refine(({ kind, email }) => kind === 'account' || email === undefined, 'takes email for a person alone'),
+    .refine(
+      ({ kind, email }) => kind === 'account' || email === undefined,
+      'can contain email only for the kind account',
+    ),
   output: z.strictObject({ data: ProjectMember }),
   secrets: ['name'],
   refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'conflict'],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { keySpaceClaimants } from './repository.ts'
 
 /** What an organization may claim in connected stores, as in {@link outsideNamespace}. */
 const Claimant = z.strictObject({ id: z.string(), namespaces: z.array(z.string()), isAny: z.boolean() })
@@ -17,13 +17,6 @@ export interface KeySpace {
 }
 const nowhere: KeySpace = { prefixes: [], claimants: [], others: [] }
 
-/** SQL: organizations $1, and those of projects $2, with every other organization that has assigned prefixes. */
-const claimants = `SELECT o.id, o.is_own, o.namespaces, CASE WHEN o.is_own THEN o.is_any ELSE false END AS "isAny"
-  FROM (SELECT n.*, n.id = ANY($1::text[])
-      OR EXISTS (SELECT FROM projects p WHERE p.id = ANY($2::text[]) AND p.organisation_id = n.id) AS is_own
-    FROM organisation_namespaces n) AS o
-  WHERE o.is_own OR cardinality(o.namespaces) > 0`
-
 /**
  * The key space of the organizations of these projects. `recorded`: their organizations when an erasure was planned, because rows of
  * projects and organizations can be deleted before the erasure is verified.
@@ -34,10 +27,7 @@ export async function keySpaceOf(
   { projects = [], recorded = [] }: { projects?: Iterable<string>; recorded?: readonly Claimant[] },
 ): Promise<KeySpace> {
   if (prefixes.length === 0) return nowhere
-  const rows = await queryWithin<Claimant & { is_own: boolean }>(tx, 'key-space', claimants, [
-    recorded.map(({ id }) => id),
-    [...projects],
-  ])
+  const rows = await keySpaceClaimants(tx, { ids: recorded.map(({ id }) => id), projects: [...projects] })
   const own = rows.filter(({ is_own }) => is_own).map(({ id, namespaces, isAny }) => ({ id, namespaces, isAny }))
   const ended = recorded.filter(({ id }) => !own.some((one) => one.id === id))
   return {

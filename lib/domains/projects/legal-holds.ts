@@ -38,6 +38,14 @@ export const joinProjectHolds = (alias: string): string =>
   `LEFT JOIN held_projects hp ON hp.id = ${alias}.project_id
    LEFT JOIN held_writers hw ON hw.kind = ${alias}.author_kind AND hw.id = ${alias}.author_id`
 
+/** SQL: the legal hold on a conversation `c`: on its project, or on an author of a message in it. */
+export const conversationHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = c.project_id),
+    (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.conversation_id = c.id))`
+/** SQL: the legal hold that retains the row of a project `p`: on the project, or on an author of a message or document in it. */
+export const projectHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = p.id),
+  (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.project_id = p.id),
+  (SELECT min(h.hold) FROM held_writers h JOIN documents d ON d.author_kind = h.kind AND d.author_id = h.id WHERE d.project_id = p.id))`
+
 /**
  * SQL: whether an authored row `alias` remains. It remains if it is under legal hold (needs {@link projectHoldsSql} and {@link joinProjectHolds}), or
  * if it is not marked as being erased, `marked` is false and its author is not being erased. Of two concurrent erasures, at least one sees

@@ -11,10 +11,6 @@ import { type GraphSourceDeps, graphDataSource } from '#lib/domains/projects/gra
 import { objectsDataSource } from '#lib/domains/projects/objects/data-source.ts'
 import { participantDataSource } from '#lib/domains/projects/participants/data-source.ts'
 import { memberDataSource } from '#lib/domains/projects/rows/memberships.ts'
-import {
-  type ProjectPseudonym,
-  projectReferencesDataSource,
-} from '#lib/domains/projects/rows/references-data-source.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { PersonExporter } from '#lib/kernel/data-source.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
@@ -29,11 +25,13 @@ import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { cacheEvidence, limitLifetimes } from './cache/lifetimes.ts'
 import { type ThreadDecisionPorts, threadDecisions } from './checkpoints/thread-decisions.ts'
 import { projectJobs } from './closing/jobs.ts'
+import { conversationDataSource } from './containers/conversation-data-source.ts'
+import { projectDataSource } from './containers/project-data-source.ts'
+import { type ProjectPseudonym, projectReferencesDataSource } from './containers/references-data-source.ts'
 import { partErasures } from './erasing/service.ts'
 import { graphExporters, graphParticipantExporters, graphPersonExporters } from './graph/exporters.ts'
 import type { ProjectPorts } from './ports.ts'
 import { documentDataSource, messageDataSource } from './rows/authored.ts'
-import { conversationDataSource, projectDataSource } from './rows/containers.ts'
 import { outsidePointerDataSource } from './rows/outside-pointers.ts'
 import { projectsService } from './service.ts'
 

@@ -75,30 +75,30 @@ const isStorable = (text: string): boolean => !text.includes('\0') && text.isWel
 export const SingleLine = z
   .string()
   .trim()
-  .min(1, 'has one character at least')
-  .max(200, 'has 200 characters at most')
-  .refine((text) => !unseen.test(text), 'holds a control character, a line break, or a sign that is not seen')
+  .min(1, 'must not be empty')
+  .max(200, 'must have at most 200 characters')
+  .refine((text) => !unseen.test(text), 'must not contain control characters, line breaks or invisible characters')
   .transform((text) => text.normalize('NFC'))
 /** The name of a file, without a folder. */
 export const FileName = SingleLine.refine(
   (name) => !/[/\\]/.test(name),
-  'holds a slash: give the name without its folder',
-).refine((name) => !/^\.+$/.test(name), 'is no name of a file')
+  'must not contain a slash. Send the name without its folder',
+).refine((name) => !/^\.+$/.test(name), 'is not a file name')
 /** Text of a message. Stored unchanged, and escaped wherever it is shown. */
 export const MessageContent = z
   .string()
-  .min(1, 'has one character at least')
-  .refine((text) => Buffer.byteLength(text) <= most.message, 'has 256 KiB at most')
-  .refine(isStorable, 'holds a NUL character or half a surrogate pair')
+  .min(1, 'must not be empty')
+  .refine((text) => Buffer.byteLength(text) <= most.message, 'must have at most 256 KiB')
+  .refine(isStorable, 'must not contain NUL characters or unpaired surrogates')
 
 /** An id that a client chose, or a generated one. */
 export const projectIdForm = /^(?!\.+$)[\w.:-]{1,200}$/
 /** The name of something in another store: any text without control characters. */
 export const ExternalReference = z
   .string()
-  .min(1, 'has one character at least')
-  .max(1_000, 'has 1,000 characters at most')
-  .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), 'holds a control character')
+  .min(1, 'must not be empty')
+  .max(1_000, 'must have at most 1,000 characters')
+  .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), 'must not contain control characters')
 
 /** Best position to divide a text: after a line, a sentence or a word; never inside a surrogate pair. */
 function breakIn(text: string, most: number): number {

@@ -76,11 +76,7 @@ export function storageAdmission(db: Database) {
   async function measure(subject: StorageSubject, status: StorageStatus) {
     const { ended } = status
     try {
-      const last = {
-        ...(await measureStorage(db, subject)),
-        at: performance.now(),
-        ended,
-      }
+      const last = { ...(await measureStorage(db, subject)), at: performance.now(), ended }
       status.last = last
       return last
     } finally {
@@ -99,7 +95,7 @@ export function storageAdmission(db: Database) {
       shareUsed(plus(usedOf(status, last), more), last.quota) < 1 - ampleShare
     if (!isAmple) status.asking ??= measure(subject, status)
     const found = isAmple ? last : await status.asking
-    if (!found) throw new Error('the storage was not measured')
+    if (!found) throw new Error('No measurement of the storage exists, although one has just ended.')
     const used = usedOf(status, found)
     if (exceeds(used, more, found.quota)) throw exceeded(subject, { ...found, ...used })
     status.active = plus(status.active, more)

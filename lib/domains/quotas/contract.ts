@@ -19,9 +19,9 @@ const StorageView = z
   .meta({ id: 'Storage' })
 const output = z.strictObject({ data: StorageView })
 const params = z.strictObject({
-  id: z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organisation'),
+  id: z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organization'),
 })
-const own = z.int().min(0, 'takes 0 at least').max(Number.MAX_SAFE_INTEGER, 'is too large').nullable()
+const own = z.int().min(0, 'must be at least 0').max(Number.MAX_SAFE_INTEGER, 'is too large').nullable()
 
 export const readStorage = operation({
   id: 'readStorage',

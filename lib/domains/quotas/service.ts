@@ -35,7 +35,7 @@ export function quotasService(db: Database, { organisations }: QuotaPorts) {
     return agent?.network ? { kind: 'network', id: agent.network } : { kind: 'organisation', id: organisationId }
   }
   async function refuseUnknown(tx: Transaction, id: string): Promise<void> {
-    if (!(await organisations.exists(tx, id))) throw new Problem('not_found', 'There is no such organisation.')
+    if (!(await organisations.exists(tx, id))) throw new Problem('not_found', 'This organization does not exist.')
   }
 
   return {
@@ -54,9 +54,7 @@ export function quotasService(db: Database, { organisations }: QuotaPorts) {
       await organisations.setStorageQuota(tx, id, body)
       return {
         resourceId: id,
-        body: {
-          data: await viewOf(id, { kind: 'organisation', id }, tx),
-        },
+        body: { data: await viewOf(id, { kind: 'organisation', id }, tx) },
         details: { fields: ['quota_bytes', 'quota_rows'] },
       }
     }),

@@ -1,5 +1,4 @@
-import { conversationHold } from '#lib/domains/projects/emptied-containers.ts'
-import { joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
+import { conversationHold, joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 

@@ -146,15 +146,15 @@ describe('closing a project', () => {
     }
     await act(project, 'close', agent)
     await hourly()
-    await isTold('is being closed')
+    await isTold('is closing')
     await act(project, 'reopen', agent)
     await hourly()
     await isTold('was reopened')
     await act(project, 'close', agent)
     for (const [days, subject] of [
-      [0, 'is being closed'],
-      [23, 'In 7 days'],
-      [6, 'Tomorrow'],
+      [0, 'is closing'],
+      [23, 'in 7 days'],
+      [6, 'tomorrow'],
       [1, 'is being erased'],
     ] as const) {
       test.clock.advance(days * day)
@@ -251,6 +251,6 @@ describe('closing a project', () => {
     await hourly()
     const told = await emails(project.owner.accountId)
     expect(told).toHaveLength(2)
-    expect(told[1]).toContain('Tomorrow')
+    expect(told[1]).toContain('tomorrow')
   })
 })

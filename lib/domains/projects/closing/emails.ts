@@ -19,42 +19,42 @@ interface Words {
 const words: Record<ProjectLocale, Record<NotifiedClosing, Words>> = {
   en: {
     begun: {
-      subject: 'A project is being closed: its data goes in 30 days',
+      subject: 'A project is closing: its data will be erased in 30 days',
       text: ({ closesAt, page }) => [
-        `A project that you take part in is being closed. On ${emailTime(closesAt)} all of its data is erased in every store: conversations, documents, and what came of them.`,
-        'Until then you can read, export and use it as before. Whoever may close it can also reopen it; that calls the erasure off.',
+        `A project of which you are a member is closing. On ${emailTime(closesAt)} all of its data will be erased in every store: conversations, documents and data derived from them.`,
+        'Until then you can read, export and use it as before. An owner of the project, a manager of its organization or an admin can reopen it, which cancels the erasure.',
         page,
       ],
     },
     week: {
-      subject: 'In 7 days the data of a project is erased',
+      subject: 'The data of a project will be erased in 7 days',
       text: ({ closesAt, page }) => [
-        `On ${emailTime(closesAt)} all data of a project that you take part in is erased in every store. What you want to keep, export before.`,
+        `On ${emailTime(closesAt)} all data of a project of which you are a member will be erased in every store. Export the data that you want to keep before then.`,
         page,
       ],
     },
     day: {
-      subject: 'Tomorrow the data of a project is erased',
+      subject: 'The data of a project will be erased tomorrow',
       text: ({ closesAt, page }) => [
-        `On ${emailTime(closesAt)} all data of a project that you take part in is erased in every store. This is the last letter before. Export what you want to keep, or ask an owner to reopen the project.`,
+        `On ${emailTime(closesAt)} all data of a project of which you are a member will be erased in every store. This is the last email before the erasure. Export the data that you want to keep, or ask an owner to reopen the project.`,
         page,
       ],
     },
     gone: {
       subject: 'The data of a closed project is being erased',
       text: ({ receipt }) => [
-        'The 30 days of a project that you took part in are over. All of its data is being erased now, in every store, and searched for again afterwards.',
+        'The 30 days of a project of which you were a member are over. All of its data is being erased in every store. Afterwards, every store is searched again to verify the erasure.',
         ...(receipt === null
           ? []
-          : ['The certificate is here once everything is verified. Whoever has this link may read it:', receipt]),
+          : [
+              'When the erasure is verified, you can read the certificate here. Anyone with this link can read it:',
+              receipt,
+            ]),
       ],
     },
     reopened: {
-      subject: 'A project was reopened: its data stays',
-      text: ({ page }) => [
-        'The closing of a project that you take part in was called off. Nothing of it was erased.',
-        page,
-      ],
+      subject: 'A project was reopened: its data will not be erased',
+      text: ({ page }) => ['A project of which you are a member was reopened. No data was erased.', page],
     },
   },
   zh: {
@@ -76,7 +76,7 @@ const words: Record<ProjectLocale, Record<NotifiedClosing, Words>> = {
     day: {
       subject: '一个项目的数据将于明天删除',
       text: ({ closesAt, page }) => [
-        `您参与的一个项目在所有存储中的全部数据将于 ${emailTime(closesAt)} 删除。这是删除前的最后一封信。请导出需要保留的内容，或请项目所有者重新打开项目。`,
+        `您参与的一个项目在所有存储中的全部数据将于 ${emailTime(closesAt)} 删除。这是删除前的最后一封邮件。请导出需要保留的内容，或请项目所有者重新打开项目。`,
         page,
       ],
     },

@@ -4,19 +4,13 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { closingEmail, type NotifiedClosing } from './emails.ts'
+import { type ClosingRow, lockNextClosing, peopleOfProject } from './repository.ts'
 import { closingEmails, emailDue, isClosingOver, usualReason } from './rules.ts'
 
 export const closingEmailJob = 'projects.letter'
 const toldOf = z.enum([...closingEmails, 'reopened'])
-
-/** Accounts that are members of the project, directly or through agents that they own, each once. The inverse of {@link roleOf}. */
-const peopleOf = `SELECT id FROM account_names WHERE organisation_id = (SELECT organisation_id FROM projects WHERE id = $1) AND id IN (
-    SELECT member_id FROM project_members WHERE project_id = $1 AND kind = 'account'
-    UNION SELECT n.owner_id FROM project_members m JOIN agent_names n ON n.id = m.member_id WHERE m.project_id = $1 AND m.kind = 'agent')
-  ORDER BY id`
 
 /** Queues an email to every person who participates in the project, when the transaction commits. The payload contains only ids. */
 export async function enqueueClosingEmails(
@@ -24,34 +18,19 @@ export async function enqueueClosingEmails(
   projectId: string,
   closing: NotifiedClosing,
 ): Promise<void> {
-  const people = await queryWithin<{ id: string }>(tx, 'people-of-project', peopleOf, [projectId])
-  for (const { id } of people)
+  for (const { id } of await peopleOfProject(tx, { project: projectId }))
     await enqueue(tx, closingEmailJob, { projectId, accountId: id, letter: closing }, { maxAttempts: 12 })
 }
-
-interface ClosingRow {
-  id: string
-  closesAt: Date
-  lettersSent: number
-  reason: string
-  isHeld: boolean
-}
-/** The next closing project after an id, locked so that nobody reopens it. Skips projects locked by others until the next run. */
-const lockNext = (tx: Transaction, after: string, now: Date) => tx.$queryRaw<ClosingRow[]>`
-  SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", coalesce(closing_reason, ${usualReason}) AS reason,
-    EXISTS (SELECT FROM holds_in_force h
-      WHERE h.kind = 'project' AND h.target_id = p.id AND (h.expires_at IS NULL OR h.expires_at > ${now})) AS "isHeld"
-  FROM projects p WHERE status = 'closing' AND erasing_since IS NULL AND closes_at IS NOT NULL AND id > ${after}
-  ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
 
 /** The next step for one project: an email, or the run that erases it when its 30 days are over and no legal hold covers it. */
 async function step(
   ctx: Context,
   tx: Transaction,
   { erasures }: Pick<ProjectPorts, 'erasures'>,
-  { id, closesAt, lettersSent, reason, isHeld }: ClosingRow,
+  { id, closesAt, lettersSent, reason: chosenReason, isHeld }: ClosingRow,
 ): Promise<void> {
   const { now, actor } = ctx
+  const reason = chosenReason ?? usualReason
   if (!isClosingOver(closesAt, now)) {
     const due = emailDue(closesAt, lettersSent, now)
     if (!due) return
@@ -75,12 +54,7 @@ async function step(
     data: { erasingSince: now, lettersSent: closingEmails.length, receiptId, updatedAt: now },
   })
   await ctx.pipeline.auditWithin(tx, {
-    action: 'delete',
-    actorId: actor.id,
-    resourceType: 'project',
-    resourceId: id,
-    at: now,
-    ip: '',
+    ...{ action: 'delete', actorId: actor.id, resourceType: 'project', resourceId: id, at: now, ip: '' },
     details: { reason, auditId },
   })
 }
@@ -94,13 +68,13 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
     async run(ctx) {
       for (let after = ''; ; ) {
         // One transaction per project, so that a failure does not affect other projects.
-        const done = await ctx.pipeline.transaction(async (tx) => {
-          const [row] = await lockNext(tx, after, ctx.now)
+        const handled = await ctx.pipeline.transaction(async (tx) => {
+          const [row] = await lockNextClosing(tx, { after, now: ctx.now })
           if (row) await step(ctx, tx, ports, row)
           return row?.id
         })
-        if (done === undefined) return
-        after = done
+        if (handled === undefined) return
+        after = handled
       }
     },
   }),

@@ -2,26 +2,27 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
-import { mayCloseProject, projectReaderOf, queryInTransaction, type SeenProject, seenProject } from '../access.ts'
+import { mayCloseProject, type ProjectReader, projectReaderOf, seenProject } from '../access.ts'
 import { projectAsSeen } from '../project-rows.ts'
+import type { SeenProject } from '../repository.ts'
 import { closeProject, deleteProject, reopenProject } from './contract.ts'
 import { enqueueClosingEmails } from './jobs.ts'
 import { closesAtOf, usualReason } from './rules.ts'
 
-const change = async (
-  tx: Transaction,
-  reader: ReturnType<typeof projectReaderOf>,
-  projectId: string,
-): Promise<SeenProject> => {
-  const project = await seenProject(queryInTransaction(tx), reader, projectId, 'change')
+/** Locks a project that the reader may close or reopen. @throws {Problem} `not_found`, `forbidden`, `wrong_state`, `fenced` */
+async function lockClosable(tx: Transaction, reader: ProjectReader, projectId: string): Promise<SeenProject> {
+  const project = await seenProject(tx, reader, projectId, 'change')
   if (!mayCloseProject(project))
     throw new Problem(
       'forbidden',
-      'The owners of a project, managers of its organisation and admins close and reopen it.',
+      'Only owners of the project, managers of its organization and admins can close or reopen it.',
     )
-  if (project.status === 'closed') throw new Problem('wrong_state', 'The project is closed: its data is erased.')
+  if (project.status === 'closed') throw new Problem('wrong_state', 'The project is closed, and its data was erased.')
   if (project.erasingSince !== null)
-    throw new Problem('fenced', 'Its 30 days are over and its data is being erased: that is not called off any more.')
+    throw new Problem(
+      'fenced',
+      'The 30 days are over and the project is being erased, so it can no longer be reopened.',
+    )
   return project
 }
 
@@ -33,9 +34,9 @@ async function closing(
   const { tx, actor, now } = ctx
   const reader = projectReaderOf(ctx)
   const reason = body?.reason ?? usualReason
-  const project = await change(tx, reader, projectId)
+  const project = await lockClosable(tx, reader, projectId)
   if (project.status === 'closing')
-    throw new Problem('wrong_state', 'The project is being closed already. Nothing was changed.')
+    throw new Problem('wrong_state', 'The project is already closing. Nothing was changed.')
   await tx.project.update({
     where: { id: projectId },
     data: {
@@ -50,14 +51,14 @@ async function closing(
   })
   await enqueueClosingEmails(tx, projectId, 'begun')
   return {
-    body: { data: await projectAsSeen(queryInTransaction(tx), reader, projectId, now) },
+    body: { data: await projectAsSeen(tx, reader, projectId, now) },
     resourceId: projectId,
     details: { from: 'active', to: 'closing', reason },
   }
 }
 
 const named = async (ctx: MutationContext, { params: { projectId } }: { params: { projectId: string } }) => {
-  const { name } = await projectAsSeen(queryInTransaction(ctx.tx), projectReaderOf(ctx), projectId, ctx.now)
+  const { name } = await projectAsSeen(ctx.tx, projectReaderOf(ctx), projectId, ctx.now)
   return { name }
 }
 
@@ -72,8 +73,9 @@ export const projectClosing = () => ({
     async (ctx, { params: { projectId } }) => {
       const { tx, now } = ctx
       const reader = projectReaderOf(ctx)
-      const project = await change(tx, reader, projectId)
-      if (project.status === 'active') throw new Problem('wrong_state', 'The project is open. Nothing was changed.')
+      const project = await lockClosable(tx, reader, projectId)
+      if (project.status === 'active')
+        throw new Problem('wrong_state', 'The project is not closing, so it cannot be reopened. Nothing was changed.')
       await tx.project.update({
         where: { id: projectId },
         data: {
@@ -83,7 +85,7 @@ export const projectClosing = () => ({
       })
       await enqueueClosingEmails(tx, projectId, 'reopened')
       return {
-        body: { data: await projectAsSeen(queryInTransaction(tx), reader, projectId, now) },
+        body: { data: await projectAsSeen(tx, reader, projectId, now) },
         resourceId: projectId,
         details: { from: 'closing', to: 'active' },
       }

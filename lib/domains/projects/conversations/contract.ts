@@ -78,7 +78,7 @@ const ofMessage = z.strictObject({ projectId: Id, conversationId: Id, messageId:
 const reading = { method: 'get', permission: 'projects:read', limit: 'read', status: 200 } as const
 const writing = { permission: 'projects:write', limit: 'write' } as const
 const paging = { cursor: Cursor.optional(), limit: PageLimit }
-const Threads = z.array(ExternalReference).max(most.threads, `has ${most.threads} at most`)
+const Threads = z.array(ExternalReference).max(most.threads, `must have at most ${most.threads} threads`)
 
 export const listConversations = operation({
   ...reading,
@@ -138,7 +138,7 @@ export const editConversation = operation({
   params: ofConversation,
   body: z
     .strictObject({ title: SingleLine.optional(), threads: Threads.optional() })
-    .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'must contain at least one change'),
   contributed: true,
   output: z.strictObject({ data: ConversationView }),
   refusals: ['not_found', 'fenced', 'wrong_state', 'conflict'],
@@ -179,7 +179,7 @@ export const createMessage = operation({
     created_at: Timestamp.optional().meta({
       description: 'When it was said, for what is brought from elsewhere; now unless told',
     }),
-    provenance: z.array(ProvenancePointer).max(100, 'has 100 entries at most').optional(),
+    provenance: z.array(ProvenancePointer).max(100, 'must have at most 100 entries').optional(),
   }),
   contributed: true,
   output: z.strictObject({ data: MessageView }),

@@ -1,10 +1,5 @@
-import { projectReaderOf, queryInTransaction, storableProject } from '#lib/domains/projects/access.ts'
-import { storedIds } from '#lib/domains/projects/chosen-ids.ts'
-import {
-  newStoredId,
-  projectIdInUse,
-  requireStorableConversation,
-} from '#lib/domains/projects/conversations/conversations.ts'
+import { projectReaderOf, storableProject } from '#lib/domains/projects/access.ts'
+import { requireStorableConversation } from '#lib/domains/projects/conversations/conversations.ts'
 import { authorFor } from '#lib/domains/projects/participants/authors.ts'
 import type { Author } from '#lib/domains/projects/participants/rules.ts'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
@@ -12,13 +7,14 @@ import { claimPlaces } from '#lib/domains/projects/provenance/claims.ts'
 import type { ProvenancePointer } from '#lib/domains/projects/provenance/contract.ts'
 import { confine, objectPointer, type ReportedPointer, store } from '#lib/domains/projects/provenance/pointers.ts'
 import { chunksOf, isTextMediaType, most, type ProjectDocumentKind } from '#lib/domains/projects/rules.ts'
+import { knownStoredId, newStoredId, projectIdInUse } from '#lib/domains/projects/stored-ids.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { limitConcurrency } from '#lib/kernel/limit-concurrency.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { changeCheckSavepoint, conversationOfMessage, insertChunks, insertDocument } from './repository.ts'
 import { keptWithRow, storeUpload } from './uploads.ts'
 
 /** Chunks per statement. */
@@ -28,7 +24,8 @@ const reading = limitConcurrency({ atOnce: 2, waiting: 20 })
 /** Reads the stored text in chunks. Runs before the transaction, so that a slow store does not occupy a database connection. */
 const chunksAt = async ({ objects }: Pick<ProjectPorts, 'objects'>, key: string): Promise<string[]> => {
   const bytes = await objects.get(key)
-  if (!bytes) throw new Problem('unavailable', 'The object store lost the file. Nothing was kept; send it again.')
+  if (!bytes)
+    throw new Problem('unavailable', 'The object store lost the file, so nothing was stored. Send the file again.')
   return Array.fromAsync(chunksOf(bytes))
 }
 async function withTextAt<T>(
@@ -39,19 +36,13 @@ async function withTextAt<T>(
   const taken = await reading(async () => run(await chunksAt(ports, key)))
   if (typeof taken === 'object') return taken.value
   throw new Problem('unavailable', {
-    detail: 'Many documents are being taken in now. Nothing of this one was kept; send it again in a little while.',
+    detail: 'The server is processing many documents, so this one was not stored. Send it again in 10 seconds.',
     headers: { 'Retry-After': '10' },
   })
 }
-async function storeChunks(tx: Transaction, id: string, chunks: readonly string[]) {
-  for (let at = 0; at < chunks.length; at += chunksAtOnce)
-    await queryWithin(
-      tx,
-      'store-chunks',
-      `INSERT INTO document_chunks (document_id, position, content)
-       SELECT $1, $2::int + t.n::int - 1, t.content FROM unnest($3::text[]) WITH ORDINALITY AS t(content, n)`,
-      [id, at, chunks.slice(at, at + chunksAtOnce)],
-    )
+async function storeChunks(tx: Transaction, document: string, chunks: readonly string[]) {
+  for (let first = 0; first < chunks.length; first += chunksAtOnce)
+    await insertChunks(tx, { document, first, contents: chunks.slice(first, first + chunksAtOnce) })
 }
 
 export interface NewDocument {
@@ -84,6 +75,32 @@ export const reportedPointersOfDocument = (
 ): ReportedPointer[] =>
   provenance.map((entry, index) => ({ ...entry, source: id, kind: 'document', path: ['provenance', index] }))
 
+interface DocumentUpload {
+  projectId: string
+  given: NewDocument
+  upload: Upload
+  operation: string
+  pathTo?: (field: string) => Issue['path']
+}
+
+/** Checks that the actor may store the document. Throws as {@link storeDocument}. */
+async function requireStorableDocument(
+  ports: DocumentPorts,
+  ctx: Context,
+  tx: Transaction,
+  { projectId, given, pathTo = (field) => [field] }: DocumentUpload,
+) {
+  const project = await storableProject(ports, tx, projectReaderOf(ctx), projectId)
+  const writer = await authorFor(ports, { tx, actor: ctx.actor, now: ctx.now }, projectId, given.author)
+  const id = await newStoredId(ports, tx, 'document', { projectId, chosen: given.id })
+  if (given.made_from === undefined) return { project, writer, id, madeFrom: null }
+  const madeFrom = await knownStoredId(tx, 'message', projectId, given.made_from)
+  if (madeFrom === undefined) throw invalid(pathTo('made_from'), 'is not the id of a message in this project')
+  const [message] = await conversationOfMessage(tx, { id: madeFrom })
+  if (message) await requireStorableConversation(ports, tx, message.conversation)
+  return { project, writer, id, madeFrom }
+}
+
 /**
  * Stores a document with its author and pointers, in a project to which the actor may write: first its bytes, then its row. If the request
  * is rejected, neither remains.
@@ -93,69 +110,40 @@ export const reportedPointersOfDocument = (
 export async function storeDocument(
   ports: DocumentPorts,
   ctx: Context,
-  {
-    projectId,
-    given,
-    upload,
-    operation,
-    pathTo = (field) => [field],
-  }: {
-    projectId: string
-    given: NewDocument
-    upload: Upload
-    operation: string
-    pathTo?: (field: string) => Issue['path']
-  },
+  request: DocumentUpload,
 ): Promise<{ id: string; bytes: number }> {
-  const { actor, now } = ctx
-  if (given.created_at !== undefined && given.created_at > now) throw invalid(pathTo('created_at'), 'lies ahead of now')
+  const { actor, now, ip } = ctx
+  const { projectId, given, upload, operation, pathTo = (field: string) => [field] } = request
+  const { kind, name, created_at: at = now } = given
+  if (at > now) throw invalid(pathTo('created_at'), 'is in the future')
   // Check before the bytes are read, and again when the row is stored.
-  const check = async (tx: Transaction) => {
-    const project = await storableProject(ports, queryInTransaction(tx), projectReaderOf(ctx), projectId)
-    const writer = await authorFor(ports, { tx, actor, now }, projectId, given.author)
-    const made = await newStoredId(ports, tx, 'document', { projectId, chosen: given.id })
-    if (given.made_from === undefined) return { project, writer, made, madeFrom: null }
-    const found = await storedIds(queryInTransaction(tx), 'message', projectId, [given.made_from])
-    const madeFrom = found.get(given.made_from)
-    if (madeFrom === undefined) throw invalid(pathTo('made_from'), 'names no message of this project')
-    const [message] = await queryInTransaction(tx)<{ conversation: string }>(
-      'conversation-of-message',
-      'SELECT conversation_id AS conversation FROM messages WHERE id = $1',
-      [madeFrom],
-    )
-    if (message) await requireStorableConversation(ports, queryInTransaction(tx), message.conversation)
-    return { project, writer, made, madeFrom }
-  }
-  const { made: id } = await ctx.pipeline.transaction(async (tx) => {
+  const check = (tx: Transaction) => requireStorableDocument(ports, ctx, tx, request)
+  const { id } = await ctx.pipeline.transaction(async (tx) => {
     // Roll back a participant created by this check: it is only stored together with the document.
-    await tx.$executeRawUnsafe('SAVEPOINT document_check')
-    const found = await check(tx)
-    await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT document_check')
-    return found
+    await changeCheckSavepoint(tx, {}, 'SAVEPOINT')
+    const checked = await check(tx)
+    await changeCheckSavepoint(tx, {}, 'ROLLBACK TO SAVEPOINT')
+    return checked
   })
   // Each upload has its own key, so that concurrent uploads with the same id do not overwrite each other.
   const key = `projects/${projectId}/documents/${shownId(id)}/${newId('file')}`
-  const stored = await storeUpload(ports, key, upload, most.document)
-  const at = given.created_at ?? now
-  const kept = (chunks: readonly string[]) =>
+  const { mediaType, bytes, sha256 } = await storeUpload(ports, key, upload, most.document)
+  const storeRow = (chunks: readonly string[]) =>
     ctx.pipeline.transaction(async (tx) => {
       const { project, writer, madeFrom } = await check(tx)
-      const made = await tx.$queryRaw<{ id: string }[]>`
-        INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, written_by, created_at, updated_at)
-        VALUES (${id}, ${projectId}, ${given.kind}, ${given.name}, ${stored.mediaType}, ${stored.bytes}, ${stored.sha256}, ${key}, ${madeFrom},
-          ${writer.kind}, ${writer.id}, ${writer.writtenBy}, ${at}, ${now})
-        ON CONFLICT DO NOTHING RETURNING id`
-      if (made.length === 0) throw projectIdInUse()
+      const row = { id, project: projectId, kind, name, mediaType, bytes, sha256, key, madeFrom, at, now }
+      const author = { authorKind: writer.kind, authorId: writer.id, writtenBy: writer.writtenBy }
+      if ((await insertDocument(tx, { ...row, ...author })) === 0) throw projectIdInUse()
       await storeChunks(tx, id, chunks)
       const reported = reportedPointersOfDocument(id, given)
       await confine(tx, actor, project, reported, ports)
       await claimPlaces(ports, tx, actor, projectId, reported)
       await store(tx, [...reported, objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
       await ctx.pipeline.auditWithin(tx, {
-        ...{ action: 'create', actorId: actor.id, resourceType: 'document', resourceId: id, at: now, ip: ctx.ip },
-        details: { operation, project: projectId, bytes: stored.bytes },
+        ...{ action: 'create', actorId: actor.id, resourceType: 'document', resourceId: id, at: now, ip },
+        details: { operation, project: projectId, bytes },
       })
     })
-  await keptWithRow(ports, key, () => (isTextMediaType(stored.mediaType) ? withTextAt(ports, key, kept) : kept([])))
-  return { id, bytes: stored.bytes }
+  await keptWithRow(ports, key, () => (isTextMediaType(mediaType) ? withTextAt(ports, key, storeRow) : storeRow([])))
+  return { id, bytes }
 }

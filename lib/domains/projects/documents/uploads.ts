@@ -5,6 +5,7 @@ import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { keysInUse } from './repository.ts'
 
 export interface Uploaded {
   key: string
@@ -31,14 +32,20 @@ export async function storeUpload(
       for await (const piece of bytes) {
         size += piece.byteLength
         if (size > most)
-          throw new Problem('too_large', `At most ${most.toLocaleString('en')} bytes are taken here. Nothing was kept.`)
+          throw new Problem(
+            'too_large',
+            `The file exceeds the limit of ${most.toLocaleString('en')} bytes. Nothing was stored.`,
+          )
         hash.update(piece)
         yield piece
       }
     } catch (error) {
       refused = Problem.is(error)
         ? error
-        : new Problem('bad_request', { detail: 'The file ended before it was whole. Nothing was kept.', cause: error })
+        : new Problem('bad_request', {
+            detail: 'The upload was interrupted, so nothing was stored. Send the file again.',
+            cause: error,
+          })
       throw refused
     }
   }
@@ -70,15 +77,8 @@ export async function keptWithRow<T>(
   }
 }
 
-/** The keys that a row of an attachment or document refers to. */
 async function keysKept({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
-  const rows = await db.query<{ key: string }>(
-    'object-keys-kept',
-    `SELECT object_key AS key FROM attachments WHERE object_key = ANY($1::text[])
-     UNION ALL SELECT object_key FROM documents WHERE object_key = ANY($1::text[])`,
-    [keys],
-  )
-  return new Set(rows.map(({ key }) => key))
+  return new Set((await keysInUse(db, { keys })).map(({ key }) => key))
 }
 async function dropUnlessKept(ports: Pick<ProjectPorts, 'db' | 'objects'>, key: string): Promise<void> {
   if (!(await keysKept(ports, [key])).has(key)) await ports.objects.erase([key])
@@ -102,17 +102,17 @@ export async function isOurUpload({
     await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
     return false
   }
-  const said = await text(mark)
-  if (said === own) return true
+  const owner = await text(mark)
+  if (owner === own) return true
   // An old mark without a data folder: the first installation that matches it takes over.
-  if (own.startsWith(`${said} `)) {
+  if (own.startsWith(`${owner} `)) {
     await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
     return false
   }
   logFault(
     new Problem(
       'conflict',
-      `The bucket is marked as another installation's (${markKey}): what uploads left there is not swept from here. Give each installation a bucket of its own; if this one is the heir of the other, or was moved or restored, remove the mark.`,
+      `The bucket belongs to another installation (object ${markKey}), so interrupted uploads are not deleted from it. Give each installation its own bucket. If this installation replaces the other one, or was moved or restored, delete the object ${markKey}.`,
     ),
     { operationId: 'projects.sweep-uploads' },
   )

@@ -22,6 +22,84 @@ interface Given extends Omit<RecordQuery, 'values'> {
   isDerived?: true
 }
 
+/** Messages that fulfil the condition on `m`, with their edits and attachments. */
+const messageParts = (said: string): Given[] => [
+  {
+    part: 'project_messages',
+    tables: ['messages'],
+    from: 'messages m',
+    where: `${said} AND m.created_at <= $2`,
+    at: 'm.created_at',
+    id: 'm.id',
+    columns: 'm.*',
+    weight: 'pg_column_size(m.content)',
+    record: jsonObject({
+      ...{
+        message_id: shownSql('c.id'),
+        conversation_id: shownSql('c.conversation_id'),
+        project_id: 'c.project_id',
+        role: 'c.role',
+      },
+      ...{ content: 'c.content', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+    }),
+  },
+  {
+    part: 'project_message_edits',
+    tables: ['message_edits'],
+    from: 'message_edits e JOIN messages m ON m.id = e.message_id',
+    where: `${said} AND e.edited_at <= $2`,
+    at: 'e.edited_at',
+    id: 'e.id',
+    columns: 'e.*',
+    weight: 'pg_column_size(e.content)',
+    record: jsonObject({
+      ...{ message_id: shownSql('c.message_id'), content: 'c.content', edited_at: utc('c.edited_at') },
+    }),
+  },
+  {
+    part: 'project_attachments',
+    tables: ['attachments'],
+    from: 'attachments a JOIN messages m ON m.id = a.message_id',
+    where: `${said} AND a.created_at <= $2`,
+    at: 'a.created_at',
+    id: 'a.id',
+    columns: 'a.*',
+    record: jsonObject({
+      ...{ attachment_id: 'c.id', message_id: shownSql('c.message_id'), name: 'c.name', media_type: 'c.media_type' },
+      ...{ bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
+    }),
+  },
+]
+
+/** Documents that fulfil the condition on `d`, with their texts. */
+const documentParts = (brought: string): Given[] => [
+  {
+    part: 'project_documents',
+    tables: ['documents'],
+    from: 'documents d',
+    where: `${brought} AND d.created_at <= $2`,
+    at: 'd.created_at',
+    id: 'd.id',
+    columns: 'd.*',
+    record: jsonObject({
+      ...{ document_id: shownSql('c.id'), project_id: 'c.project_id', kind: 'c.kind', name: 'c.name' },
+      ...{ media_type: 'c.media_type', bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')" },
+      created_at: utc('c.created_at'),
+    }),
+  },
+  {
+    part: 'project_document_texts',
+    tables: ['document_chunks'],
+    from: 'document_chunks k JOIN documents d ON d.id = k.document_id',
+    where: `${brought} AND d.created_at <= $2`,
+    at: 'd.created_at',
+    id: "k.document_id || ':' || lpad(k.position::text, 10, '0')",
+    columns: 'k.*',
+    weight: 'pg_column_size(k.content)',
+    record: jsonObject({ document_id: shownSql('c.document_id'), position: 'c.position', content: 'c.content' }),
+  },
+]
+
 /**
  * The exported records of `$1` at time `$2`: messages, documents and memberships of the subject, without those that are being erased. Texts
  * of others are excluded (GDPR art. 15(4)).
@@ -64,76 +142,8 @@ const givenOf = (kind: WriterKind): Given[] => {
         },
       }),
     },
-    {
-      part: 'project_messages',
-      tables: ['messages'],
-      from: 'messages m',
-      where: `${said} AND m.created_at <= $2`,
-      at: 'm.created_at',
-      id: 'm.id',
-      columns: 'm.*',
-      weight: 'pg_column_size(m.content)',
-      record: jsonObject({
-        ...{
-          message_id: shownSql('c.id'),
-          conversation_id: shownSql('c.conversation_id'),
-          project_id: 'c.project_id',
-          role: 'c.role',
-        },
-        ...{ content: 'c.content', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
-      }),
-    },
-    {
-      part: 'project_message_edits',
-      tables: ['message_edits'],
-      from: 'message_edits e JOIN messages m ON m.id = e.message_id',
-      where: `${said} AND e.edited_at <= $2`,
-      at: 'e.edited_at',
-      id: 'e.id',
-      columns: 'e.*',
-      weight: 'pg_column_size(e.content)',
-      record: jsonObject({
-        ...{ message_id: shownSql('c.message_id'), content: 'c.content', edited_at: utc('c.edited_at') },
-      }),
-    },
-    {
-      part: 'project_attachments',
-      tables: ['attachments'],
-      from: 'attachments a JOIN messages m ON m.id = a.message_id',
-      where: `${said} AND a.created_at <= $2`,
-      at: 'a.created_at',
-      id: 'a.id',
-      columns: 'a.*',
-      record: jsonObject({
-        ...{ attachment_id: 'c.id', message_id: shownSql('c.message_id'), name: 'c.name', media_type: 'c.media_type' },
-        ...{ bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
-      }),
-    },
-    {
-      part: 'project_documents',
-      tables: ['documents'],
-      from: 'documents d',
-      where: `${brought} AND d.created_at <= $2`,
-      at: 'd.created_at',
-      id: 'd.id',
-      columns: 'd.*',
-      record: jsonObject({
-        ...{ document_id: shownSql('c.id'), project_id: 'c.project_id', kind: 'c.kind', name: 'c.name' },
-        ...{ media_type: 'c.media_type', bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')" },
-        created_at: utc('c.created_at'),
-      }),
-    },
-    {
-      part: 'project_document_texts',
-      tables: ['document_chunks'],
-      from: 'document_chunks k JOIN documents d ON d.id = k.document_id',
-      where: `${brought} AND d.created_at <= $2`,
-      at: 'd.created_at',
-      id: "k.document_id || ':' || lpad(k.position::text, 10, '0')",
-      columns: 'k.*',
-      weight: 'pg_column_size(k.content)',
-      record: jsonObject({ document_id: shownSql('c.document_id'), position: 'c.position', content: 'c.content' }),
-    },
+    ...messageParts(said),
+    ...documentParts(brought),
     {
       part: 'project_provenance',
       tables: ['provenance'],

@@ -1,20 +1,16 @@
-import {
-  projectReaderOf,
-  queryDirectly,
-  readableProject,
-  type SeenProject,
-  writerSql,
-} from '#lib/domains/projects/access.ts'
+import { projectReaderOf, readableProject, type SeenProject } from '#lib/domains/projects/access.ts'
+import { writerSql } from '#lib/domains/projects/author-sql.ts'
 import { shownSql } from '#lib/domains/projects/chosen-ids.ts'
 import { exportProject } from '#lib/domains/projects/closing/contract.ts'
 import { existingSource } from '#lib/domains/projects/existing-rows.ts'
+import { mayActForParticipants } from '#lib/domains/projects/participants/participant-view.ts'
 import { isPerson, servedSql } from '#lib/domains/projects/participants/restricting.ts'
-import { participantActUseCases } from '#lib/domains/projects/participants/service.ts'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import { asDownload } from '#lib/domains/projects/rules.ts'
 import { stream } from '#lib/kernel/use-case.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { type NdjsonPart, ndjson } from './ndjson.ts'
+import { filesOfProject } from './repository.ts'
 import { storedParts } from './stored-parts.ts'
 
 interface ExportFile {
@@ -39,8 +35,8 @@ export interface ExportShapes {
 
 type Shape = Omit<RecordQuery, 'values'>
 /** SQL: excludes data that is being erased and, for agents, texts of restricted participants. */
-const readable = `m.erasing_since IS NULL AND c.erasing_since IS NULL AND ${servedSql('m', '$3')}`
-const readableDocument = `d.erasing_since IS NULL AND ${servedSql('d', '$3')}`
+const readable = `m.erasing_since IS NULL AND c.erasing_since IS NULL AND ${servedSql('m', '$3::boolean')}`
+const readableDocument = `d.erasing_since IS NULL AND ${servedSql('d', '$3::boolean')}`
 const ofMessages = 'JOIN messages m ON m.id = x.message_id JOIN conversations c ON c.id = m.conversation_id'
 
 const participantRecord = (email: string): string =>
@@ -165,30 +161,19 @@ const shapes: Record<string, Shape> = {
   },
 }
 
-const filesPage = `SELECT f.* FROM (
-    SELECT 'documents/' || ${shownSql('d.id')} AS folder, d.name, d.object_key FROM documents d
-      WHERE d.project_id = $1 AND d.created_at <= $2 AND ${readableDocument} AND d.object_key > $4
-    UNION ALL SELECT 'attachments/' || x.id, x.name, x.object_key FROM attachments x ${ofMessages}
-      WHERE m.project_id = $1 AND x.created_at <= $2 AND ${readable} AND x.object_key > $4) AS f ORDER BY f.object_key LIMIT 100`
-
 /** Like lists of participants, without email addresses for members who do not act for participants. */
 const recordsOf = (name: string, shape: Shape, project: SeenProject): Shape =>
-  name === 'participants' && !participantActUseCases(project) ? { ...shape, record: participantRecord('NULL') } : shape
+  name === 'participants' && !mayActForParticipants(project) ? { ...shape, record: participantRecord('NULL') } : shape
 
 /** The files of the project, ordered by key and opened one at a time. Files erased in the meantime are omitted. */
 async function* filesOf(
   { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
-  projectId: string,
+  project: string,
   until: Date,
   isForPerson: boolean,
 ): AsyncGenerator<ExportFile> {
   for (let after = ''; ; ) {
-    const rows = await db.query<{ folder: string; name: string; object_key: string }>('project-files', filesPage, [
-      projectId,
-      until,
-      isForPerson,
-      after,
-    ])
+    const rows = await filesOfProject(db, { project, until, isForPerson, after })
     for (const { folder, name, object_key } of rows)
       yield { name: `files/${folder.replaceAll(/[^\w./-]/g, '_')}/${name}`, bytes: () => objects.get(object_key) }
     const last = rows.at(-1)
@@ -197,20 +182,21 @@ async function* filesOf(
   }
 }
 
+/** The use case that exports a project for a member. */
 export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stored'> & ExportShapes) => ({
   exportProject: stream(exportProject, async (ctx, { params: { projectId }, query: { format } }) => {
     const { db } = ports
-    const project = await readableProject(queryDirectly(db), projectReaderOf(ctx), projectId)
+    const project = await readableProject(db, projectReaderOf(ctx), projectId)
     const { groupId: group } = project
     const until = ctx.now
-    const stored = await storedParts(db, ports.stored, { projectId, group, isForPerson: isPerson(ctx.actor) })
+    const isForPerson = isPerson(ctx.actor)
+    const stored = await storedParts(db, ports.stored, { projectId, group, isForPerson })
     const head = {
       project_id: projectId,
       exported_at: until.toISOString(),
       schema_version: ports.shapes.schemaVersion,
       ...(stored.leftOut.length > 0 && { left_out: stored.leftOut }),
     }
-    const isForPerson = isPerson(ctx.actor)
     const valuesOf = ({ where }: Shape) => [projectId, until, ...(where.includes('$3') ? [isForPerson] : [])]
     const ofRows = Object.entries(shapes).map(([name, shape]) => ({
       name,

@@ -5,6 +5,7 @@ import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { type ListedKind, listedKinds } from '#lib/stores/graph/listing.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { NdjsonPart } from './ndjson.ts'
+import { restrictionsOfExport, threadsOfProject } from './repository.ts'
 
 /** The stores whose project data is part of the export. */
 export interface ExportedStores {
@@ -34,24 +35,13 @@ async function* graphPages(
   }
 }
 
-/** SQL: threads of a project's conversations, and threads that its pointers name, except those with content that is being erased. */
-const threads = `SELECT DISTINCT t.thread FROM (
-    SELECT unnest(c.threads) AS thread FROM conversations c WHERE c.project_id = $1
-    UNION ALL SELECT v.place FROM provenance v WHERE v.project_id = $1 AND v.store = 'checkpoints' AND v.place <> ''
-      AND NOT EXISTS (SELECT FROM conversations o WHERE o.threads @> ARRAY[v.place] AND o.project_id <> $1)) AS t
-  WHERE t.thread > $2 AND NOT EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[t.thread]
-      AND (c.erasing_since IS NOT NULL OR EXISTS (SELECT FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NOT NULL)))
-    AND NOT EXISTS (SELECT FROM provenance v JOIN messages m ON m.id = v.source_id
-      WHERE v.store = 'checkpoints' AND v.place = t.thread AND v.project_id = $1 AND m.erasing_since IS NOT NULL)
-  ORDER BY t.thread LIMIT 100`
-
 async function* threadPages(
   db: Database,
   checkpoints: ExportedStores['checkpoints'],
-  projectId: string,
+  project: string,
 ): AsyncIterable<ExportPage> {
   for (let after = ''; ; ) {
-    const records = await db.query<{ thread: string }>('project-threads', threads, [projectId, after])
+    const records = await threadsOfProject(db, { project, after })
     for (const { thread } of records) {
       let cursor: ThreadCursor | undefined
       do {
@@ -67,12 +57,6 @@ async function* threadPages(
   }
 }
 
-const erasing = `SELECT 1 AS found WHERE EXISTS (SELECT FROM messages WHERE project_id = $1 AND erasing_since IS NOT NULL)
-  OR EXISTS (SELECT FROM documents WHERE project_id = $1 AND erasing_since IS NOT NULL)
-  OR EXISTS (SELECT FROM conversations WHERE project_id = $1 AND erasing_since IS NOT NULL)`
-
-const restricted = 'SELECT 1 AS found FROM restricted_participants WHERE project_id = $1 LIMIT 1'
-
 /**
  * The graph and the checkpoint threads of a project, as parts of its export. `leftOut`: parts that are omitted while something of the
  * project is being erased, or for agents while the processing of a participant is restricted, because summaries and facts may contain these
@@ -85,10 +69,9 @@ export async function storedParts(
 ): Promise<{ parts: NdjsonPart[]; leftOut: string[] }> {
   const nameOf = (kind: ListedKind) => `graph_${kind}`
   const threadPart = { name: 'checkpoints', pages: () => threadPages(db, checkpoints, projectId) }
-  if (!isForPerson && (await db.query('project-restricted', restricted, [projectId])).length > 0)
-    return { parts: [], leftOut: [...listedKinds.map(nameOf), threadPart.name] }
-  if ((await db.query('project-erasing', erasing, [projectId])).length > 0)
-    return { parts: [threadPart], leftOut: listedKinds.map(nameOf) }
+  const [state] = await restrictionsOfExport(db, { project: projectId })
+  if (!isForPerson && state?.isRestricted) return { parts: [], leftOut: [...listedKinds.map(nameOf), threadPart.name] }
+  if (state?.isErasing) return { parts: [threadPart], leftOut: listedKinds.map(nameOf) }
   const graphParts = listedKinds.map((kind) => ({
     name: nameOf(kind),
     pages: () => graphPages(db, graph, group, kind),

@@ -50,14 +50,14 @@ const DocumentLine = z
     media_type: z.enum(fileTypes).default('text/plain'),
     content: z
       .string()
-      .refine((text) => text.isWellFormed() && Buffer.byteLength(text) <= maxDocument, 'has 1 MiB at most')
+      .refine((text) => text.isWellFormed() && Buffer.byteLength(text) <= maxDocument, 'must have at most 1 MiB')
       .optional(),
     content_base64: z
       .string()
       .transform((text, ctx) => {
         const bytes = base64Of(text)
         if (bytes !== undefined && bytes.byteLength <= maxDocument) return bytes
-        ctx.addIssue('is not base64 of 1 MiB at most')
+        ctx.addIssue('must be Base64 of at most 1 MiB')
         return z.NEVER
       })
       .optional(),
@@ -68,7 +68,7 @@ const DocumentLine = z
   })
   .refine((line) => (line.content === undefined) !== (line.content_base64 === undefined), {
     path: ['content'],
-    message: 'give `content` or `content_base64`',
+    message: 'is required, unless `content_base64` is given',
   })
 
 /** A line of an import. The application chooses the ids, so a repeated line is recognized. */

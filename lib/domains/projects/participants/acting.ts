@@ -1,8 +1,10 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { projectReaderOf, queryDirectly, queryInTransaction, seenProject } from '../access.ts'
-import { noParticipant, participantActUseCases } from './service.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { projectReaderOf, seenProject } from '../access.ts'
+import { mayActForParticipants, noParticipant } from './participant-view.ts'
+import { findOwnedMembership } from './repository.ts'
 
 interface ActedFor {
   id: string
@@ -19,15 +21,11 @@ export const actedFor =
     ctx: { actor: Actor; tx?: Transaction },
     { projectId, participantId }: { projectId: string; participantId: string },
   ): Promise<ActedFor> => {
-    const project = await seenProject(
-      ctx.tx ? queryInTransaction(ctx.tx) : queryDirectly(db),
-      projectReaderOf(ctx),
-      projectId,
-    )
-    if (!participantActUseCases(project))
+    const project = await seenProject(ctx.tx ?? db, projectReaderOf(ctx), projectId)
+    if (!mayActForParticipants(project))
       throw new Problem(
         'forbidden',
-        'Owners of the project, managers of its organization and admins file for its participants.',
+        'Only owners of the project, managers of its organization and admins can file requests for its participants.',
       )
     const record = await (ctx.tx ?? db.prisma).projectParticipant.findFirst({
       where: { id: participantId, projectId },
@@ -56,15 +54,6 @@ export async function rectifyParticipant(
   return count > 0 ? Object.keys(data) : []
 }
 
-const owned = `SELECT 1 AS found FROM project_members o JOIN projects p ON p.id = o.project_id
-  JOIN account_names n ON n.id = o.member_id AND n.organisation_id = p.organisation_id
-  JOIN project_members m ON m.project_id = p.id AND m.kind = 'account' AND m.member_id = $2
-  WHERE o.kind = 'account' AND o.member_id = $1 AND o.role = 'owner' AND p.status <> 'closed' LIMIT 1`
-
-/** Whether the first account owns a project of which the second account is a member. Accepts a client without a transaction. */
-export const ownsProjectOf = async (
-  tx: Pick<Transaction, '$queryRawUnsafe'>,
-  ownerId: string,
-  memberId: string,
-): Promise<boolean> =>
-  ownerId !== memberId && (await tx.$queryRawUnsafe<unknown[]>(owned, ownerId, memberId)).length > 0
+/** Whether the first account owns a project of which the second account is a member. */
+export const ownsProjectOf = async (on: Queryable, owner: string, member: string): Promise<boolean> =>
+  owner !== member && (await findOwnedMembership(on, { owner, member })).length > 0

@@ -1,10 +1,11 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { queryInTransaction, writerOf } from '../access.ts'
+import { writerOf } from '../access.ts'
 import type { ProjectPorts } from '../ports.ts'
 import type { WriterKind } from '../rules.ts'
 import { participantKey } from './fence.ts'
+import { insertParticipant, participantByExternalId } from './repository.ts'
 import { isRestricted } from './restricting.ts'
 import type { Author } from './rules.ts'
 
@@ -16,23 +17,10 @@ export interface RowAuthor {
   writtenBy: string | null
 }
 
-interface ParticipantRow {
-  id: string
-  name: string | null
-  email: string | null
-  is_fenced: boolean
-  is_restricted: boolean
-}
-const found = `SELECT p.id, p.name, p.email, EXISTS (SELECT FROM fenced f WHERE f.kind = 'participant' AND f.id = p.id) AS is_fenced,
-    EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = p.id) AS is_restricted
-  FROM project_participants p WHERE p.project_id = $1 AND p.external_id = $2`
-const made = `INSERT INTO project_participants (id, project_id, external_id, name, email, created_by, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (project_id, external_id) DO NOTHING RETURNING id`
-
 const wasErased = (): Problem =>
   new Problem(
     'erased',
-    'This participant of the project was erased. Nothing is written on their behalf under this external_id again. Nothing was stored.',
+    'The participant with this external_id was erased, so it can no longer be used in this project. Nothing was stored.',
   )
 
 /**
@@ -47,36 +35,29 @@ export async function participantFor(
   projectId: string,
   { external_id, name, email }: Author,
 ): Promise<string> {
-  const ask = queryInTransaction(tx)
-  const look = async () => (await ask<ParticipantRow>('participant-named', found, [projectId, external_id]))[0]
-  let row = await look()
+  const named = { project: projectId, externalId: external_id }
+  let [row] = await participantByExternalId(tx, named)
   if (!row) {
-    const [fresh] = await ask<{ id: string }>('make-participant', made, [
-      newId('ptp'),
-      projectId,
-      external_id,
-      name ?? null,
-      email ?? null,
-      actor.id,
-      now,
-    ])
+    const id = newId('ptp')
+    const values = { ...named, id, name: name ?? null, email: email ?? null, createdBy: actor.id, now }
+    const isNew = (await insertParticipant(tx, values)) > 0
     // Check after the insert: it waits for an erasure that deletes the row, and then sees the suppression hash.
     if ((await ports.isSuppressed(tx, 'participant', [participantKey(projectId, external_id)])).length > 0)
       throw wasErased()
-    if (fresh) return fresh.id
-    row = await look()
+    if (isNew) return id
+    ;[row] = await participantByExternalId(tx, named)
     if (!row) throw wasErased()
   }
   if (row.is_fenced)
     throw new Problem(
       'fenced',
-      'This participant of the project is being erased: nothing is written on their behalf. Nothing was stored.',
+      'This participant is being erased, so agents cannot write on their behalf. Nothing was stored.',
     )
   if (row.is_restricted) throw isRestricted()
   if (email !== undefined && row.email !== null && row.email !== email)
     throw new Problem(
       'conflict',
-      'This participant has another email address. An owner of the project changes it (PATCH /api/projects/{id}/participants/{id}); or write under another external_id. Nothing was stored.',
+      'This participant has a different email address. Ask an owner of the project to change it (PATCH /api/projects/{id}/participants/{id}), or use another external_id. Nothing was stored.',
     )
   const isNewName = name !== undefined && name !== row.name
   const isNewEmail = email !== undefined && row.email === null
@@ -103,7 +84,7 @@ export async function authorFor(
   if (writer.kind !== 'agent')
     throw new Problem(
       'forbidden',
-      'Only the token of an agent writes on behalf of a participant. Leave out `author`, or use a token. Nothing was stored.',
+      'Only an agent can write on behalf of a participant. Omit `author`, or use the token of an agent. Nothing was stored.',
     )
   const id = await participantFor(ports, ctx, projectId, author)
   return { kind: 'participant', id, writtenBy: writer.id }

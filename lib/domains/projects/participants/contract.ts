@@ -36,7 +36,7 @@ const CountedParticipant = z
   .strictObject({ ...ParticipantView.shape, messages: z.number().int() })
   .meta({ id: 'CountedProjectParticipant' })
 
-export const ParticipationView = z
+const ParticipationView = z
   .strictObject({
     id: z.string(),
     project: z.string().meta({ description: 'The name of the project' }),
@@ -48,7 +48,6 @@ export const ParticipationView = z
     created_at: when,
   })
   .meta({ id: 'Participation' })
-export type ParticipationView = z.output<typeof ParticipationView>
 
 const participant = { resourceType: 'participant' } as const
 const params = z.strictObject({ projectId: Id })
@@ -70,8 +69,8 @@ export const listParticipants = operation({
     external_id: ExternalId.optional(),
     q: z
       .string()
-      .max(200, 'has 200 characters at most')
-      .refine((text) => !text.includes('\0') && text.isWellFormed(), 'is not text')
+      .max(200, 'must have at most 200 characters')
+      .refine((text) => !text.includes('\0') && text.isWellFormed(), 'is not valid text')
       .optional()
       .meta({ description: 'A part of the name or `external_id`, or of an email address that you may see' }),
     cursor: Cursor.optional(),
@@ -132,7 +131,7 @@ export const editParticipant = operation({
       email: ParticipantEmail.nullable().optional(),
       account_id: Id.nullable().optional(),
     })
-    .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'must contain at least one change'),
   output: z.strictObject({ data: ParticipantView }),
   refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'wrong_state'],
 })

@@ -1,37 +1,34 @@
-import { wholeProjects } from '#lib/domains/projects/emptied-containers.ts'
-import { projectHoldsSql, scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
+import { wholeProjects } from '#lib/domains/projects/containers/whole-containers.ts'
+import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import { untilErased } from '#lib/domains/projects/rows/retained-until.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   chunked,
-  countRemaining,
-  holding,
+  holdingOf,
   type PlannedRow,
   plannedOf,
   preferIndexes,
+  sumRemaining,
 } from '#lib/stores/postgres/legal-hold-rows.ts'
-
-const planOf = (where: string): string =>
-  `WITH ${projectHoldsSql('$2')} SELECT x.id, coalesce(hp.hold, hw.hold) AS hold FROM project_participants x
-     LEFT JOIN held_projects hp ON hp.id = x.project_id LEFT JOIN held_writers hw ON hw.kind = 'participant' AND hw.id = x.id WHERE ${where}`
-const ofIds = planOf('x.id = ANY($1::text[])')
-const ofProjects = planOf('x.project_id = ANY($1::text[])')
+import {
+  countErasableParticipants,
+  countParticipants,
+  deleteParticipants,
+  participantInventory,
+  plannedParticipants,
+} from './repository.ts'
 
 async function planned(scope: ErasureScope, tx: Transaction, now: Date): Promise<PlannedRow[]> {
   const subject = scopeSubject(scope)
   const part = scopePart(scope)
-  if (part?.kind === 'project')
-    return queryWithin<PlannedRow>(tx, 'plan-participants-project', ofProjects, [[part.id], now])
+  if (part?.kind === 'project') return plannedParticipants(tx, { values: [part.id], now }, 'projects')
   if (!subject) return []
-  const own = await queryWithin<PlannedRow>(tx, 'plan-participants', ofIds, [subject.participants ?? [], now])
+  const own = await plannedParticipants(tx, { values: subject.participants ?? [], now }, 'ids')
   // If a project is erased with its only member, all its participants are erased too.
   const projects = (await wholeProjects(scope, tx, now)).map(({ id }) => id)
-  const others =
-    projects.length === 0
-      ? []
-      : await queryWithin<PlannedRow>(tx, 'plan-participants-project', ofProjects, [projects, now])
+  const others = projects.length === 0 ? [] : await plannedParticipants(tx, { values: projects, now }, 'projects')
   return [...new Map([...own, ...others].map((row) => [row.id, row])).values()]
 }
 
@@ -45,39 +42,25 @@ export const participantDataSource = (db: Database): DataSource => ({
   purpose: 'recording on whose behalf an application wrote, so that the person can have it exported and erased',
   kept: untilErased,
   tables: ['project_participants'],
-  inventory: ({ participants = [] }) =>
-    holding(
-      db,
-      'participants-held',
-      'SELECT count(*)::int AS n, min(created_at) AS since FROM project_participants WHERE id = ANY($1::text[])',
-      [participants],
-    ),
+  inventory: async ({ participants: ids = [] }) => holdingOf(await participantInventory(db, { ids })),
   async plan(scope, tx, now) {
     await preferIndexes(tx)
     return plannedOf(await planned(scope, tx, now))
   },
-  async erase(_scope, items, tx) {
+  async erase(_scope, ids, tx) {
     await preferIndexes(tx)
-    const gone = await queryWithin(
-      tx,
-      'erase-participants',
-      'DELETE FROM project_participants WHERE id = ANY($1::text[]) RETURNING id',
-      [items],
-    )
-    return gone.length
+    return deleteParticipants(tx, { ids })
   },
   residue(scope, items, now) {
     const subject = scopeSubject(scope)
     const part = scopePart(scope)
-    return countRemaining(db, async (ask) => {
-      const count = (text: string, values: readonly unknown[]) =>
-        ask(`SELECT count(*)::int AS n FROM (${text}) AS f WHERE hold IS NULL`, values)
-      if (subject?.participants) await count(ofIds, [subject.participants, now])
+    return sumRemaining(db, async function* (on) {
+      if (subject?.participants) yield countErasableParticipants(on, { values: subject.participants, now }, 'ids')
       // Search by account too, so that the check does not depend on the planned ids.
-      if (subject && subject.account !== null) await count(planOf('x.account_id = $1'), [subject.account, now])
-      if (part?.kind === 'project') await count(ofProjects, [[part.id], now])
-      for (const chunk of chunked(items))
-        await ask('SELECT count(*)::int AS n FROM project_participants WHERE id = ANY($1::text[])', [chunk])
+      if (subject && subject.account !== null)
+        yield countErasableParticipants(on, { values: [subject.account], now }, 'accounts')
+      if (part?.kind === 'project') yield countErasableParticipants(on, { values: [part.id], now }, 'projects')
+      for (const ids of chunked(items)) yield countParticipants(on, { ids })
     })
   },
 })

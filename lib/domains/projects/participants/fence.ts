@@ -1,10 +1,11 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/data-source.ts'
+import { lockParticipantsForErasure } from './repository.ts'
 
 /** The value on the suppression list for a participant. Unambiguous, because a project id contains no slash. */
 export const participantKey = (projectId: string, externalId: string): string => `${projectId}/${externalId}`
 
-interface Seized {
+interface FencedParticipant {
   id: string
   key: string | null
 }
@@ -16,11 +17,8 @@ export async function raiseParticipantFences(
   tx: Transaction,
   { account, participants = [] }: Subject,
   { andOwned }: { andOwned: boolean },
-): Promise<Seized[]> {
-  const owner = andOwned ? account : null
-  const rows = await tx.$queryRaw<{ id: string; project: string; external: string }[]>`
-    SELECT id, project_id AS project, external_id AS external FROM project_participants
-    WHERE account_id = ${owner} OR id = ANY(${[...participants]}::text[]) ORDER BY id FOR UPDATE`
+): Promise<FencedParticipant[]> {
+  const rows = await lockParticipantsForErasure(tx, { account: andOwned ? account : null, ids: participants })
   const keys = new Map(rows.map(({ id, project, external }) => [id, participantKey(project, external)]))
   return [...new Set([...participants, ...keys.keys()])].sort().map((id) => ({ id, key: keys.get(id) ?? null }))
 }

@@ -1,33 +1,31 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
-import type { ProjectQuery } from '../access.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { findRestricted, lockRestrictions } from './repository.ts'
 
 /**
  * SQL: whether a row with an author may be served. Agents may not read data of a participant whose processing is restricted (GDPR art.
  * 18(2)). People of the project may, because they handle the request. `isPerson` is the parameter with the value of {@link isPerson}.
  */
 export const servedSql = (alias: string, isPerson: string): string =>
-  `(${isPerson}::boolean OR ${alias}.author_kind <> 'participant' OR NOT EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = ${alias}.author_id))`
+  `(${isPerson} OR ${alias}.author_kind <> 'participant' OR NOT EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = ${alias}.author_id))`
 export const isPerson = ({ kind }: Pick<Actor, 'kind'>): boolean => kind !== 'agent'
 
 export const isRestricted = (): Problem =>
   new Problem(
     'restricted',
-    'The processing of this participant’s data is restricted: agents neither read it nor write on their behalf. People of the project still read it, and it can be exported and erased.',
+    'The processing of this participant’s data is restricted, so agents can neither read it nor write on their behalf. Members can still read it with their own account, and it can be exported and erased.',
   )
 
 /** Rejects an agent's access to data of a restricted participant. @throws {Problem} `restricted` */
 export async function refuseRestricted(
-  ask: ProjectQuery,
+  on: Queryable,
   actor: Pick<Actor, 'kind'>,
   { author_kind, author_id }: { author_kind: string; author_id: string },
 ): Promise<void> {
   if (isPerson(actor) || author_kind !== 'participant') return
-  const found = await ask('restricted-author', 'SELECT 1 AS found FROM restricted_participants WHERE id = $1', [
-    author_id,
-  ])
-  if (found.length > 0) throw isRestricted()
+  if ((await findRestricted(on, { id: author_id })).length > 0) throw isRestricted()
 }
 
 async function change(
@@ -35,12 +33,10 @@ async function change(
   ids: readonly string[],
   next: (restriction: Restriction) => Restriction,
 ): Promise<void> {
-  const rows = await tx.$queryRaw<(Restriction & { id: string })[]>`
-    SELECT id, restricted_at AS "restrictedAt", restricted_for AS "restrictedFor" FROM project_participants
-    WHERE id = ANY(${[...ids]}::text[]) ORDER BY id FOR NO KEY UPDATE`
-  for (const { id, ...restriction } of rows)
+  for (const { id, ...restriction } of await lockRestrictions(tx, { ids }))
     await tx.projectParticipant.update({ where: { id }, data: next(restriction) })
 }
+/** Restricts the processing of the participants' data for a reason. */
 export const restrictParticipants = (
   tx: Transaction,
   ids: readonly string[],

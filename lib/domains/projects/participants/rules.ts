@@ -4,15 +4,15 @@ import { SingleLine } from '../rules.ts'
 /** The application's own id of a person. Stored and compared exactly, case-sensitive. */
 export const ExternalId = z
   .string()
-  .min(1, 'has one character at least')
-  .max(200, 'has 200 characters at most')
-  .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'holds a control character')
+  .min(1, 'must not be empty')
+  .max(200, 'must have at most 200 characters')
+  .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'must not contain control characters')
 
 export const ParticipantEmail = z
   .string()
   .trim()
   .toLowerCase()
-  .pipe(z.email('takes an email address').max(320, 'has 320 characters at most'))
+  .pipe(z.email('must be an email address').max(320, 'must have at most 320 characters'))
 
 /** The participant on whose behalf an agent writes. */
 export const Author = z

@@ -1,4 +1,4 @@
-import { wholeConversations, wholeProjects } from '#lib/domains/projects/emptied-containers.ts'
+import { wholeConversations, wholeProjects } from '#lib/domains/projects/containers/whole-containers.ts'
 import {
   type AuthoredTable,
   covered,

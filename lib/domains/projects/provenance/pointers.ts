@@ -1,6 +1,6 @@
-import type { SeenProject } from '#lib/domains/projects/access.ts'
 import { isInKeySpace, keySpaceOf } from '#lib/domains/projects/key-space.ts'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
+import type { SeenProject } from '#lib/domains/projects/repository.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'

@@ -1,10 +1,4 @@
-import {
-  projectReaderOf,
-  queryDirectly,
-  queryInTransaction,
-  readableProject,
-  writableProject,
-} from '#lib/domains/projects/access.ts'
+import { projectReaderOf, readableProject, writableProject } from '#lib/domains/projects/access.ts'
 import { possibleSql, shownSql } from '#lib/domains/projects/chosen-ids.ts'
 import { existingSource } from '#lib/domains/projects/existing-rows.ts'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
@@ -12,6 +6,7 @@ import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { claimPlaces } from './claims.ts'
 import { listProvenance, type PointerView, reportProvenance } from './contract.ts'
 import { type ConfiningPorts, confine, type ReportedPointer, store } from './pointers.ts'
@@ -35,10 +30,10 @@ const lockSources = `WITH g AS MATERIALIZED (SELECT unnest(${possibleSql('$1::te
 export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withCheckpoints'> & ConfiningPorts) => ({
   reportProvenance: mutation(reportProvenance, async (ctx, { params: { projectId }, body: { entries } }) => {
     const { tx, actor, now } = ctx
-    const ask = queryInTransaction(tx)
-    const project = await writableProject(ask, projectReaderOf(ctx), projectId)
+    const project = await writableProject(tx, projectReaderOf(ctx), projectId)
     const ids = [...new Set(entries.map(({ source_id }) => source_id))]
-    const rows = await ask<{ id: string; kind: 'message' | 'document'; is_erasing: boolean }>(
+    const rows = await queryWithin<{ id: string; kind: 'message' | 'document'; is_erasing: boolean }>(
+      tx,
       'lock-sources',
       lockSources,
       [projectId, ids],
@@ -80,10 +75,9 @@ export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'w
   }),
 
   provenance: read(listProvenance, async (ctx, { params: { projectId }, query: { source_id, cursor, limit } }) => {
-    const ask = queryDirectly(db)
-    await readableProject(ask, projectReaderOf(ctx), projectId)
+    await readableProject(db, projectReaderOf(ctx), projectId)
     const after = parseCursor(cursor)
-    const rows = await ask<PointerRow>(
+    const rows = await db.query<PointerRow>(
       'provenance-page',
       `SELECT id, source_kind, ${shownSql('source_id')} AS source_id, store, ref, place, ended, told_by, at FROM provenance v
        WHERE project_id = $1 AND ($2::text IS NULL OR source_id = ANY(${possibleSql('$1::text', '$2::text')})) AND (at, id) < ($3::timestamptz, $4) AND ${existingSource('v')}

@@ -1,11 +1,11 @@
-import { type AuthoredTable, covered, plannedSql, scopePart, writersOf } from '#lib/domains/projects/legal-holds.ts'
+import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
+import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope, PlannedRecord } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { chunked, countRemaining, holding, preferIndexes } from '#lib/stores/postgres/legal-hold-rows.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { chunked, holdingOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { countPointers, deleteOutsidePointers, outsidePointerInventory, outsidePointers } from './repository.ts'
 import { untilErased } from './retained-until.ts'
-
-const sources = { messages: 'message', documents: 'document' } as const satisfies Record<AuthoredTable, string>
 
 /** Outside pointers of the records that a scope covers, except those under legal hold. */
 async function pointersOf(
@@ -15,18 +15,9 @@ async function pointersOf(
 ): Promise<{ id: string; ref: string; place: string }[]> {
   await preferIndexes(tx)
   const found = []
-  for (const kind of ['messages', 'documents'] as const) {
-    const which = covered(scope, kind)
-    if (!which) continue
-    found.push(
-      ...(await queryWithin<{ id: string; ref: string; place: string }>(
-        tx,
-        `outside-${scopePart(scope)?.kind ?? 'subject'}-${kind}`,
-        `SELECT v.id, v.ref, v.place FROM (${plannedSql(kind, which.where)}) AS f JOIN provenance v ON v.source_id = f.id
-         WHERE f.hold IS NULL AND v.source_kind = '${sources[kind]}' AND v.store = 'outside'`,
-        [...which.values, now],
-      )),
-    )
+  for (const table of ['messages', 'documents'] as const) {
+    const covered = coveredRows(scope, table)
+    if (covered) found.push(...(await outsidePointers(tx, { ...covered.values, now }, covered.which)))
   }
   return found.sort((one, other) => (one.id < other.id ? -1 : 1))
 }
@@ -43,18 +34,7 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
   purpose: 'telling where else something of a message or document may stand',
   kept: untilErased,
   tables: ['provenance'],
-  inventory(subject) {
-    const { kinds, ids } = writersOf(subject)
-    const written = (table: AuthoredTable) => `SELECT v.id, v.at FROM unnest($1::text[], $2::text[]) AS w(kind, id)
-      JOIN ${table} x ON x.author_kind = w.kind AND x.author_id = w.id
-      JOIN provenance v ON v.source_id = x.id AND v.source_kind = '${sources[table]}' AND v.store = 'outside'`
-    return holding(
-      db,
-      'outside-held',
-      `SELECT count(*)::int AS n, min(at) AS since FROM (${written('messages')} UNION ALL ${written('documents')}) AS f`,
-      [kinds, ids],
-    )
-  },
+  inventory: async (subject) => holdingOf(await outsidePointerInventory(db, writersOf(subject))),
   // Records under legal hold are counted with their message or document.
   plan: async (scope, tx, now) => ({ items: (await pointersOf(scope, tx, now)).map(({ id }) => id), held: {} }),
   async explain(scope, tx, now) {
@@ -66,19 +46,10 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
     )
     return { verdicts, isPartial: false }
   },
-  async erase(_scope, items, tx) {
-    const gone = await queryWithin(
-      tx,
-      'erase-outside',
-      `DELETE FROM provenance WHERE id = ANY($1::text[]) AND store = 'outside' RETURNING id`,
-      [items],
-    )
-    return gone.length
-  },
+  erase: (_scope, items, tx) => deleteOutsidePointers(tx, { items }),
   residue: (_scope, items) =>
-    countRemaining(db, async (ask) => {
-      for (const chunk of chunked(items))
-        await ask(`SELECT count(*)::int AS n FROM provenance WHERE id = ANY($1::text[])`, [chunk])
+    sumRemaining(db, async function* (on) {
+      for (const chunk of chunked(items)) yield countPointers(on, { items: chunk })
     }),
   leftBehind: (count) => ({
     what: `what ${count === 1 ? 'one pointer' : `${count} pointers`} of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it`,

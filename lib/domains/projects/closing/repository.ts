@@ -1,0 +1,46 @@
+import { memberProjectsSql, readerTypes } from '#lib/domains/projects/reader-sql.ts'
+import { type RowOf, statement } from '#lib/stores/postgres/statement.ts'
+
+const { isAdmin: _, ...memberTypes } = readerTypes
+
+/** The reader's projects that are closing, by closing time. */
+export const closingProjects = statement('projects.closing', {
+  takes: { ...memberTypes, limit: 'int4' },
+  returns: { id: 'text', name: 'text', closesAt: 'timestamptz!' },
+  isPrepared: true,
+  sql: `SELECT p.id, p.name, p.closes_at AS "closesAt" FROM projects p
+    WHERE p.status = 'closing' AND p.erasing_since IS NULL AND p.closes_at IS NOT NULL AND p.organisation_id = $organisation
+      AND p.id IN ${memberProjectsSql}
+    ORDER BY p.closes_at, p.id LIMIT $limit`,
+})
+
+/** Accounts that are members of the project, directly or through agents that they own, each once. */
+export const peopleOfProject = statement('projects.people', {
+  takes: { project: 'text' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: `SELECT id FROM account_names WHERE organisation_id = (SELECT organisation_id FROM projects WHERE id = $project) AND id IN (
+      SELECT member_id FROM project_members WHERE project_id = $project AND kind = 'account'
+      UNION SELECT n.owner_id FROM project_members m JOIN agent_names n ON n.id = m.member_id
+        WHERE m.project_id = $project AND m.kind = 'agent')
+    ORDER BY id`,
+})
+
+const closingColumns = {
+  id: 'text',
+  closesAt: 'timestamptz!',
+  lettersSent: 'int4',
+  reason: 'text?',
+  isHeld: 'bool',
+} as const
+export type ClosingRow = RowOf<typeof closingColumns>
+/** The next closing project after an id, locked so that nobody reopens it. Skips projects locked by others until the next run. */
+export const lockNextClosing = statement('projects.lock-next-closing', {
+  takes: { after: 'text', now: 'timestamptz' },
+  returns: closingColumns,
+  sql: `SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", closing_reason AS reason,
+      EXISTS (SELECT FROM holds_in_force h
+        WHERE h.kind = 'project' AND h.target_id = p.id AND (h.expires_at IS NULL OR h.expires_at > $now)) AS "isHeld"
+    FROM projects p WHERE status = 'closing' AND erasing_since IS NULL AND closes_at IS NOT NULL AND id > $after
+    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`,
+})

@@ -1,0 +1,59 @@
+import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
+import type { RowPorts } from '#lib/domains/projects/rows/authored.ts'
+import { untilErased } from '#lib/domains/projects/rows/retained-until.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import {
+  closeProjects,
+  countErasableProjects,
+  countRowsOfProject,
+  deleteProjects,
+  identitiesOfContainers,
+  plannedProject,
+  plannedProjects,
+  projectInventory,
+} from './repository.ts'
+import { identitiesOf } from './whole-containers.ts'
+
+/**
+ * Personal data source for projects. The row of a closed project remains for its certificate, without its name. A project in which only the
+ * subject participates is deleted.
+ */
+export const projectDataSource = (db: Database, { withdrawNaming }: RowPorts): DataSource => ({
+  name: 'projects.projects',
+  store: 'postgresql',
+  stage: 'content',
+  what: 'projects in which nobody else takes part, with their names',
+  purpose: 'the projects that the subject takes part in',
+  kept: untilErased,
+  tables: ['projects'],
+  inventory: async (subject) => holdingOf(await projectInventory(db, identitiesOf(subject))),
+  async plan(scope, tx, now) {
+    const subject = scopeSubject(scope)
+    const part = scopePart(scope)
+    await preferIndexes(tx)
+    if (subject) return plannedOf(await plannedProjects(tx, { ...identitiesOf(subject), now }))
+    return plannedOf(part?.kind === 'project' ? await plannedProject(tx, { id: part.id, now }) : [])
+  },
+  async erase(scope, items, tx, options) {
+    await preferIndexes(tx)
+    const rows = scopeSubject(scope)
+      ? await deleteProjects(tx, { items })
+      : await closeProjects(tx, { items, now: options?.now ?? null })
+    await withdrawNaming(
+      tx,
+      rows.map(({ id }) => id),
+    )
+    return rows.length
+  },
+  residue(scope, items, now) {
+    const subject = scopeSubject(scope)
+    const part = scopePart(scope)
+    return sumRemaining(db, async function* (on) {
+      if (subject) yield countErasableProjects(on, { ...identitiesOf(subject), now })
+      else if (part?.kind === 'project' && items.length > 0) yield countRowsOfProject(on, { id: part.id })
+    })
+  },
+  identities: (items, tx) => identitiesOfContainers(tx, { items }, 'project'),
+})

@@ -1,0 +1,44 @@
+import { Problem } from '#lib/kernel/problem.ts'
+import { restrictionReasons } from '#lib/kernel/restriction.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import type { SeenProject } from '../repository.ts'
+import type { ParticipantView } from './contract.ts'
+import { type CountedRow, type ParticipantLock, type ParticipantRow, participantInProject } from './repository.ts'
+
+type Access = Pick<SeenProject, 'role' | 'office'>
+
+export const noParticipant = (): Problem =>
+  new Problem('not_found', 'The project has no such participant, or they were erased.')
+
+/** Whether the reader acts for the participants: owners of the project, managers of its organization, admins. */
+export const mayActForParticipants = ({ role, office }: Access): boolean => role === 'owner' || office !== null
+
+export const participantView = (access: Access, row: ParticipantRow): ParticipantView => ({
+  id: row.id,
+  project_id: row.project_id,
+  external_id: row.external_id,
+  name: row.name,
+  email: mayActForParticipants(access) ? row.email : null,
+  claimed: row.account_id !== null,
+  claimed_at: row.claimed_at?.toISOString() ?? null,
+  restricted_at: row.restricted_at?.toISOString() ?? null,
+  restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+export const countedView = (access: Access, row: CountedRow) => ({
+  ...participantView(access, row),
+  messages: row.messages,
+})
+
+/** A participant of the project. `change` locks the row. @throws {Problem} `not_found` */
+export async function participantIn(
+  on: Queryable,
+  project: string,
+  id: string,
+  lock: ParticipantLock = 'none',
+): Promise<ParticipantRow> {
+  const [row] = await participantInProject(on, { project, id }, lock)
+  if (!row) throw noParticipant()
+  return row
+}

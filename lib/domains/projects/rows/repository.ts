@@ -1,0 +1,196 @@
+import { type CoveredTable, coveredParameters, coveredSql, coveredTables } from '#lib/domains/projects/covered-rows.ts'
+import {
+  type AuthoredTable,
+  joinProjectHolds,
+  projectHoldSql,
+  projectHoldsSql,
+} from '#lib/domains/projects/legal-holds.ts'
+import { statement } from '#lib/stores/postgres/statement.ts'
+
+const authors = { kinds: 'text[]', ids: 'text[]' } as const
+const covering = { ...coveredParameters, now: 'timestamptz' } as const
+const planned = { id: 'text', hold: 'text?' } as const
+const counted = { n: 'int4' } as const
+const inventory = { n: 'int4', since: 'timestamptz?' } as const
+const authoredTables: readonly AuthoredTable[] = ['messages', 'documents']
+const sources: Record<AuthoredTable, string> = { messages: 'message', documents: 'document' }
+
+export const authoredInventory = statement('projects.authored-inventory', {
+  takes: authors,
+  returns: inventory,
+  isPrepared: true,
+  variants: authoredTables,
+  sql: (table: AuthoredTable) => `SELECT count(*)::int4 AS n, min(x.created_at) AS since
+    FROM unnest($kinds, $ids) AS w(kind, id) JOIN ${table} x ON x.author_kind = w.kind AND x.author_id = w.id`,
+})
+
+const selectHeld = (table: AuthoredTable, where: string) => `WITH ${projectHoldsSql('$now')}
+  SELECT x.id, ${projectHoldSql} AS hold FROM ${table} x ${joinProjectHolds('x')} WHERE ${where}`
+const selectPlanned = (which: CoveredTable) => selectHeld(which.table, coveredSql(which))
+/** The rows that a scope covers, with the legal holds that cover them. */
+export const plannedRows = statement('projects.planned-rows', {
+  takes: covering,
+  returns: planned,
+  isPrepared: true,
+  variants: coveredTables,
+  sql: selectPlanned,
+})
+/** How many of the rows that a scope covers are under no legal hold. */
+export const countErasableRows = statement('projects.count-erasable-rows', {
+  takes: covering,
+  returns: counted,
+  variants: coveredTables,
+  sql: (which: CoveredTable) => `SELECT count(*)::int4 AS n FROM (${selectPlanned(which)}) AS f WHERE hold IS NULL`,
+})
+
+const nameOf: Record<AuthoredTable, string> = { messages: 'NULL::text', documents: 'x.name' }
+const evidenceOf: Record<AuthoredTable, string> = {
+  messages: `ARRAY['edits:' || (SELECT count(*) FROM message_edits e WHERE e.message_id = x.id),
+    'attachments:' || (SELECT count(*) FROM attachments a WHERE a.message_id = x.id),
+    'pointers:' || (SELECT count(*) FROM provenance v WHERE v.source_id = x.id)]`,
+  documents: `ARRAY['chunks:' || (SELECT count(*) FROM document_chunks k WHERE k.document_id = x.id),
+    'pointers:' || (SELECT count(*) FROM provenance v WHERE v.source_id = x.id)]`,
+}
+/** Planned rows with their display name, and `<what>:<count>` for the data that is deleted with each. */
+export const explainedRows = statement('projects.explained-rows', {
+  takes: covering,
+  returns: { ...planned, name: 'text?', evidence: 'text[]' },
+  isPrepared: true,
+  variants: coveredTables,
+  sql: (
+    which: CoveredTable,
+  ) => `SELECT f.id, f.hold, ${nameOf[which.table]} AS name, ${evidenceOf[which.table]} AS evidence
+    FROM (${selectPlanned(which)}) AS f JOIN ${which.table} x ON x.id = f.id ORDER BY f.id`,
+})
+
+export const deleteRows = statement('projects.delete-rows', {
+  takes: { ...coveredParameters, items: 'text[]' },
+  returns: 'count',
+  isPrepared: true,
+  variants: coveredTables,
+  sql: (which: CoveredTable) => `DELETE FROM ${which.table} x WHERE x.id = ANY($items) AND ${coveredSql(which)}`,
+})
+export const deletePointersOf = statement('projects.delete-pointers-of', {
+  takes: { kind: 'text', sources: 'text[]' },
+  returns: 'count',
+  isPrepared: true,
+  sql: 'DELETE FROM provenance WHERE source_kind = $kind AND source_id = ANY($sources)',
+})
+
+const countBy = (column: string, tables: readonly string[]) =>
+  tables.map((table) => `(SELECT count(*) FROM ${table} WHERE ${column} = ANY($items))`).join(' + ')
+const remaining: Record<AuthoredTable, string> = {
+  messages: countBy('message_id', ['message_edits', 'attachments']),
+  documents: countBy('document_id', ['document_chunks']),
+}
+/** How many of the rows remain, with rows that a foreign key should have deleted. */
+export const countRemainingRows = statement('projects.count-remaining-rows', {
+  takes: { items: 'text[]' },
+  returns: counted,
+  variants: authoredTables,
+  sql: (table: AuthoredTable) =>
+    `SELECT (${countBy('id', [table])} + ${remaining[table]} + ${countBy('source_id', ['provenance'])})::int4 AS n`,
+})
+/** How many documents made from the messages remain, except those under legal hold. */
+export const countDocumentsMadeFrom = statement('projects.count-documents-made-from', {
+  takes: { messages: 'text[]', now: 'timestamptz' },
+  returns: counted,
+  sql: `SELECT count(*)::int4 AS n FROM (${selectHeld('documents', 'x.made_from = ANY($messages)')}) AS f WHERE hold IS NULL`,
+})
+export const identitiesOfRows = statement('projects.identities-of-rows', {
+  takes: { items: 'text[]' },
+  returns: { id: 'text', wasPublic: 'bool' },
+  isPrepared: true,
+  variants: authoredTables,
+  sql: (table: AuthoredTable) => `SELECT id, false AS "wasPublic" FROM ${table} WHERE id = ANY($items)`,
+})
+
+const writtenPointers = (table: AuthoredTable) => `SELECT v.id, v.at FROM unnest($kinds, $ids) AS w(kind, id)
+  JOIN ${table} x ON x.author_kind = w.kind AND x.author_id = w.id
+  JOIN provenance v ON v.source_id = x.id AND v.source_kind = '${sources[table]}' AND v.store = 'outside'`
+export const outsidePointerInventory = statement('projects.outside-pointer-inventory', {
+  takes: authors,
+  returns: inventory,
+  isPrepared: true,
+  sql: `SELECT count(*)::int4 AS n, min(at) AS since
+    FROM (${writtenPointers('messages')} UNION ALL ${writtenPointers('documents')}) AS f`,
+})
+/** Outside pointers of the rows that a scope covers, except those of rows under legal hold. */
+export const outsidePointers = statement('projects.outside-pointers', {
+  takes: covering,
+  returns: { id: 'text', ref: 'text', place: 'text' },
+  isPrepared: true,
+  variants: coveredTables,
+  sql: (
+    which: CoveredTable,
+  ) => `SELECT v.id, v.ref, v.place FROM (${selectPlanned(which)}) AS f JOIN provenance v ON v.source_id = f.id
+    WHERE f.hold IS NULL AND v.source_kind = '${sources[which.table]}' AND v.store = 'outside'`,
+})
+export const deleteOutsidePointers = statement('projects.delete-outside-pointers', {
+  takes: { items: 'text[]' },
+  returns: 'count',
+  isPrepared: true,
+  sql: "DELETE FROM provenance WHERE id = ANY($items) AND store = 'outside'",
+})
+export const countPointers = statement('projects.count-pointers', {
+  takes: { items: 'text[]' },
+  returns: counted,
+  sql: 'SELECT count(*)::int4 AS n FROM provenance WHERE id = ANY($items)',
+})
+
+const memberItem = "m.project_id || '/' || m.kind || '/' || m.member_id"
+export const memberInventory = statement('projects.member-inventory', {
+  takes: authors,
+  returns: inventory,
+  isPrepared: true,
+  sql: `SELECT count(*)::int4 AS n, min(m.added_at) AS since FROM unnest($kinds, $ids) AS w(kind, id)
+    JOIN project_members m ON m.kind = w.kind AND m.member_id = w.id`,
+})
+export type MemberScope = 'subject' | 'project'
+const memberScopes: Record<MemberScope, string> = {
+  subject: '(m.kind, m.member_id) IN (SELECT w.kind, w.id FROM unnest($kinds, $ids) AS w(kind, id))',
+  project: 'm.project_id = $project',
+}
+const selectMembers = (scope: MemberScope) => `WITH ${projectHoldsSql('$now')} SELECT ${memberItem} AS id, h.hold
+  FROM project_members m LEFT JOIN held_projects h ON h.id = m.project_id WHERE ${memberScopes[scope]}`
+const memberTypes = { ...authors, project: 'text?', now: 'timestamptz' } as const
+/** Memberships of the subject or of the project. An id is `<project>/<kind>/<member>`. */
+export const plannedMembers = statement('projects.planned-members', {
+  takes: memberTypes,
+  returns: planned,
+  isPrepared: true,
+  variants: ['subject', 'project'],
+  sql: selectMembers,
+})
+export const countErasableMembers = statement('projects.count-erasable-members', {
+  takes: memberTypes,
+  returns: counted,
+  variants: ['subject', 'project'],
+  sql: (scope: MemberScope) => `SELECT count(*)::int4 AS n FROM (${selectMembers(scope)}) AS f WHERE hold IS NULL`,
+})
+export const countMembers = statement('projects.count-members', {
+  takes: { items: 'text[]' },
+  returns: counted,
+  sql: `SELECT count(*)::int4 AS n FROM project_members m WHERE ${memberItem} = ANY($items)`,
+})
+/** Deletes memberships and returns the project of each. In an item, only the id of the member may contain slashes. */
+export const deleteMembers = statement('projects.delete-members', {
+  takes: { items: 'text[]' },
+  returns: { project_id: 'text' },
+  isPrepared: true,
+  sql: `DELETE FROM project_members m USING (
+      SELECT split_part(i, '/', 1) AS project_id, split_part(i, '/', 2) AS kind,
+        substr(i, length(split_part(i, '/', 1)) + length(split_part(i, '/', 2)) + 3) AS member_id FROM unnest($items) AS i) AS i
+    WHERE m.project_id = i.project_id AND m.kind = i.kind AND m.member_id = i.member_id RETURNING m.project_id`,
+})
+/** In projects without an owner, makes the member who joined first the owner. */
+export const appointOwners = statement('projects.appoint-owners', {
+  takes: { projects: 'text[]' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `UPDATE project_members m SET role = 'owner' FROM (
+      SELECT DISTINCT ON (n.project_id) n.project_id, n.kind, n.member_id FROM project_members n WHERE n.project_id = ANY($projects)
+        AND NOT EXISTS (SELECT FROM project_members o WHERE o.project_id = n.project_id AND o.role = 'owner')
+      ORDER BY n.project_id, n.added_at, n.kind, n.member_id) AS f
+    WHERE m.project_id = f.project_id AND m.kind = f.kind AND m.member_id = f.member_id`,
+})
