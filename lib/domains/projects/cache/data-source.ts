@@ -16,8 +16,9 @@ import type { DataSource, ErasedWords, ErasureScope, PlannedRecord, Subject } fr
 import { Problem } from '#lib/kernel/problem.ts'
 import { type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { cacheKeysLabelled, cachePointersOf } from './repository.ts'
 import {
   type Chosen,
   cacheItemOf,
@@ -53,9 +54,6 @@ export interface CacheSourcePorts {
 }
 
 const idsOf = (subject: Subject): string[] => writersOf(subject).ids
-/** Keys that provenance names, selected by their labels. */
-const refsOf = `SELECT DISTINCT v.ref FROM provenance v WHERE v.store = 'cache' AND (v.ref = ANY($1::text[])
-  OR left(translate(encode(sha256(convert_to(v.ref, 'UTF8')), 'base64'), '+/', '-_'), 22) = ANY($1::text[]))`
 /** Maximum number of attempts to change an entry that applications write concurrently. Verification finds it afterwards. */
 const mostTries = 8
 /** Maximum count of values that cannot be searched. */
@@ -208,16 +206,7 @@ export function cacheDataSource({ db, cache, sources, whatIsMissing, pointerPref
     kept: 'A day at most for ours; applications set their own times.',
     tables: [],
     async inventory(subject) {
-      const { kinds, ids } = writersOf(subject)
-      const [row] = await db.query<{ count: number; since: Date | null }>(
-        'cache-inventory',
-        `WITH writer AS (SELECT * FROM unnest($1::text[], $2::text[]) AS w(kind, id)),
-           own AS (
-             SELECT m.id FROM messages m WHERE (m.author_kind, m.author_id) IN (SELECT kind, id FROM writer)
-             UNION ALL SELECT d.id FROM documents d WHERE (d.author_kind, d.author_id) IN (SELECT kind, id FROM writer))
-         SELECT count(*)::int AS count, min(v.at) AS since FROM provenance v JOIN own ON own.id = v.source_id WHERE v.store = 'cache'`,
-        [kinds, ids],
-      )
+      const [row] = await cachePointersOf(db, writersOf(subject))
       return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
     },
     async plan(scope, tx, now) {
@@ -379,7 +368,7 @@ export function cacheDataSource({ db, cache, sources, whatIsMissing, pointerPref
     async reused(items, tx, now) {
       const { key } = itemsByKind(items)
       if (key.length === 0) return []
-      const told = await queryWithin<{ ref: string }>(tx, 'cache-refs', refsOf, [key])
+      const told = await cacheKeysLabelled(tx, { labels: key })
       const others = await othersOf(
         tx,
         'cache',

@@ -11,17 +11,17 @@ import {
   type Mention,
   type PlannedRecord,
   type ProjectPart,
-  type Subject,
 } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, Rewritten, TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { itemsOfThread, movedThread, parseItem, undecidedThread } from './items.ts'
 import { erasersOf, memoriesWithWords, memoryLabel } from './memories-by-words.ts'
 import { mayClaimAny } from './memory-owners.ts'
 import { planning, type ThreadPlan } from './planning.ts'
+import { existingSources, threadsOfSubject } from './repository.ts'
 import { isSure, projectsOf, remembered, together } from './thread-search.ts'
 import { fingerprintsOf, type SearchedWords, wordSearch } from './word-search.ts'
 
@@ -44,31 +44,13 @@ const isAbout = (scope: ErasureScope): boolean => 'part' in scope || 'subject' i
 /** A repeated search after the run: the subject is no longer stored, so nothing can be planned. */
 const isNobody = (scope: ErasureScope): boolean => 'subject' in scope && writersOf(scope.subject).ids.length === 0
 
-interface StoredThreads {
-  project: string
-  conversation: string | null
-  threads: string[]
-  texts: string[]
-}
-/** The messages and documents whose rows still exist, with their project, conversation, threads and texts. */
-async function standing(tx: Transaction, sources: readonly string[]): Promise<Map<string, StoredThreads>> {
-  if (sources.length === 0) return new Map()
-  const rows = await queryWithin<StoredThreads & { id: string }>(
-    tx,
-    'checkpoints-standing',
-    `SELECT m.id, m.project_id AS project, m.conversation_id AS conversation, c.threads,
-       ARRAY[m.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = m.id) AS texts
-     FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id = ANY($1::text[])
-     UNION ALL SELECT d.id, d.project_id, NULL, '{}', ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = d.id)
-     FROM documents d WHERE d.id = ANY($1::text[])`,
-    [sources],
-  )
-  return new Map(rows.map((row) => [row.id, row]))
-}
+type StoredThreads = Awaited<ReturnType<typeof existingSources>>[number]
+const standing = async (tx: Transaction, sources: readonly string[]): Promise<Map<string, StoredThreads>> =>
+  sources.length === 0 ? new Map() : new Map((await existingSources(tx, { sources })).map((row) => [row.id, row]))
 /** How to find a source in the long-term store. Without its row, only a generated id identifies it. */
 const rememberedOf = (id: string, row: StoredThreads | undefined): Remembered =>
   row
-    ? remembered({ kind: 'message', id, pointers: [], ...row })
+    ? remembered({ kind: 'message', pointers: [], ...row })
     : { sure: [id].filter(isSure), ids: [], texts: [], ties: [] }
 
 interface OfThread {
@@ -247,15 +229,6 @@ export function checkpointsDataSource({
         'A checkpoint store that kept data is switched off: what it holds of this is not erased. Connect it again, or retire it.',
       )
   }
-  async function threadsOf(subject: Subject) {
-    const { kinds, ids } = writersOf(subject)
-    return db.query<{ thread: string; since: Date }>(
-      'checkpoints-held',
-      `SELECT thread, min(m.created_at) AS since FROM messages m JOIN conversations c ON c.id = m.conversation_id, unnest(c.threads) thread
-       WHERE (m.author_kind, m.author_id) IN (SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w(kind, id)) GROUP BY 1`,
-      [kinds, ids],
-    )
-  }
   return {
     name: checkpointsHolderName,
     store: 'checkpoints',
@@ -268,7 +241,7 @@ export function checkpointsDataSource({
     kept: 'as long as the messages that they came of',
     tables: ['langgraph.checkpoints', 'langgraph.checkpoint_blobs', 'langgraph.checkpoint_writes', 'langgraph.store'],
     async inventory(subject) {
-      const named = await threadsOf(subject)
+      const named = await threadsOfSubject(db, writersOf(subject))
       if (named.length === 0) return { count: 0, since: null, until: null }
       const threads = named.map(({ thread }) => thread)
       // If the store does not answer, assume that all named threads exist.

@@ -4,9 +4,9 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
 import { runsWithin } from '#lib/stores/checkpoints/needles.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
 import { type Erasers, ownerOf } from './memory-owners.ts'
+import { organisationsOfProjects } from './repository.ts'
 import { runsElsewhere } from './runs-elsewhere.ts'
 
 export interface SoughtMemories {
@@ -32,12 +32,7 @@ export async function erasersOf(
   projects: readonly string[],
   ids: Iterable<string> = [],
 ): Promise<Erasers> {
-  const rows = await queryWithin<{ organisation: string }>(
-    tx,
-    'memory-organisations',
-    'SELECT DISTINCT organisation_id AS organisation FROM projects WHERE id = ANY($1::text[])',
-    [projects],
-  )
+  const rows = await organisationsOfProjects(tx, { projects })
   return { projects, organisations: rows.map(({ organisation }) => organisation), ids: new Set(ids) }
 }
 

@@ -4,11 +4,11 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope, ProjectPart } from '#lib/kernel/data-source.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { mostNeedles, runNeedles } from '../words/run-needles.ts'
 import { memoriesItem, messageItem, wholeThread } from './items.ts'
 import { erasersOf, memoriesWithWords } from './memories-by-words.ts'
+import { lockConversationsOf } from './repository.ts'
 import { threadsOfOthers } from './shared-threads.ts'
 import {
   idsOf,
@@ -229,12 +229,7 @@ export function planning({ store, sources }: ThreadPlanningDeps) {
     now: Date,
   ): Promise<Map<string, InThread>> {
     if (threads.length === 0) return new Map()
-    await queryWithin(
-      tx,
-      'threads-lock',
-      'SELECT c.id FROM conversations c WHERE c.threads && $1::text[] ORDER BY c.id FOR UPDATE',
-      [threads],
-    )
+    await lockConversationsOf(tx, { threads })
     const conversations = conversationsOf(await sources.whole(scope, tx, now))
     const ids = () => idsIn(scope, tx, now)
     const kept = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)

@@ -1,14 +1,13 @@
-import { joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { answersForPart } from '../erasing/parts.ts'
 import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
 import { threadsDataSourceName } from './data-source.ts'
 import { decidedThread, itemsOfThread, parseItem, retainedThread } from './items.ts'
+import { authorsInThreads } from './repository.ts'
 import { threadHolds } from './thread-holds.ts'
 
 export interface ThreadDecisionPorts {
@@ -21,21 +20,6 @@ export interface ThreadDecisionPorts {
 }
 type Decision = 'delete' | 'retain'
 type InTransaction = Pick<Context, 'actor'> & { tx: Transaction; now: Date }
-
-/** Authors of messages that remain, in conversations that list one of the threads. */
-const authors = `WITH ${projectHoldsSql('$2')}
-  SELECT t.thread, x.author_kind AS kind, x.author_id AS id, count(*)::int AS messages
-  FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread) JOIN messages x ON x.conversation_id = c.id ${joinProjectHolds('x')}
-  WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL')}
-  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
-interface ThreadAuthor extends Record<string, unknown> {
-  thread: string
-  kind: string
-  id: string
-  messages: number
-}
-const authorsOf = (tx: Transaction, threads: readonly string[], now: Date): Promise<ThreadAuthor[]> =>
-  queryWithin<ThreadAuthor>(tx, 'threads-authors', authors, [threads, now])
 
 /** Use cases for decisions about threads that cannot be rewritten. The decision is stored in the plan; the step carries it out. */
 export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {
@@ -74,7 +58,7 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
           return thread === null ? [] : [{ thread, decision }]
         })
         const names = records.map(({ thread }) => thread)
-        const theirs = Map.groupBy(await authorsOf(tx, names, ctx.now), ({ thread }) => thread)
+        const theirs = Map.groupBy(await authorsInThreads(tx, { threads: names, now: ctx.now }), ({ thread }) => thread)
         const data = records.map(({ thread, decision }) => ({
           thread_id: thread,
           decision,
@@ -85,7 +69,11 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
     ),
     decide: mutation(decideThread, async (ctx, { params: { id, threadId }, body: { decision } }) => {
       const { run, mayDelete } = await known(ctx, id)
-      if (decision === 'delete' && !mayDelete && (await authorsOf(ctx.tx, [threadId], ctx.now)).length > 0)
+      if (
+        decision === 'delete' &&
+        !mayDelete &&
+        (await authorsInThreads(ctx.tx, { threads: [threadId], now: ctx.now })).length > 0
+      )
         throw new Problem(
           'forbidden',
           'Other authors have messages in this thread. An owner of the project or an admin can delete it; you can retain it.',

@@ -3,7 +3,7 @@ import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { DerivedTextDecision } from '#lib/domains/projects/words/derived-text.ts'
 import { Fingerprints } from '#lib/domains/projects/words/fingerprints.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, Erased, ErasureOptions, ErasureScope, ItemId, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource, Erased, ErasureOptions, ErasureScope, ItemId } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
@@ -25,6 +25,7 @@ import {
   wordsItem,
 } from './items.ts'
 import { plannedEpisodes } from './planned-episodes.ts'
+import { episodesOfSubject } from './repository.ts'
 import { residueInGroup } from './residue.ts'
 import { namedByOthers } from './shared-episodes.ts'
 import { groupsOfPerson, type NamesOf, remainingNames } from './subject-names.ts'
@@ -36,16 +37,6 @@ export interface GraphSourceDeps {
   sources: Sources
   whatIsMissing: MissingStoreData
   namesOf: NamesOf
-}
-
-const pointed = `SELECT count(DISTINCT (v.place, v.ref))::int AS n, min(v.at) AS since FROM provenance v
-  LEFT JOIN messages m ON v.source_kind = 'message' AND m.id = v.source_id
-  LEFT JOIN documents d ON v.source_kind = 'document' AND d.id = v.source_id
-  WHERE v.store = 'graph' AND (m.author_kind, m.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-    OR v.store = 'graph' AND (d.author_kind, d.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
-const authors = (subject: Subject): [string[], string[]] => {
-  const { kinds, ids } = writersOf(subject)
-  return [kinds, ids]
 }
 
 /** Another author wrote the whole episode. */
@@ -166,7 +157,7 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
     kept: 'as long as the message or document that it came of',
     tables: ['graph_episodes', 'graph_entities', 'graph_facts', 'graph_mentions', 'graph_gatherings', 'graph_links'],
     async inventory(subject) {
-      const [row] = await db.query<{ n: number; since: Date | null }>('graph-held', pointed, authors(subject))
+      const [row] = await episodesOfSubject(db, writersOf(subject))
       return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
     },
     plan: async (scope, tx, now) => ({

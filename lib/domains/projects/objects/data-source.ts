@@ -20,6 +20,7 @@ import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { filesOf } from './repository.ts'
 import {
   isCounted,
   isOurObject,
@@ -258,17 +259,7 @@ export function objectsDataSource({
     kept: 'As long as the message or document.',
     tables: [],
     async inventory(subject) {
-      const { kinds, ids } = writersOf(subject)
-      const [row] = await db.query<{ count: number; since: Date | null }>(
-        'objects-inventory',
-        `WITH writer AS (SELECT * FROM unnest($1::text[], $2::text[]) AS w(kind, id)),
-           own AS (
-             SELECT a.created_at FROM messages m JOIN attachments a ON a.message_id = m.id
-               WHERE (m.author_kind, m.author_id) IN (SELECT kind, id FROM writer)
-             UNION ALL SELECT d.created_at FROM documents d WHERE (d.author_kind, d.author_id) IN (SELECT kind, id FROM writer))
-         SELECT count(*)::int AS count, min(created_at) AS since FROM own`,
-        [kinds, ids],
-      )
+      const [row] = await filesOf(db, writersOf(subject))
       return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
     },
     async plan(scope, tx, now) {
