@@ -236,7 +236,7 @@ export async function wordsInThread(
 
 const refused = (thread: string, cause?: unknown): Problem =>
   new Problem('conflict', {
-    detail: `The thread ${JSON.stringify(thread)} holds a checkpoint that cannot be rewritten safely. Nothing of the thread was changed. An admin may delete the whole thread instead.`,
+    detail: `The thread ${JSON.stringify(thread)} contains a checkpoint that cannot be rewritten safely. The thread was not changed. An admin can delete the whole thread.`,
     // The id is in the message and in the log, but on no page: the person who may delete the thread needs to know which one it is.
     extensions: { thread },
     cause,

@@ -139,7 +139,7 @@ const monthOf = (time: Date): string => time.toISOString().slice(0, 7)
 
 const unwritten = (cause: unknown): Problem =>
   new Problem('unavailable', {
-    detail: 'The erasure ledger cannot be written now; no erasure begins or ends without it.',
+    detail: 'The erasure ledger cannot be written, so no erasure can begin or end. Try again later.',
     headers: { 'Retry-After': '60' },
     cause,
   })

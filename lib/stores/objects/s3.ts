@@ -54,11 +54,11 @@ const refused = (error: unknown): Problem =>
   Problem.is(error)
     ? error
     : unusableStore(s3Refusal(nameOf(error)), {
-        detail: `The object store (S3) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
+        detail: `The object store (S3) rejected the request (${nameOf(error)}). No data was lost. Try again later.`,
       })
 const refusedVersions = (count: number): Problem =>
   unusableStore('locked', {
-    detail: `The object store (S3) refuses to delete ${count} former versions: a lock, a retention rule or missing rights. They are tried again.`,
+    detail: `The object store (S3) did not delete ${count} former versions: a lock, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
   })
 const told = async <T>(work: Promise<T>): Promise<T> => {
   try {
@@ -190,7 +190,7 @@ export function s3Objects(address: S3Address): ObjectStore {
     const refusals = await remove(found)
     if (refusals > 0)
       throw unusableStore('locked', {
-        detail: `The object store (S3) keeps ${refusals} of ${found.length} versions: a lock, a retention rule or missing rights. They are tried again.`,
+        detail: `The object store (S3) did not delete ${refusals} of ${found.length} versions: a lock, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
       })
     return [...had]
   }
@@ -272,7 +272,7 @@ export function s3Objects(address: S3Address): ObjectStore {
       checkKey(key)
       const pieces = parts(bytes)
       const first = await pieces.next()
-      if (first.done) throw new Error('there is always a first part')
+      if (first.done) throw new Error('An upload has no first part.')
       const second = first.value.length < partBytes ? undefined : await pieces.next()
       if (second === undefined || second.done) {
         await told(
@@ -295,7 +295,7 @@ export function s3Objects(address: S3Address): ObjectStore {
       if (!isObjectKey(key)) return undefined
       try {
         const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
-        if (!(Body instanceof Readable)) throw new Error('the SDK gave no stream')
+        if (!(Body instanceof Readable)) throw new Error('The S3 client returned no stream.')
         return toldAlong(Body)
       } catch (error) {
         if (nameOf(error) === 'NoSuchKey') return undefined
@@ -320,7 +320,7 @@ export function s3Objects(address: S3Address): ObjectStore {
         const versionId = version === undefined ? undefined : await versionIdOf(key, version)
         const about = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) }
         const found = await client.send(new GetObjectCommand(about))
-        if (!(found.Body instanceof Readable)) throw new Error('the SDK returned no stream')
+        if (!(found.Body instanceof Readable)) throw new Error('The S3 client returned no stream.')
         const isLarge = (found.ContentLength ?? 0) > most
         const bytes = isLarge ? undefined : await bytesUpTo(found.Body, most)
         found.Body.destroy()

@@ -18,7 +18,8 @@ import {
 /** What to search for in a cache, and the judge of words. */
 export interface CacheSearch {
   ids: Iterable<string>
-  chosen: Iterable<Chosen>
+  /** A list, because one search reads it several times. */
+  chosen: readonly Chosen[]
   /** Projects and conversations: entries with one of these ids in the name or a value are searched for words. */
   anchors: Iterable<string>
   /** Remaining conversations: a string entry with one of these ids in its name is deleted. */

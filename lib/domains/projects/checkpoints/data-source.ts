@@ -235,10 +235,10 @@ export function checkpointsDataSource({
     isShared: true,
     pageSize: 100,
     stage: 'derived',
-    what: 'messages in LangGraph checkpoints and in its long-term store, with the tool calls that they led to',
+    what: 'messages in LangGraph checkpoints and in its long-term store, with their tool calls',
     held: 'LangGraph threads of the conversations that you wrote in',
-    purpose: 'letting an application go on with a conversation where it stopped',
-    kept: 'as long as the messages that they came of',
+    purpose: 'letting an application resume a conversation',
+    kept: 'as long as the messages of the thread',
     tables: ['langgraph.checkpoints', 'langgraph.checkpoint_blobs', 'langgraph.checkpoint_writes', 'langgraph.store'],
     async inventory(subject) {
       const named = await threadsOfSubject(db, writersOf(subject))
@@ -408,7 +408,7 @@ export function checkpointsDataSource({
       ...(memoriesLeft > 0
         ? [
             {
-              what: 'items of the long-term store that contain the words and belong to another project of the organization, or may come from one: not changed',
+              what: 'unchanged items of the long-term store with the erased words that belong, or may belong, to another project of the organization',
               count: memoriesLeft,
             },
           ]
@@ -417,7 +417,7 @@ export function checkpointsDataSource({
       ...(memoriesOutside > 0
         ? [
             {
-              what: 'items of the long-term store that name nothing of the project, outside the namespaces of its organization',
+              what: 'items of the long-term store without an id of the project, outside the namespaces of its organization',
               count: null,
             },
           ]

@@ -31,20 +31,21 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
       (ctx.actor.can('erasures:admin') ||
         (run.part !== null && (await answersForPart(ctx, { ...run.part, kind: 'project' }))))
     if (!run || !(isOver || run.requestedBy === ctx.actor.id))
-      throw new Problem('not_found', 'There is no such erasure.')
+      throw new Problem('not_found', 'This erasure does not exist, or you do not have access to it.')
     return { run, mayDelete: isOver }
   }
   async function decide(ctx: InTransaction, run: RunView, threadId: string, decision: Decision): Promise<void> {
     await erasures.lock(ctx.tx, run.id)
     const which = { runId: run.id, holder: threadsDataSourceName, prefix: itemsOfThread(threadId) }
     const items = await itemsBeginning(ctx.tx, which)
-    if (items.length === 0) throw new Problem('not_found', 'This erasure has no such thread to decide about.')
+    if (items.length === 0)
+      throw new Problem('not_found', 'This erasure does not wait for a decision about this thread.')
     const isHeld = decision === 'delete' && (await threadHolds(ctx.tx, [threadId], ctx.now)).has(threadId)
     if (isHeld || items.some((item) => parseItem(item).mark === 'held'))
-      throw new Problem('held', 'A legal hold covers this thread. Nothing of it is erased until the hold ends.')
+      throw new Problem('held', 'A legal hold covers this thread. It cannot be deleted until the hold ends.')
     const item = decision === 'delete' ? decidedThread(threadId) : retainedThread(threadId)
     if ((await replaceItems(ctx.tx, { ...which, item })) === 0)
-      throw new Problem('wrong_state', 'The decision about this thread was carried out already.')
+      throw new Problem('wrong_state', 'The decision about this thread was already carried out.')
     // If the step has not started yet, it reads the decision when it starts.
     await erasures.retry(ctx.tx, run.id, threadsDataSourceName, ctx.now)
   }

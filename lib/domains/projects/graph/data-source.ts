@@ -151,10 +151,10 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
     isShared: true,
     pageSize: 300,
     stage: 'derived',
-    what: 'episodes of the knowledge graph that came of messages and documents, with the people, facts and summaries that rested on them',
-    held: 'episodes of the knowledge graph that came of messages and documents',
-    purpose: 'remembering what was said in a project, so that its agents can use it',
-    kept: 'as long as the message or document that it came of',
+    what: 'episodes of the knowledge graph derived from messages and documents, with their people, facts and summaries',
+    held: 'episodes of the knowledge graph derived from messages and documents',
+    purpose: 'giving the agents of a project a memory of its conversations and documents',
+    kept: 'as long as the message or document',
     tables: ['graph_episodes', 'graph_entities', 'graph_facts', 'graph_mentions', 'graph_gatherings', 'graph_links'],
     async inventory(subject) {
       const [row] = await episodesOfSubject(db, writersOf(subject))
@@ -198,7 +198,7 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
         { isLate: true },
       )) {
         if (isUnsearched)
-          throw new Problem('unavailable', 'The graph does not answer. Nothing is lost; it is asked again.')
+          throw new Problem('unavailable', 'The graph does not answer. No data was lost. The search is repeated later.')
         for (const [uuid, found] of episodes)
           if (found !== 'pointer' && !isKept(decisions.get(uuid))) items.push(episodeItem(group, uuid))
       }

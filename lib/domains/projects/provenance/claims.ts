@@ -26,12 +26,12 @@ export async function claimGroup(
   if ((await outsideNamespace(tx, actor, actor.organisationId, [group])).size > 0)
     throw invalid(
       ['group_id'],
-      `is outside the namespace of your organisation. ${namespaceAdvice(actor.organisationId)} Nothing was made.`,
+      `is outside the namespace of your organisation. ${namespaceAdvice(actor.organisationId)} The project was not created.`,
     )
   if (!(await hasEpisodes(tx, group)) || (await speaksForOrganisation(tx, actor))) return
   throw invalid(
     ['group_id'],
-    'has episodes already: a manager of the organisation or an admin makes its project. Nothing was made.',
+    'has episodes already, so only a manager of the organisation or an admin can create its project. The project was not created.',
   )
 }
 
@@ -53,9 +53,9 @@ async function refuseForeign(
   const others = await foreignContainers(tx, { project: projectId, ids })
   const issues = named
     .filter(({ thread }) => others.some(({ id }) => thread.includes(id)))
-    .map(({ path }) => ({ path, message: 'has the id of another project, or of a conversation of it, in it' }))
+    .map(({ path }) => ({ path, message: 'contains the id of another project or of its conversation' }))
   if (issues.length > 0)
-    throw new Problem('invalid', { detail: 'Some threads say that they are another’s. Nothing was kept.', issues })
+    throw new Problem('invalid', { detail: 'Some threads belong to another project. Nothing was stored.', issues })
 }
 
 const organisationOf = async (tx: Transaction, project: string): Promise<string | undefined> =>
@@ -89,7 +89,7 @@ export async function requireOwnThreads(
   const outside = await foreignThreads(tx, actor, projectId, threads, ties)
   if (outside.size === 0) return
   throw new Problem('invalid', {
-    detail: `Some threads are outside the namespace of your organisation. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was kept.`,
+    detail: `Some threads are outside the namespace of your organisation. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was stored.`,
     issues: named
       .filter(({ thread }) => outside.has(thread))
       .map(({ path }) => ({ path, message: 'is outside the namespace of your organisation' })),
@@ -121,7 +121,7 @@ export async function claimThreads(
   if (issues.length === 0 || (await speaksForOrganisation(tx, actor))) return
   throw new Problem('invalid', {
     detail:
-      'A thread that has checkpoints already is not given to whoever names it first: a manager of the organisation or an admin names it, or it is named before its first checkpoint. Nothing was kept.',
+      'Some threads have checkpoints already. Name a thread before its first checkpoint, or ask a manager of the organisation or an admin to name it. Nothing was stored.',
     issues,
   })
 }

@@ -128,9 +128,12 @@ export async function confine(
     const path = [...entry.path, 'ref']
     if (otherGroups.has(n))
       return [
-        { path, message: 'is an episode of another graph group; if that group is this project’s, name it as place' },
+        {
+          path,
+          message: 'is an episode of another graph group. If that group belongs to this project, set it as place',
+        },
       ]
-    if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of something else' }]
+    if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of another message or document' }]
     if (entry.store !== 'objects' && entry.store !== 'cache') return []
     const conversation = entry.kind === 'message' ? conversations.get(entry.source) : undefined
     return isTied(entry.ref, tiesOf(id, entry, conversation)) || claimed.has(entry.ref)
@@ -138,13 +141,13 @@ export async function confine(
       : [
           {
             path,
-            message: `does not tell whose it is: a key has the id of its project, conversation, message or document in it, as we made it, or begins as KP_POINTER_PREFIXES allows and has the organisation’s id (${project.organisationId}) in it, or a prefix that an admin assigned`,
+            message: `does not belong to this project. A key must contain a generated id of its project, conversation, message or document, or begin with a prefix of KP_POINTER_PREFIXES and contain the organisation’s id (${project.organisationId}) or a prefix that an admin assigned`,
           },
         ]
   })
   if (issues.length > 0)
     throw new Problem('invalid', {
-      detail: 'Some entries point at what is not of this project. None was kept.',
+      detail: 'Some entries point at data outside this project. No entry was stored.',
       issues,
     })
 }

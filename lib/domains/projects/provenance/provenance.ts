@@ -30,19 +30,19 @@ export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'w
         : [
             {
               path: ['entries', index, 'source_id'],
-              message: `names no message or document of this project: ${source_id}`,
+              message: `is not a message or document of this project: ${source_id}`,
             },
           ],
     )
     if (issues.length > 0)
       throw new Problem('invalid', {
-        detail: `${issues.length} of ${entries.length} entries name nothing of this project. None was kept.`,
+        detail: `${issues.length} of ${entries.length} entries name no message or document of this project. No entry was stored.`,
         issues: issues.slice(0, 100),
       })
     if (rows.some(({ is_erasing }) => is_erasing))
       throw new Problem(
         'fenced',
-        'Some of these are being erased: nothing more is written down about them. None of the entries was kept; erase what came of them where it lies.',
+        'Some of these messages or documents are being erased and accept no pointers. No entry was stored. Delete the data derived from them in its store.',
       )
     const reported = entries.flatMap(({ source_id, ...entry }, index): ReportedPointer[] => {
       const source = found.get(source_id)
