@@ -1,5 +1,9 @@
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { sourcesOfThreads, threadsListedElsewhere } from './repository.ts'
+import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import { conversationsOf, erasedIds, erasedSources } from './erased-sources.ts'
+import { lockConversationsOf, sourcesOfThreads, threadsListedElsewhere } from './repository.ts'
+import { idsOf, threadsOf } from './thread-search.ts'
 
 /**
  * Of these threads, those shared with remaining records: a conversation that lists the thread, or a message or document with a pointer to
@@ -20,4 +24,37 @@ export async function threadsOfOthers(
     ...listed.map(({ thread }) => thread),
     ...pointed.flatMap(({ thread, source }) => (goes.has(source) ? [] : [thread])),
   ])
+}
+
+/** Content of the scope in a thread that was planned for complete deletion but is shared with remaining records. */
+export interface InThread {
+  ids: string[]
+  texts: string[]
+}
+
+/**
+ * Of threads planned for complete deletion, those that remaining records now share, with the content of the scope in them. Locks their
+ * conversations, so that no message is added until the transaction ends.
+ */
+export async function erasedInSharedThreads(
+  sources: Sources,
+  scope: ErasureScope,
+  threads: readonly string[],
+  tx: Transaction,
+  now: Date,
+): Promise<Map<string, InThread>> {
+  if (threads.length === 0) return new Map()
+  await lockConversationsOf(tx, { threads })
+  const conversations = conversationsOf(await sources.whole(scope, tx, now))
+  const ids = () => erasedIds(sources, scope, tx, now)
+  const kept = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)
+  const found = new Map([...kept].map((thread): [string, InThread] => [thread, { ids: [], texts: [] }]))
+  if (kept.size === 0) return found
+  for await (const batch of erasedSources(sources, scope, tx, now, await ids()))
+    for (const source of batch)
+      for (const thread of threadsOf(source)) {
+        found.get(thread)?.ids.push(...idsOf(source))
+        found.get(thread)?.texts.push(...source.texts)
+      }
+  return found
 }

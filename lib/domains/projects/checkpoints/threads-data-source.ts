@@ -2,7 +2,7 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { threadsDataSourceName } from './data-source.ts'
+import { threadsDataSourceName } from './erasing.ts'
 import { heldThread, parseItem, undecidedThread } from './items.ts'
 import { threadHolds } from './thread-holds.ts'
 
