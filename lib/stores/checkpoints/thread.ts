@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { FoundInThread, Rewritten, TextSearch, ThreadSearchTerms } from './checkpoints.ts'
 import { isPlainObject, type JsonObject } from './messages.ts'
-import { isUtf8Text } from './msgpack.ts'
+import { isUtf8Text } from './msgpack-values.ts'
 import { runsWithin } from './needles.ts'
 import { type Rewriting, type RewrittenValue, rewriteValue } from './rewriting.ts'
 import {
