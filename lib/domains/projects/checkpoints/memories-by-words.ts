@@ -38,7 +38,7 @@ export async function erasersOf(
 }
 
 /** Identifies an item in counts by a hash, because its key may contain personal data. */
-export const memoryLabel = ({ schema, namespace, key }: Memory): string =>
+const memoryLabel = ({ schema, namespace, key }: Memory): string =>
   createHash('sha256')
     .update(JSON.stringify([schema, namespace, key]))
     .digest('base64url')
