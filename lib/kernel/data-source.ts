@@ -159,6 +159,8 @@ export interface Tally {
   gone: readonly string[]
   isOfParts?: boolean
 }
+/** A tally of ids that a page met and did not delete as records. */
+export const tallyOf = (met: Iterable<string>): Tally => ({ met: [...met], gone: [] })
 export const idOfPart = (record: string, part: string): string => `${record}\n${part}`
 /** The result of a page, for which a single count is not enough. */
 export interface Erased {

@@ -21,7 +21,7 @@ export const folderMarkPath = (folder: string): string => join(folder, 'folder.m
 const refused = (error: unknown): never => {
   if (Problem.is(error)) throw error
   throw new Problem('unavailable', {
-    detail: `The folder cannot be used (${errorCode(error) ?? 'unknown fault'}). Nothing was lost; it is tried again.`,
+    detail: `The folder cannot be used (${errorCode(error) ?? 'unknown fault'}). No data was lost. Try again later.`,
     headers: { 'Retry-After': '60' },
     cause: error,
   })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 
 /** Ports that may be connected to a different store after a change of settings. */
 export const storePorts = ['graph', 'cache', 'objects', 'checkpoints'] as const
@@ -29,3 +30,13 @@ export interface RegisteredStore {
 }
 /** Stores of a port that held data, are not connected now, and were not retired. */
 export type MissingStoreData = (tx?: Transaction) => Promise<RegisteredStore[]>
+
+/** @throws {Problem} `unavailable` while a store that contains data is not connected. Its data counts as still stored. */
+export async function requireConnectedStores(whatIsMissing: MissingStoreData, tx?: Transaction): Promise<void> {
+  const missing = await whatIsMissing(tx)
+  if (missing.length > 0)
+    throw new Problem(
+      'unavailable',
+      `A store that contains data is not connected: ${missing.map(({ shown }) => shown).join(', ')}. Nothing in it was erased. Connect it again, or ask an admin to retire it.`,
+    )
+}

@@ -1,5 +1,6 @@
 import { cacheDataSource } from '#lib/domains/projects/cache/data-source.ts'
-import { type CheckpointsSourceDeps, checkpointsDataSource } from '#lib/domains/projects/checkpoints/data-source.ts'
+import { checkpointsDataSource } from '#lib/domains/projects/checkpoints/data-source.ts'
+import type { CheckpointsSourceDeps } from '#lib/domains/projects/checkpoints/erasing.ts'
 import { threadsDataSource } from '#lib/domains/projects/checkpoints/threads-data-source.ts'
 import {
   participantExporters,

@@ -88,6 +88,7 @@ export interface CacheStore {
 
 /** Limits whole seconds to 1 … {@link longestTtl}. @throws RangeError for anything below 1 or not whole */
 export function checkedTtl(ttl: number): number {
-  if (!Number.isInteger(ttl) || ttl < 1) throw new RangeError('a cache entry lives for whole seconds, one at least')
+  if (!Number.isInteger(ttl) || ttl < 1)
+    throw new RangeError('The TTL of a cache entry must be a whole number of seconds, at least 1.')
   return Math.min(ttl, longestTtl)
 }

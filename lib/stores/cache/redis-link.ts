@@ -27,7 +27,7 @@ export function redisRefusal(reason: string): StoreRefusal | undefined {
 }
 const unavailable = (reason: string): Problem =>
   unusableStore(redisRefusal(reason), {
-    detail: `The cache (Redis) does not answer (${reason}). Nothing was lost; it is tried again.`,
+    detail: `The cache (Redis) does not answer (${reason}). No data was lost. Try again later.`,
   })
 
 /** Loads the client at the first use: most installations have no Redis. */

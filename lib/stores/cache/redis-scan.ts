@@ -98,7 +98,7 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
       seen += found.length
       if (seen > mostKeys)
         throw unusableStore('too_large', {
-          detail: `The cache (Redis) has more than ${mostKeys} keys and cannot be searched.`,
+          detail: `The cache (Redis) has more than ${mostKeys} keys, so it cannot be searched. Remove keys, or use a separate database for this application.`,
         })
       yield found
       cursor = next

@@ -139,7 +139,7 @@ export function redisCache(url: string): CacheStore {
         return { state: 'ok', latency: performance.now() - began }
       } catch (error) {
         const detail =
-          /\(([\w ]+)\) *\. Nothing/.exec(error instanceof Error ? error.message : '')?.[1] ?? errorNameOf(error)
+          /\(([\w ]+)\)\. No data/.exec(error instanceof Error ? error.message : '')?.[1] ?? errorNameOf(error)
         return { state: 'down', latency: performance.now() - began, detail }
       }
     },

@@ -128,13 +128,13 @@ const asProblem = (error: unknown): unknown => {
   const refusal = postgresRefusal(errorCode(error))
   if (refusal !== undefined)
     return unusableStore(refusal, {
-      detail: `The checkpoint store refuses (${errorCode(error)}). What it holds is unchanged; it is tried again.`,
+      detail: `The checkpoint store rejected the request (${errorCode(error)}). Its data is unchanged. Try again later.`,
     })
   return (
     // Without its cause: the surrounding transaction would take it for a failure of our own database.
     isDatabaseDown(error) || isGivenUp(error)
       ? new Problem('unavailable', {
-          detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). What it holds is unchanged, or was changed whole; it is tried again.`,
+          detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). The change was applied completely or not at all. Try again later.`,
           headers: { 'Retry-After': '5' },
         })
       : error

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { InvalidMsgpack, unpack } from './msgpack.ts'
+import { unpack } from './msgpack.ts'
+import { InvalidMsgpack } from './msgpack-values.ts'
 import { type Rewriting, rewriteValue } from './rewriting.ts'
 import { surveyor } from './survey.ts'
 

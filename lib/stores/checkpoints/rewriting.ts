@@ -1,5 +1,5 @@
 import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
-import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
+import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './needles.ts'
 import { Unreadable } from './serialised.ts'
 import { type Doomed, goes, isHolding, isPairThatGoes, isRemaining } from './survey.ts'

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { isConstructed, isPlainObject } from './messages.ts'
-import { InvalidMsgpack, type Unpacked, unpack } from './msgpack.ts'
+import { type Unpacked, unpack } from './msgpack.ts'
+import { InvalidMsgpack } from './msgpack-values.ts'
 import { type Doomed, isHolding } from './survey.ts'
 
 /** Internal error; the code that rewrites a thread adds which one. */

@@ -1,7 +1,7 @@
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import type { FoundMessage, ThreadSearchTerms } from './checkpoints.ts'
 import { isPlainObject, type MessageFacts, messageIn, wordsOfPair } from './messages.ts'
-import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
+import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming, runsWithin } from './needles.ts'
 
 /** What is erased in a thread, determined by reading all of it before anything is rewritten. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { FoundInThread, Rewritten, TextSearch, ThreadSearchTerms } from './checkpoints.ts'
 import { isPlainObject, type JsonObject } from './messages.ts'
-import { isUtf8Text } from './msgpack.ts'
+import { isUtf8Text } from './msgpack-values.ts'
 import { runsWithin } from './needles.ts'
 import { type Rewriting, type RewrittenValue, rewriteValue } from './rewriting.ts'
 import {
@@ -236,7 +236,7 @@ export async function wordsInThread(
 
 const refused = (thread: string, cause?: unknown): Problem =>
   new Problem('conflict', {
-    detail: `The thread ${JSON.stringify(thread)} holds a checkpoint that cannot be rewritten safely. Nothing of the thread was changed. An admin may delete the whole thread instead.`,
+    detail: `The thread ${JSON.stringify(thread)} contains a checkpoint that cannot be rewritten safely. The thread was not changed. An admin can delete the whole thread.`,
     // The id is in the message and in the log, but on no page: the person who may delete the thread needs to know which one it is.
     extensions: { thread },
     cause,

@@ -37,12 +37,12 @@ export function neo4jRefusal(code: string): StoreRefusal | undefined {
 export function asGraphProblem(error: unknown): unknown {
   if (!(error instanceof Neo4jError)) return error
   const why = error.code.startsWith('Neo.ClientError.Security')
-    ? 'it refuses the credentials of KP_GRAPH_URL, or what they may do is not enough'
+    ? 'it rejects the credentials of KP_GRAPH_URL, or their user lacks permissions'
     : error.code.startsWith('Neo.')
       ? `it answered ${error.code}`
-      : 'it does not answer, or not in the way that the scheme of KP_GRAPH_URL says'
+      : 'it does not answer, or does not use the protocol of the scheme in KP_GRAPH_URL'
   return unusableStore(neo4jRefusal(error.code), {
-    detail: `The Neo4j of the knowledge graph cannot be used: ${why}. Nothing was changed halfway; what waits for it goes on once it works.`,
+    detail: `The Neo4j of the knowledge graph cannot be used: ${why}. No change was applied in part. Waiting work continues when the graph answers again.`,
   })
 }
 

@@ -79,7 +79,9 @@ export function neo4jIndexes(connection: Neo4jConnection): Indexes {
     )
     const version = String(row?.version)
     if (!isSupported(version))
-      throw unusableStore('too_old', { detail: `The knowledge graph needs Neo4j 5.26 or newer; this is ${version}.` })
+      throw unusableStore('too_old', {
+        detail: `The knowledge graph requires Neo4j 5.26 or newer, but the server has version ${version}. Update the server.`,
+      })
     // Creates our own property names before the first listing, so that they do not cause new word indexes.
     for (const name of ['key', 'outcome', 'taken']) await connection.define(`CALL db.createProperty('${name}')`)
     await create(definitions)

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +6,7 @@ import type { Env } from '#lib/config/env.ts'
 import type { ProjectPart } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { completeLines, lineOf, rowIn, writes } from './ledger-lines.ts'
 import { isKeyFile, monthKeys } from './month-keys.ts'
 
 /** A keyed hash by which an erased subject is recognised; `hash` in hexadecimal. */
@@ -112,34 +112,24 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
-
 /** Items as stored in the file; `month` identifies the key. Rows from before sealing was introduced have `items` unsealed. */
 interface SealedItems extends Omit<ItemsRow, 'items'> {
   month: string
   sealed: string
 }
 type KeptRow = LedgerRow | SealedItems
+function rowOf(line: string): KeptRow | undefined {
+  const row = rowIn(line)
+  return row === undefined ? undefined : (JSON.parse(row) as KeptRow)
+}
 const aboutOf = ({ id, holder }: Pick<ItemsRow, 'id' | 'holder'>): string => `${id} ${holder}`
 const Items = z.array(z.string())
 
-/**
- * The form of a line: a checksum of the row, a space, the row. A line that a crash or a full disk cut short fails the checksum and is
- * omitted.
- */
-const lineOf = (row: KeptRow): string => {
-  const text = JSON.stringify(row)
-  return `${digest(text)} ${text}\n`
-}
-function rowOf(line: string): KeptRow | undefined {
-  const text = line.slice(17)
-  return line.length > 17 && line.slice(0, 16) === digest(text) ? (JSON.parse(text) as KeptRow) : undefined
-}
 const monthOf = (time: Date): string => time.toISOString().slice(0, 7)
 
 const unwritten = (cause: unknown): Problem =>
   new Problem('unavailable', {
-    detail: 'The erasure ledger cannot be written now; no erasure begins or ends without it.',
+    detail: 'The erasure ledger cannot be written, so no erasure can begin or end. Try again later.',
     headers: { 'Retry-After': '60' },
     cause,
   })
@@ -170,68 +160,6 @@ const namesIn = (folder: string): Promise<string[]> =>
   })
 /** Whether the folder contains no ledger. */
 export const hasNoRow = async (folder: string): Promise<boolean> => !(await namesIn(folder)).some(isMonth)
-
-/** The same ledger, which calls `used` before each access, with whether it is a write. */
-export const observedLedger = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): Ledger => ({
-  async append(row) {
-    await used(true)
-    await ledger.append(row)
-  },
-  async *read(onDamaged) {
-    await used(false)
-    yield* ledger.read(onDamaged)
-  },
-  async *readSince(position) {
-    await used(false)
-    yield* ledger.readSince(position)
-  },
-  async forgetItems(time) {
-    await used(false)
-    return ledger.forgetItems(time)
-  },
-  async prune(time) {
-    await used(false)
-    return ledger.prune(time)
-  },
-  close: () => ledger.close(),
-})
-
-/** Characters per write. Each write is one system call, which writes of other processes cannot interrupt. */
-const mostAtOnce = 256 * 1024
-
-/** The lines, grouped for one write each. They begin with a line feed, because a crash or a full disk may have left a partial line. */
-function* writes(lines: readonly string[]): Iterable<Buffer> {
-  let text = '\n'
-  for (const line of lines) {
-    if (text.length > 1 && text.length + line.length > mostAtOnce) {
-      yield Buffer.from(text)
-      text = '\n'
-    }
-    text += line
-  }
-  yield Buffer.from(text)
-}
-
-const newline = 0x0a
-/** Complete lines from `offset` on, each with the offset after it. */
-async function* completeLines(file: FileHandle, offset: number): AsyncIterable<{ line: string; end: number }> {
-  let pending: Buffer[] = []
-  let end = offset
-  for (;;) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(mostAtOnce), 0, mostAtOnce, end)
-    if (bytesRead === 0) return
-    const from = end
-    end += bytesRead
-    let begin = 0
-    for (let at = buffer.indexOf(newline); at >= 0 && at < bytesRead; at = buffer.indexOf(newline, begin)) {
-      pending.push(buffer.subarray(begin, at))
-      yield { line: Buffer.concat(pending).toString(), end: from + at + 1 }
-      pending = []
-      begin = at + 1
-    }
-    pending.push(buffer.subarray(begin, bytesRead))
-  }
-}
 
 /**
  * Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: each row is written in a single write at the end
@@ -313,7 +241,7 @@ export function fileLedger(location: string): Ledger {
   return {
     async append(row) {
       const kept = row.kind === 'items' ? await sealedRow(row).catch(refused) : row
-      await queued(lineOf(kept))
+      await queued(lineOf(JSON.stringify(kept)))
     },
     async *read(onDamaged) {
       for (const name of await monthly()) {

@@ -21,7 +21,8 @@ export function monthKeys(folder: string) {
       if (errorCode(error) === 'ENOENT') return undefined
       throw error
     })
-    if (key && key.length !== keyBytes) throw new Error(`the key of ${month} in the ledger's folder is not whole`)
+    if (key && key.length !== keyBytes)
+      throw new Error(`The key of ${month} in the ledger's folder is incomplete. Restore it from a backup.`)
     return key
   }
   /** Creates a key that is on disk before it seals anything. If several processes create one concurrently, the first one is used. */
@@ -40,7 +41,7 @@ export function monthKeys(folder: string) {
     await parent.sync()
     await parent.close()
     const key = await read(month)
-    if (!key) throw new Error(`the key of ${month} in the ledger's folder is gone`)
+    if (!key) throw new Error(`The key of ${month} in the ledger's folder does not exist. Restore it from a backup.`)
     return key
   }
 

@@ -16,8 +16,8 @@ export const outboxDataSource = ({ folder, addressOf }: OutboxSourcePorts): Data
   name: 'mail.letters',
   store: 'files',
   stage: 'derived',
-  what: 'letters to the person in the mail folder',
-  purpose: 'to tell a person what happens to their account and agents, where no mail server takes letters',
+  what: 'emails to the person in the email folder',
+  purpose: 'informing a person about their account and agents if no mail server is configured',
   kept: '7 days',
   tables: [],
   async inventory({ account }) {

@@ -83,7 +83,7 @@ describe('through a server', () => {
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
     const error = await mail.send({ ...email, to: 'unknown@example.org' }).catch((reason: unknown) => reason)
     mail.close()
-    expect(String(error)).toBe('Error: The mail server did not take the letter (EENVELOPE 550).')
+    expect(String(error)).toBe('Error: The mail server rejected the email (EENVELOPE 550).')
     expect(error).not.toHaveProperty('cause')
   })
 

@@ -63,7 +63,7 @@ function smtpMail(from: string, url: string, folder: EmailOutboxFolder): MailPor
       await transport
         .sendMail({ from, to: { name: '', address: to }, ...email, ...ownPartsOnly })
         .catch((error: unknown) => {
-          throw new Error(`The mail server did not take the letter (${reasonOf(error)}).`)
+          throw new Error(`The mail server rejected the email (${reasonOf(error)}).`)
         })
     },
     async verify() {

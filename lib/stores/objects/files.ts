@@ -16,7 +16,7 @@ const refused = (error: unknown): Problem =>
     ? error
     : new Problem(
         'unavailable',
-        `The folder of objects cannot be used (${nameOf(error)}). Nothing was lost; it is tried again.`,
+        `The folder of objects cannot be used (${nameOf(error)}). No data was lost. Try again later.`,
       )
 const told = async <T>(work: Promise<T>): Promise<T> => {
   try {
@@ -165,7 +165,7 @@ export function fileObjects(root: string): ObjectStore {
         await rename(join(folder, begun), join(folder, `${name}.o`))
       } catch (error) {
         if (!isMissing(error)) throw refused(error)
-        throw new Problem('conflict', 'The object was erased while it was stored. Nothing of it was kept.')
+        throw new Problem('conflict', 'The object was erased during its upload, so it was not stored.')
       }
       await told(synced(folder))
     },

@@ -36,7 +36,7 @@ const refused = (error: unknown): Problem =>
   Problem.is(error)
     ? error
     : unusableStore(gcsRefusal(error), {
-        detail: `The object store (Google Cloud Storage) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
+        detail: `The object store (Google Cloud Storage) rejected the request (${nameOf(error)}). No data was lost. Try again later.`,
       })
 const told = async <T>(work: Promise<T>): Promise<T> => {
   try {
@@ -124,7 +124,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
     })
     if (refusals > 0)
       throw unusableStore('locked', {
-        detail: `The object store (Google Cloud Storage) keeps ${refusals} of ${found} versions: a hold, a retention rule or missing rights. They are tried again.`,
+        detail: `The object store (Google Cloud Storage) did not delete ${refusals} of ${found} versions: a hold, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
       })
     return had
   }

@@ -20,7 +20,7 @@ export function checkKey(key: string): void {
   if (!isObjectKey(key))
     throw new Problem(
       'bad_request',
-      `No object can have this key: it takes 1 to ${mostBytes} bytes, no control characters, and no empty segment, “.” or “..” between its slashes. Nothing was stored.`,
+      `This object key is invalid. A key has 1 to ${mostBytes} bytes, no control characters, and no segment that is empty, “.” or “..”. Nothing was stored.`,
     )
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gcsRefusal } from './gcs.ts'
-import { s3Refusal } from './s3.ts'
+import { s3Refusal } from './s3-errors.ts'
 
 test.each([
   ['InvalidAccessKeyId', 'credentials'],

@@ -99,3 +99,4 @@ export function s3Listing(client: S3Client, bucket: string) {
     return client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...marker }))
   }
 }
+export type S3Listing = ReturnType<typeof s3Listing>

@@ -86,7 +86,7 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
       await store.put('kept/two', bytes(), { mediaType: 'text/plain' })
       await expect(store.erase(['kept/one', 'kept/two'])).rejects.toMatchObject({
         code: 'unavailable',
-        detail: expect.stringMatching(/keeps 1 of 3 versions/),
+        detail: expect.stringMatching(/did not delete 1 of 3 versions/),
         extensions: { refusal: 'locked' },
       })
       expect(await store.versions('kept/two')).toEqual([])

@@ -35,7 +35,8 @@ export async function rejectAgentUnderLegalHold(tx: Transaction, agentId: string
   )
   if (hold)
     throw new Problem('held', {
-      detail: 'A legal hold covers this agent, so nothing was erased. An admin can say more, and release it.',
+      detail:
+        'A legal hold covers this agent, so nothing was erased. Ask an admin for details, or to release the hold.',
       extensions: { hold_id: hold.id },
     })
 }

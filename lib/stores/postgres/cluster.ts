@@ -62,7 +62,7 @@ export function whyNot(said: string, at: Paths): DatabaseFault {
     const theirs = readFileSync(join(at.data, 'PG_VERSION'), 'utf8').trim()
     return new DatabaseFault(
       'OTHER_VERSION',
-      `The data in ${at.data} was made by PostgreSQL ${theirs}, which this version cannot read; it was left untouched. Go back to the version that made it, dump the database, and load the dump into a fresh KP_DATA_DIR.`,
+      `PostgreSQL ${theirs} wrote the data in ${at.data}, and this version cannot read it. Nothing was changed. Go back to the version that made it, dump the database, and load the dump into a fresh KP_DATA_DIR.`,
     )
   }
   if (said.includes('error while loading shared libraries')) {
@@ -89,7 +89,7 @@ export const urlOf = (at: Paths, database: string) => {
 export const fullDisk = (folder: string, cause?: unknown) =>
   new DatabaseFault(
     'DISK_FULL',
-    `The disk that holds ${folder} is full. Free some space and start again; nothing stored was lost.`,
+    `The disk with ${folder} is full. No data was lost. Free some space and start again.`,
     {
       cause,
     },

@@ -77,7 +77,7 @@ function preparePrivateFolder(folder: string, account: ServerAccount) {
   if (!found.isDirectory() || ![process.getuid?.(), account?.uid].includes(found.uid)) {
     throw new DatabaseFault(
       'NOT_WRITABLE',
-      `${folder} belongs to someone else. Remove it, or set KP_DATA_DIR to a folder with a short path.`,
+      `${folder} belongs to another user. Remove it, or set KP_DATA_DIR to a folder with a short path.`,
     )
   }
   chmodSync(folder, 0o700)
@@ -142,7 +142,7 @@ async function launchUntilReady(
         await server.exited
         throw new DatabaseFault(
           'ACCESS_DENIED',
-          `The password in ${at.secret} does not open ${at.data}. Restore that file from your backup; the data was left untouched.`,
+          `The password in ${at.secret} does not match the database in ${at.data}. Nothing was changed. Restore that file from your backup.`,
         )
       }
     }
@@ -204,7 +204,7 @@ export async function startEmbedded(dataDir: string, { tune = [] }: EmbeddedOpti
     if (['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error) ?? '')) {
       throw new DatabaseFault(
         'NOT_WRITABLE',
-        `${resolve(dataDir)} cannot be used: ${error instanceof Error ? error.message : error}. Start as the user who made it, or set KP_DATA_DIR to a folder of your own.`,
+        `${resolve(dataDir)} cannot be used: ${error instanceof Error ? error.message : error}. Start as the user who owns it, or set KP_DATA_DIR to another folder.`,
         { cause: error },
       )
     }

@@ -52,7 +52,7 @@ async function appliedMigrations(client: ClientBase): Promise<Applied[] | undefi
   if (tables[0]?.others) {
     throw new DatabaseFault(
       'FOREIGN_DATABASE',
-      'That database already holds tables that are not KnowledgePulse’s; they were left untouched. Give it an empty database of its own.',
+      'The database contains tables of another application. Nothing was changed. Use an empty database for KnowledgePulse.',
     )
   }
   return undefined
@@ -101,13 +101,13 @@ export async function deploy(client: ClientBase, local: Migration[] = localMigra
     if (!isFinished) {
       throw new DatabaseFault(
         'MIGRATION_FAILED',
-        `Migration ${name} was begun by another tool and did not finish. Repair it with that tool (prisma migrate resolve), then start again.`,
+        `Another tool started migration ${name} and did not finish it. Repair it with that tool (prisma migrate resolve), then start again.`,
       )
     }
     if (checksum(known.get(name)?.sql ?? '') !== before) {
       throw new DatabaseFault(
         'MIGRATION_CHANGED',
-        `prisma/migrations/${name} was changed after it had been applied to this database; nothing was done. Restore the file and put the change into a new migration.`,
+        `prisma/migrations/${name} was changed after it was applied to this database. Nothing was changed. Restore the file and put the change into a new migration.`,
       )
     }
   }
@@ -132,7 +132,7 @@ async function apply(client: ClientBase, { name, sql }: Migration) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new DatabaseFault(
       'MIGRATION_FAILED',
-      `Migration ${name} failed and was rolled back whole; what was stored is as before. PostgreSQL said: ${why}`,
+      `Migration ${name} failed and was rolled back. Stored data is unchanged. PostgreSQL reported: ${why}`,
       { cause },
     )
   }

@@ -17,9 +17,9 @@ export const officeActs = (db: Database, { name, what, table, by, at }: Office):
   name,
   store: 'postgresql',
   what,
-  purpose: 'Knowing by which admin the installation was set as it is.',
+  purpose: 'Recording which admin changed a setting.',
   basis: 'legitimate interest (GDPR art. 6(1)(f)): an accountable administration',
-  kept: 'As long as what was set or decided; the id alone.',
+  kept: 'As long as the setting or decision; only the id.',
   tables: [table],
   async inventory({ account }) {
     if (account === null) return { count: 0, since: null, until: null }

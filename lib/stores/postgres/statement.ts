@@ -108,6 +108,9 @@ function compile(name: string, sql: string, takes: Parameters): Compiled {
   return { text, order }
 }
 
+/** How many forms of one statement are compiled once and prepared. Further ones run without a name. */
+const mostPrepared = 50
+
 /** JSON parameters are sent as text, because the driver would send a list as a PostgreSQL array. */
 const encode = (type: string, value: unknown): unknown =>
   /^jsonb?$/.test(type) && value !== null && value !== undefined ? JSON.stringify(value) : value
@@ -151,14 +154,15 @@ export function statement<V>(
 ): (on: Queryable, values: Readonly<Record<string, unknown>>, variant: V) => Promise<unknown> {
   const { takes, returns, isPrepared = false } = declaration
   if (declared.has(name)) throw new Error(`Two statements are named ${name}.`)
-  const compiledOf = new Map<string, Compiled & { name: string }>()
+  const compiledOf = new Map<string, Compiled & { name: string | undefined }>()
   const compiled = (variant: V) => {
     const sql = typeof declaration.sql === 'string' ? declaration.sql : declaration.sql(variant)
     const known = compiledOf.get(sql)
     if (known) return known
-    const made = { ...compile(name, sql, takes), name: compiledOf.size === 0 ? name : `${name}.${compiledOf.size}` }
     // A variant that contains values would otherwise fill the memory of the process and of the database.
-    if (compiledOf.size < 50) compiledOf.set(sql, made)
+    if (compiledOf.size === mostPrepared) return { ...compile(name, sql, takes), name: undefined }
+    const made = { ...compile(name, sql, takes), name: compiledOf.size === 0 ? name : `${name}.${compiledOf.size}` }
+    compiledOf.set(sql, made)
     return made
   }
   declared.set(name, {

@@ -69,7 +69,7 @@ it('the address is deleted with the last email, or after seven days when the ema
   expect(await contactOf(sent)).toBeNull()
   kit.post.refuse(true)
   const unsent = await file(other)
-  await expect(kit.work()).rejects.toThrow('did not take the letter')
+  await expect(kit.work()).rejects.toThrow('rejected the email')
   expect(await contactOf(unsent)).not.toBeNull()
   kit.test.clock.advance(7 * day + 1)
   await kit.clockJob()

@@ -131,6 +131,19 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     },
   )
 
+  it('erase deletes a late entry with an id that a client chose when a pointer names another entry', async () => {
+    await client.flushDb()
+    const { project, scope } = await talk('message-1')
+    const told = `app:${project.id}:told`
+    await client.set(told, 'x')
+    await reported(test, project, project.owner, [{ source_id: 'message-1', store: 'cache', ref: told }])
+    const { all: items } = await planOf(scope)
+    await client.set(`app:${project.id}:message-1`, 'x')
+    await erased(scope, items)
+    expect(await left(scope, items)).toBe(0)
+    expect(await keys()).toEqual([])
+  })
+
   it('erase keeps entries with a longer id or without an id of the project', async () => {
     await client.flushDb()
     const { scope, project } = await talk('message-1')

@@ -3,6 +3,7 @@ import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import { job, type RunnableJob } from '#lib/kernel/job.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { anyHoldInForce } from './repository.ts'
 
 interface LifetimeDeps {
   cache: Pick<CacheStore, 'lifetimes' | 'provider'>
@@ -39,11 +40,7 @@ export const limitLifetimes = ({ db, cache, prefixes }: LifetimeDeps & { db: Dat
     payload: z.unknown(),
     cron: '37 * * * *',
     async run({ pipeline, actor, now }) {
-      const holds = await db.query(
-        'holds-of-cache',
-        'SELECT 1 FROM holds_in_force WHERE expires_at IS NULL OR expires_at > $1 LIMIT 1',
-        [now],
-      )
+      const holds = await anyHoldInForce(db, { now })
       if (holds.length > 0 || prefixes.length === 0) return
       const { shortened } = await cache.lifetimes({ prefixes, shorten: true, most: mostForJob })
       if (shortened === 0) return

@@ -18,7 +18,8 @@ import {
 /** What to search for in a cache, and the judge of words. */
 export interface CacheSearch {
   ids: Iterable<string>
-  chosen: Iterable<Chosen>
+  /** A list, because one search reads it several times. */
+  chosen: readonly Chosen[]
   /** Projects and conversations: entries with one of these ids in the name or a value are searched for words. */
   anchors: Iterable<string>
   /** Remaining conversations: a string entry with one of these ids in its name is deleted. */
@@ -69,6 +70,49 @@ const whole = ({ name, type }: CacheEntry, found: CacheMatchReason): CacheFindin
   verdict: 'deleted',
 })
 
+async function decidedByWords(
+  { judge, isNoted }: CacheSearch,
+  part: CachePart,
+  value: Readable,
+  name: string,
+  naming: Naming | undefined,
+): Promise<ValueDecision> {
+  if (!judge || part.texts.some((text) => isNoted?.(name, text))) return { decision: 'untouched' }
+  return judge.decide(value, naming)
+}
+/** Decides about the parts of an entry by their words. */
+async function changesByWords(
+  sought: CacheSearch,
+  entry: CacheEntry,
+  values: readonly Readable[],
+  naming: Naming | undefined,
+  known: ReadonlyMap<CachePart, CacheChange>,
+  unsearched: UnsearchedEntries,
+): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
+  const changes = [...known.values()]
+  let [isRetained, isCut] = [false, false]
+  for (const [n, part] of entry.parts.entries()) {
+    const value = values[n]
+    if (known.has(part) || !value || (isOwn(entry.name) && part.id.toString() === 'about')) continue
+    const field = entry.type === 'hash' && !isOwn(entry.name) ? part.id.toString() : ''
+    const isNamedId = naming !== undefined && mayBeOurKey(value.text)
+    if (isNamedId) continue
+    const judged: ValueDecision =
+      field !== '' && (await sought.judge?.hasErasedWords({ form: 'text', text: field }))
+        ? { decision: 'deleted' }
+        : await decidedByWords(sought, part, value, entry.name, naming)
+    if (judged.decision === 'retained') isRetained = true
+    if (judged.decision === 'deleted') changes.push({ part, to: null })
+    if (judged.decision === 'cut') {
+      const canCut = entry.isWhole && entry.type !== 'stream' && entry.type !== 'other'
+      isCut ||= canCut
+      changes.push({ part, to: canCut ? Buffer.from(judged.text) : null })
+    }
+    if (value.form === 'binary' && judged.decision !== 'deleted') unsearched.binary.add(labelOf(entry.name, part.id))
+  }
+  return { changes, isRetained, isCut }
+}
+
 /** Decides about entries one by one. */
 function cacheJudge(sought: CacheSearch) {
   const ids = needlesOf([...sought.ids])
@@ -81,46 +125,6 @@ function cacheJudge(sought: CacheSearch) {
   const inProject = uniqueInProject(sought.ids)
   const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
   const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false }
-
-  async function decided(
-    part: CachePart,
-    value: Readable,
-    name: string,
-    naming: Naming | undefined,
-  ): Promise<ValueDecision> {
-    if (!judge || part.texts.some((text) => sought.isNoted?.(name, text))) return { decision: 'untouched' }
-    return judge.decide(value, naming)
-  }
-  /** Decides about the parts of an entry by their words. */
-  async function byWords(
-    entry: CacheEntry,
-    values: readonly Readable[],
-    naming: Naming | undefined,
-    known: ReadonlyMap<CachePart, CacheChange>,
-  ): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
-    const changes = [...known.values()]
-    let [isRetained, isCut] = [false, false]
-    for (const [n, part] of entry.parts.entries()) {
-      const value = values[n]
-      if (known.has(part) || !value || (isOwn(entry.name) && part.id.toString() === 'about')) continue
-      const field = entry.type === 'hash' && !isOwn(entry.name) ? part.id.toString() : ''
-      const isNamedId = naming !== undefined && mayBeOurKey(value.text)
-      if (isNamedId) continue
-      const judged: ValueDecision =
-        field !== '' && (await judge?.hasErasedWords({ form: 'text', text: field }))
-          ? { decision: 'deleted' }
-          : await decided(part, value, entry.name, naming)
-      if (judged.decision === 'retained') isRetained = true
-      if (judged.decision === 'deleted') changes.push({ part, to: null })
-      if (judged.decision === 'cut') {
-        const canCut = entry.isWhole && entry.type !== 'stream' && entry.type !== 'other'
-        isCut ||= canCut
-        changes.push({ part, to: canCut ? Buffer.from(judged.text) : null })
-      }
-      if (value.form === 'binary' && judged.decision !== 'deleted') unsearched.binary.add(labelOf(entry.name, part.id))
-    }
-    return { changes, isRetained, isCut }
-  }
 
   /** `isLoose`: only an id that a client chose relates the entry to the erased source. */
   async function judged(entry: CacheEntry): Promise<(CacheFinding & { isLoose?: boolean }) | undefined> {
@@ -163,7 +167,7 @@ function cacheJudge(sought: CacheSearch) {
       return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =
       isInside && judge
-        ? await byWords(entry, values, naming, known)
+        ? await changesByWords(sought, entry, values, naming, known, unsearched)
         : { changes: [...known.values()], isRetained: false, isCut: false }
     if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
     // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.

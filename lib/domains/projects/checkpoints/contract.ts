@@ -12,7 +12,7 @@ export const listUndecidedThreads = operation({
   path: '/api/erasures/{id}/threads',
   summary: 'List the LangGraph threads that an erasure cannot rewrite',
   description:
-    'Threads with a checkpoint that is encrypted, pickled or malformed. For the requester, owners of the project and admins. All other steps of the erasure go on without a decision.',
+    'Threads with a checkpoint that is encrypted, pickled or malformed. For the requester, owners of the project and admins. All other steps of the erasure continue without a decision.',
   permission: 'projects:read',
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',
@@ -38,7 +38,7 @@ export const decideThread = operation({
   path: '/api/erasures/{id}/threads/{threadId}/decision',
   summary: 'Delete or retain a LangGraph thread that an erasure cannot rewrite',
   description:
-    '`delete` removes the whole thread, with what its other authors said. `retain` keeps it, and the receipt states so. The requester, owners of the project and admins decide; a requester who is neither deletes only threads without other authors.',
+    '`delete` deletes the whole thread, including messages of other authors. `retain` keeps the thread, and the receipt reports it. The requester, owners of the project and admins can decide. A requester who is neither an owner nor an admin can delete only threads without other authors.',
   permission: 'projects:write',
   audit: { action: 'update', resourceType: 'erasure' },
   limit: 'write',
@@ -57,7 +57,7 @@ export const dropThread = operation({
   path: '/api/erasures/{id}/threads/{threadId}/drop',
   summary: 'Delete a LangGraph thread that an erasure cannot rewrite',
   description:
-    'The same as the decision `delete`, for admins. The whole thread is deleted, with what its other authors said.',
+    'The same as the decision `delete`, for admins. Deletes the whole thread, including messages of other authors.',
   permission: 'erasures:admin',
   audit: { action: 'update', resourceType: 'erasure' },
   limit: 'write',

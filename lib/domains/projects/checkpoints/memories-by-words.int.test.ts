@@ -165,7 +165,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         await on().put(['shared', word], 'both', { text: sentence })
         const first = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
         expect(await on().get(['shared', word], 'both')).toEqual({ text: sentence })
-        expect(JSON.stringify(first.not_searched)).toContain('may come from one')
+        expect(JSON.stringify(first.not_searched)).toContain('may belong, to another project')
         await eraseWholeProject(app, other.message.path, other.project.owner)
         expect(await on().get(['shared', word], 'both')).toBeNull()
       })

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { valueDecider } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
+import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
 import { runsWithin } from '#lib/stores/checkpoints/needles.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
-import { type Erasers, ownerOf } from './memory-owners.ts'
+import { type Erasers, mayClaimAny, ownerOf } from './memory-owners.ts'
+import { organisationsOfProjects } from './repository.ts'
 import { runsElsewhere } from './runs-elsewhere.ts'
 
 export interface SoughtMemories {
@@ -32,17 +33,12 @@ export async function erasersOf(
   projects: readonly string[],
   ids: Iterable<string> = [],
 ): Promise<Erasers> {
-  const rows = await queryWithin<{ organisation: string }>(
-    tx,
-    'memory-organisations',
-    'SELECT DISTINCT organisation_id AS organisation FROM projects WHERE id = ANY($1::text[])',
-    [projects],
-  )
+  const rows = await organisationsOfProjects(tx, { projects })
   return { projects, organisations: rows.map(({ organisation }) => organisation), ids: new Set(ids) }
 }
 
 /** Identifies an item in counts by a hash, because its key may contain personal data. */
-export const memoryLabel = ({ schema, namespace, key }: Memory): string =>
+const memoryLabel = ({ schema, namespace, key }: Memory): string =>
   createHash('sha256')
     .update(JSON.stringify([schema, namespace, key]))
     .digest('base64url')
@@ -108,4 +104,43 @@ export async function* memoriesWithWords(
     if (!next) return
     after = next
   }
+}
+
+/** Erases items of the long-term store that contain erased words, whatever ids they name. */
+export async function eraseMemories(
+  store: CheckpointStore,
+  sought: { words: readonly ErasedWords[]; needles: string[] | undefined; projects: string[]; ids: Set<string> },
+  tx: Transaction,
+  now: Date,
+) {
+  const done = { cut: [] as string[], deleted: [] as string[], left: [] as string[], outside: [] as string[] }
+  const erasers = await erasersOf(tx, sought.projects, sought.ids)
+  for await (const { changes, left } of memoriesWithWords(
+    store,
+    { ...sought, erasers, now, within: (run) => run(tx) },
+    tx,
+  )) {
+    done.left.push(...left.map(memoryLabel))
+    for (const { memory, value } of await store.changeMemories(changes, tx))
+      done[value === null ? 'deleted' : 'cut'].push(memoryLabel(memory))
+  }
+  if (!(await mayClaimAny(tx, erasers.organisations)) && (await store.memoryPage({}, tx)).next)
+    done.outside.push('outside')
+  return done
+}
+
+/** Reads every item and compares fingerprints, so it does not depend on the narrowed search that erasing uses. */
+export async function residueOfMemories(
+  { db, store }: { db: Database; store: CheckpointStore },
+  { projects, ids }: { projects: string[]; ids: Set<string> },
+  words: ErasedWords,
+  now: Date,
+): Promise<number> {
+  if (projects.length === 0) return 0
+  const within = <T>(run: (tx: Transaction) => Promise<T>) => db.transaction(run, { longest: longestSearch })
+  const erasers = await within((tx) => erasersOf(tx, projects, ids))
+  let count = 0
+  for await (const { changes } of memoriesWithWords(store, { words: [words], erasers, now, within }))
+    count += changes.length
+  return count
 }

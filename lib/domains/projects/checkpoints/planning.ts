@@ -1,12 +1,11 @@
-import { othersOf } from '#lib/domains/projects/provenance/shared-pointers.ts'
-import type { Source, Sources, WholeContainer } from '#lib/domains/projects/provenance/sources.ts'
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope, ProjectPart } from '#lib/kernel/data-source.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { mostNeedles, runNeedles } from '../words/run-needles.ts'
+import { conversationsOf, erasedIds, erasedSources } from './erased-sources.ts'
 import { memoriesItem, messageItem, wholeThread } from './items.ts'
 import { erasersOf, memoriesWithWords } from './memories-by-words.ts'
 import { threadsOfOthers } from './shared-threads.ts'
@@ -14,7 +13,6 @@ import {
   idsOf,
   isSure,
   projectsOf,
-  refsOf,
   remembered,
   reportedOf,
   soughtTextsOf,
@@ -74,11 +72,6 @@ function itemsFound(
   return { items, ways }
 }
 
-/** Content of the scope in a thread that was planned for complete deletion but is shared with remaining records. */
-export interface InThread {
-  ids: string[]
-  texts: string[]
-}
 export interface ThreadPlanningDeps {
   store: CheckpointStore
   sources: Sources
@@ -87,242 +80,199 @@ export interface ThreadPlanningDeps {
 type Within<T> = (tx: Transaction) => Promise<T>
 const nothing = { items: [], watched: [], isWhole: false, isShared: false, isUnreadable: false, messages: 0, found: [] }
 
-/**
- * Plans the erasure of a scope in the checkpoints. `planned` yields plans by thread; a thread may occur several times. `isAway`: the store
- * does not answer.
- */
-export function planning({ store, sources }: ThreadPlanningDeps) {
-  /** The threads that contain generated ids. Searches for all ids at once, because each search reads all checkpoints. */
-  async function threadsById(ids: readonly string[], tx: Transaction): Promise<Map<string, string[]>> {
-    const threads = new Map<string, string[]>()
-    const sure = ids.filter(isSure)
-    if (sure.length === 0) return threads
-    for (const { thread, id } of await store.naming(sure, tx)) threads.set(id, [...(threads.get(id) ?? []), thread])
-    return threads
-  }
+/** The threads that contain generated ids. Searches for all ids at once, because each search reads all checkpoints. */
+async function threadsById(
+  store: CheckpointStore,
+  ids: readonly string[],
+  tx: Transaction,
+): Promise<Map<string, string[]>> {
+  const threads = new Map<string, string[]>()
+  const sure = ids.filter(isSure)
+  if (sure.length === 0) return threads
+  for (const { thread, id } of await store.naming(sure, tx)) threads.set(id, [...(threads.get(id) ?? []), thread])
+  return threads
+}
 
-  /** The threads to search for each source. Threads of other projects are never searched, even if pointers name them. */
-  async function threadsToSearch(
-    batch: readonly ThreadSearch[],
-    byId: ReadonlyMap<string, readonly string[]>,
-    tx: Transaction,
-  ): Promise<Map<string, Set<ThreadSearch>>> {
-    const named = batch.map((source) => ({
-      source,
-      threads: new Set([...threadsOf(source), ...(byId.get(source.id) ?? [])]),
-    }))
-    const projects = await projectsOf(tx, [...new Set(named.flatMap(({ threads }) => [...threads]))])
-    const searched = new Map<string, Set<ThreadSearch>>()
-    for (const { source, threads } of named)
-      for (const thread of threads) {
-        const theirs = projects.get(thread)
-        if (theirs && !theirs.has(source.project)) continue
-        searched.set(thread, (searched.get(thread) ?? new Set()).add(source))
-      }
-    return searched
-  }
-
-  async function* ofBatch(
-    batch: readonly ThreadSearch[],
-    wholes: ReadonlySet<string>,
-    byId: ReadonlyMap<string, readonly string[]>,
-    { tx, goes, now }: { tx: Transaction; goes: ReadonlySet<string>; now: Date },
-  ): AsyncGenerator<ThreadPlan> {
-    const searched = await threadsToSearch(batch, byId, tx)
-    const threads = [...searched.keys()].filter((thread) => !wholes.has(thread)).sort()
-    const present = new Set(threads.length === 0 ? [] : await store.present(threads, tx))
+/** The threads to search for each source. Threads of other projects are never searched, even if pointers name them. */
+async function threadsToSearch(
+  batch: readonly ThreadSearch[],
+  byId: ReadonlyMap<string, readonly string[]>,
+  tx: Transaction,
+): Promise<Map<string, Set<ThreadSearch>>> {
+  const named = batch.map((source) => ({
+    source,
+    threads: new Set([...threadsOf(source), ...(byId.get(source.id) ?? [])]),
+  }))
+  const projects = await projectsOf(tx, [...new Set(named.flatMap(({ threads }) => [...threads]))])
+  const searched = new Map<string, Set<ThreadSearch>>()
+  for (const { source, threads } of named)
     for (const thread of threads) {
-      const own = [...(searched.get(thread) ?? [])]
-      const watched = own.flatMap((source) => idsOf(source).map((id) => messageItem(thread, id, source.id)))
-      if (!present.has(thread)) {
-        yield { ...nothing, thread, watched }
-        continue
-      }
-      const texts = own.flatMap((source) => source.texts)
-      const projects = [...new Set(own.map(({ project }) => project))]
-      const words = wordSearch({ words: [fingerprintsOf(texts)], projects, going: goes, now, within: (run) => run(tx) })
-      const found = await store.find(
-        thread,
-        { ids: own.flatMap(idsOf), texts, reported: reportedOf(own), ...(words && { words }) },
-        tx,
-      )
-      const { items, ways } = itemsFound(thread, found, own)
-      const { messages, isUnreadable } = found
-      yield {
-        ...nothing,
-        thread,
-        items: [...items],
-        watched,
-        isUnreadable,
-        messages: messages.length,
-        found: [...ways].sort(),
-      }
+      const theirs = projects.get(thread)
+      if (theirs && !theirs.has(source.project)) continue
+      searched.set(thread, (searched.get(thread) ?? new Set()).add(source))
     }
-    const memories = batch.map(remembered)
-    const ties = [...new Set(memories.flatMap((one) => one.ties))]
-    // One search for the whole batch, because each search reads the whole store and most find nothing.
-    const [all] = together(memories.map((one) => ({ ...one, ties })))
-    const isAny = all !== undefined && (await store.memories(all, tx)) > 0
-    for (const source of batch) {
-      const held = isAny ? await store.memories(remembered(source), tx) : 0
-      const item = messageItem(null, source.id, null)
-      if (held > 0) yield { ...nothing, thread: null, items: [item], messages: held, found: ['text'] }
-      else yield { ...nothing, thread: null, watched: [item] }
+  return searched
+}
+
+/** Plans for the threads in which sources may occur. */
+async function* threadsOfBatch(
+  store: CheckpointStore,
+  batch: readonly ThreadSearch[],
+  wholes: ReadonlySet<string>,
+  byId: ReadonlyMap<string, readonly string[]>,
+  { tx, goes, now }: { tx: Transaction; goes: ReadonlySet<string>; now: Date },
+): AsyncGenerator<ThreadPlan> {
+  const searched = await threadsToSearch(batch, byId, tx)
+  const threads = [...searched.keys()].filter((thread) => !wholes.has(thread)).sort()
+  const present = new Set(threads.length === 0 ? [] : await store.present(threads, tx))
+  for (const thread of threads) {
+    const own = [...(searched.get(thread) ?? [])]
+    const watched = own.flatMap((source) => idsOf(source).map((id) => messageItem(thread, id, source.id)))
+    if (!present.has(thread)) {
+      yield { ...nothing, thread, watched }
+      continue
     }
-  }
-
-  /** Plans from pointers and conversations when the store does not answer. Assumes that everything they name exists. */
-  async function* unasked(
-    batch: readonly ThreadSearch[],
-    wholes: ReadonlySet<string>,
-    tx: Transaction,
-  ): AsyncGenerator<ThreadPlan> {
-    for (const [thread, own] of await threadsToSearch(batch, new Map(), tx))
-      if (!wholes.has(thread))
-        for (const source of own)
-          for (const id of idsOf(source))
-            yield {
-              ...nothing,
-              thread,
-              items: [messageItem(thread, id, source.id)],
-              messages: 1,
-              found: ['pointer'],
-            }
-    for (const { id } of batch) yield { ...nothing, thread: null, watched: [messageItem(null, id, null)] }
-  }
-
-  async function idsIn(scope: ErasureScope, tx: Transaction, now: Date): Promise<Set<string>> {
-    const ids = new Set<string>()
-    for await (const batch of sources.of(scope, tx, now)) for (const { id } of batch) ids.add(id)
-    return ids
-  }
-  /** The sources of a scope, without pointers to messages of remaining sources: a false pointer must not erase messages of others. */
-  async function* going(
-    scope: ErasureScope,
-    tx: Transaction,
-    now: Date,
-    goes: ReadonlySet<string>,
-  ): AsyncGenerator<Source[]> {
-    for await (const batch of sources.of(scope, tx, now)) {
-      const others = new Map<string, Set<string>>()
-      for (const [project, own] of Map.groupBy(batch, (source) => source.project))
-        others.set(project, await othersOf(tx, 'checkpoints', own.flatMap(refsOf), goes, now, project))
-      yield batch.map((source) => ({
-        ...source,
-        pointers: source.pointers.filter(
-          ({ store: of, ref }) =>
-            of !== 'checkpoints' || ref === shownId(source.id) || !others.get(source.project)?.has(ref),
-        ),
-      }))
-    }
-  }
-  const conversationsOf = (wholes: readonly WholeContainer[]) => wholes.flatMap(({ conversations }) => conversations)
-
-  /**
-   * Of threads planned for complete deletion, those that remaining records now share, with the content of the scope in them. Locks their
-   * conversations, so that no message is added until the transaction ends.
-   */
-  async function shared(
-    scope: ErasureScope,
-    threads: readonly string[],
-    tx: Transaction,
-    now: Date,
-  ): Promise<Map<string, InThread>> {
-    if (threads.length === 0) return new Map()
-    await queryWithin(
+    const texts = own.flatMap((source) => source.texts)
+    const projects = [...new Set(own.map(({ project }) => project))]
+    const words = wordSearch({ words: [fingerprintsOf(texts)], projects, going: goes, now, within: (run) => run(tx) })
+    const found = await store.find(
+      thread,
+      { ids: own.flatMap(idsOf), texts, reported: reportedOf(own), ...(words && { words }) },
       tx,
-      'threads-lock',
-      'SELECT c.id FROM conversations c WHERE c.threads && $1::text[] ORDER BY c.id FOR UPDATE',
-      [threads],
     )
-    const conversations = conversationsOf(await sources.whole(scope, tx, now))
-    const ids = () => idsIn(scope, tx, now)
-    const kept = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)
-    const found = new Map([...kept].map((thread): [string, InThread] => [thread, { ids: [], texts: [] }]))
-    if (kept.size === 0) return found
-    for await (const batch of going(scope, tx, now, await ids()))
-      for (const source of batch)
-        for (const thread of threadsOf(source)) {
-          found.get(thread)?.ids.push(...idsOf(source))
-          found.get(thread)?.texts.push(...source.texts)
-        }
-    return found
-  }
-
-  /** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
-  async function* memoriesByWords(
-    scope: ErasureScope,
-    tx: Transaction,
-    now: Date,
-    { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
-  ): AsyncGenerator<ThreadPlan> {
-    const words = new Fingerprints()
-    const ids = new Set(goes)
-    const projects = new Set<string>()
-    let needles: string[] | undefined = []
-    for await (const batch of sources.of(scope, tx, now))
-      for (const { project, conversation, threads, texts } of batch) {
-        projects.add(project)
-        for (const id of [...(conversation === null ? [] : [conversation]), ...threads]) ids.add(id)
-        for (const text of texts) words.add(text)
-        const more: string[] | undefined = needles && runNeedles(texts)
-        needles = needles && more && needles.length + more.length <= mostNeedles ? [...needles, ...more] : undefined
-      }
-    if (words.isEmpty && projects.size === 0) return
-    const item = memoriesItem([...projects])
-    let count = 0
-    if (!isAway) {
-      const erasers = await erasersOf(tx, [...projects], ids)
-      const sought = { words: [words], needles, erasers, going: goes, now, within: <T>(run: Within<T>) => run(tx) }
-      for await (const { changes } of memoriesWithWords(store, sought, tx)) count += changes.length
+    const { items, ways } = itemsFound(thread, found, own)
+    const { messages, isUnreadable } = found
+    yield {
+      ...nothing,
+      thread,
+      items: [...items],
+      watched,
+      isUnreadable,
+      messages: messages.length,
+      found: [...ways].sort(),
     }
-    if (count > 0) yield { ...nothing, thread: null, items: [item], messages: count, found: ['text'] }
+  }
+}
+
+/** Plans for the items of the long-term store that name the sources. */
+async function* memoriesOfBatch(
+  store: CheckpointStore,
+  batch: readonly ThreadSearch[],
+  tx: Transaction,
+): AsyncGenerator<ThreadPlan> {
+  const memories = batch.map(remembered)
+  const ties = [...new Set(memories.flatMap((one) => one.ties))]
+  // One search for the whole batch, because each search reads the whole store and most find nothing.
+  const [all] = together(memories.map((one) => ({ ...one, ties })))
+  const isAny = all !== undefined && (await store.memories(all, tx)) > 0
+  for (const source of batch) {
+    const held = isAny ? await store.memories(remembered(source), tx) : 0
+    const item = messageItem(null, source.id, null)
+    if (held > 0) yield { ...nothing, thread: null, items: [item], messages: held, found: ['text'] }
     else yield { ...nothing, thread: null, watched: [item] }
   }
+}
 
-  async function* planned(
-    scope: ErasureScope,
-    tx: Transaction,
-    now: Date,
-    isAway: boolean,
-  ): AsyncGenerator<ThreadPlan> {
-    const part = partOf(scope)
-    const goes = await idsIn(scope, tx, now)
-    const whole = await sources.whole(scope, tx, now)
-    const named = [...new Set(whole.flatMap(({ threads }) => threads))]
-    const shared = await threadsOfOthers(
-      tx,
-      named,
-      { conversations: conversationsOf(whole), sources: async () => goes },
-      now,
-    )
-    const wholes = new Set(named.filter((thread) => !shared.has(thread)))
-    const there = new Set(isAway || wholes.size === 0 ? wholes : await store.present([...wholes], tx))
-    for (const thread of [...wholes].sort()) {
-      const item = wholeThread(thread)
-      if (there.has(thread)) yield { ...nothing, thread, items: [item], isWhole: true, found: ['thread'] }
-      else yield { ...nothing, thread, watched: [item], isWhole: true }
+/** Plans from pointers and conversations when the store does not answer. Assumes that everything they name exists. */
+async function* unasked(
+  batch: readonly ThreadSearch[],
+  wholes: ReadonlySet<string>,
+  tx: Transaction,
+): AsyncGenerator<ThreadPlan> {
+  for (const [thread, own] of await threadsToSearch(batch, new Map(), tx))
+    if (!wholes.has(thread))
+      for (const source of own)
+        for (const id of idsOf(source))
+          yield {
+            ...nothing,
+            thread,
+            items: [messageItem(thread, id, source.id)],
+            messages: 1,
+            found: ['pointer'],
+          }
+  for (const { id } of batch) yield { ...nothing, thread: null, watched: [messageItem(null, id, null)] }
+}
+
+/** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
+async function* memoriesByWords(
+  { store, sources }: ThreadPlanningDeps,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+  { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
+): AsyncGenerator<ThreadPlan> {
+  const words = new Fingerprints()
+  const ids = new Set(goes)
+  const projects = new Set<string>()
+  let needles: string[] | undefined = []
+  for await (const batch of sources.of(scope, tx, now))
+    for (const { project, conversation, threads, texts } of batch) {
+      projects.add(project)
+      for (const id of [...(conversation === null ? [] : [conversation]), ...threads]) ids.add(id)
+      for (const text of texts) words.add(text)
+      const more: string[] | undefined = needles && runNeedles(texts)
+      needles = needles && more && needles.length + more.length <= mostNeedles ? [...needles, ...more] : undefined
     }
-    for (const thread of [...shared].sort()) yield { ...nothing, thread, isShared: true, found: ['thread'] }
-    if (isAway) {
-      for await (const batch of going(scope, tx, now, goes)) yield* unasked(batch, wholes, tx)
-      yield* memoriesByWords(scope, tx, now, { goes, isAway })
-      return
-    }
-    const byId = await threadsById([...goes], tx)
-    for await (const batch of going(scope, tx, now, goes)) yield* ofBatch(batch, wholes, byId, { tx, goes, now })
-    yield* memoriesByWords(scope, tx, now, { goes, isAway })
-    if (goes.size > 0 || part?.kind !== 'message') return
-    // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
-    const gone: ThreadSearch = {
-      ...part,
-      kind: 'message',
-      threads: part.conversation === null ? [] : [shownId(part.conversation)],
-      texts: [],
-      pointers: [],
-    }
-    yield* ofBatch([gone], wholes, await threadsById([part.id], tx), { tx, goes, now })
+  if (words.isEmpty && projects.size === 0) return
+  const item = memoriesItem([...projects])
+  let count = 0
+  if (!isAway) {
+    const erasers = await erasersOf(tx, [...projects], ids)
+    const sought = { words: [words], needles, erasers, going: goes, now, within: <T>(run: Within<T>) => run(tx) }
+    for await (const { changes } of memoriesWithWords(store, sought, tx)) count += changes.length
   }
+  if (count > 0) yield { ...nothing, thread: null, items: [item], messages: count, found: ['text'] }
+  else yield { ...nothing, thread: null, watched: [item] }
+}
 
-  return { planned, shared }
+/**
+ * Plans the erasure of a scope in the checkpoints, by thread. A thread may occur several times. `isAway`: the store does not answer.
+ */
+export async function* plannedThreads(
+  { store, sources }: ThreadPlanningDeps,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+  isAway: boolean,
+): AsyncGenerator<ThreadPlan> {
+  const part = partOf(scope)
+  const goes = await erasedIds(sources, scope, tx, now)
+  const whole = await sources.whole(scope, tx, now)
+  const named = [...new Set(whole.flatMap(({ threads }) => threads))]
+  const shared = await threadsOfOthers(
+    tx,
+    named,
+    { conversations: conversationsOf(whole), sources: async () => goes },
+    now,
+  )
+  const wholes = new Set(named.filter((thread) => !shared.has(thread)))
+  const there = new Set(isAway || wholes.size === 0 ? wholes : await store.present([...wholes], tx))
+  for (const thread of [...wholes].sort()) {
+    const item = wholeThread(thread)
+    if (there.has(thread)) yield { ...nothing, thread, items: [item], isWhole: true, found: ['thread'] }
+    else yield { ...nothing, thread, watched: [item], isWhole: true }
+  }
+  for (const thread of [...shared].sort()) yield { ...nothing, thread, isShared: true, found: ['thread'] }
+  if (isAway) {
+    for await (const batch of erasedSources(sources, scope, tx, now, goes)) yield* unasked(batch, wholes, tx)
+    yield* memoriesByWords({ store, sources }, scope, tx, now, { goes, isAway })
+    return
+  }
+  const byId = await threadsById(store, [...goes], tx)
+  for await (const batch of erasedSources(sources, scope, tx, now, goes)) {
+    yield* threadsOfBatch(store, batch, wholes, byId, { tx, goes, now })
+    yield* memoriesOfBatch(store, batch, tx)
+  }
+  yield* memoriesByWords({ store, sources }, scope, tx, now, { goes, isAway })
+  if (goes.size > 0 || part?.kind !== 'message') return
+  // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
+  const gone: ThreadSearch = {
+    ...part,
+    kind: 'message',
+    threads: part.conversation === null ? [] : [shownId(part.conversation)],
+    texts: [],
+    pointers: [],
+  }
+  yield* threadsOfBatch(store, [gone], wholes, await threadsById(store, [part.id], tx), { tx, goes, now })
+  yield* memoriesOfBatch(store, [gone], tx)
 }

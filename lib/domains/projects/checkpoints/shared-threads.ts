@@ -1,26 +1,9 @@
-import { conversationHold, joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
-
-/**
- * A conversation `c` of a project `p` that remains: it is under legal hold, or nothing is erasing it and it has a remaining message, or it
- * has no messages and its creator remains.
- */
-const stays = `(${conversationHold} IS NOT NULL OR (c.erasing_since IS NULL AND p.erasing_since IS NULL AND p.status <> 'closed' AND (
-    EXISTS (SELECT FROM messages x ${joinProjectHolds('x')} WHERE x.conversation_id = c.id AND ${staysSql('x')})
-    OR NOT EXISTS (SELECT FROM messages x WHERE x.conversation_id = c.id)
-      AND NOT EXISTS (SELECT FROM fenced f WHERE c.created_by = CASE f.kind WHEN 'account' THEN 'user:' || f.id ELSE f.id END))))`
-const listing = `WITH ${projectHoldsSql('$3')}
-  SELECT DISTINCT t.thread FROM conversations c JOIN projects p ON p.id = c.project_id CROSS JOIN LATERAL unnest(c.threads) AS t(thread)
-  WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND c.id <> ALL($2::text[]) AND ${stays}`
-/** If a conversation lists the thread, only pointers of that conversation's project count. */
-const pointing = `WITH ${projectHoldsSql('$2')},
-  named AS MATERIALIZED (SELECT DISTINCT v.place AS thread, v.source_kind, v.source_id FROM provenance v
-    JOIN conversations c ON c.project_id = v.project_id AND c.threads @> ARRAY[v.place] WHERE v.store = 'checkpoints' AND v.place = ANY($1::text[]))
-  SELECT n.thread, x.id AS source FROM named n JOIN messages x ON n.source_kind = 'message' AND x.id = n.source_id
-    JOIN conversations c ON c.id = x.conversation_id ${joinProjectHolds('x')} WHERE ${staysSql('x', 'c.erasing_since IS NOT NULL')}
-  UNION SELECT n.thread, x.id FROM named n JOIN documents x ON n.source_kind = 'document' AND x.id = n.source_id
-    ${joinProjectHolds('x')} WHERE ${staysSql('x')}`
+import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import { conversationsOf, erasedIds, erasedSources } from './erased-sources.ts'
+import { lockConversationsOf, sourcesOfThreads, threadsListedElsewhere } from './repository.ts'
+import { idsOf, threadsOf } from './thread-search.ts'
 
 /**
  * Of these threads, those shared with remaining records: a conversation that lists the thread, or a message or document with a pointer to
@@ -34,15 +17,44 @@ export async function threadsOfOthers(
   now: Date,
 ): Promise<Set<string>> {
   if (threads.length === 0) return new Set()
-  const listed = await queryWithin<{ thread: string }>(tx, 'threads-listed', listing, [
-    threads,
-    going.conversations,
-    now,
-  ])
-  const pointed = await queryWithin<{ thread: string; source: string }>(tx, 'threads-pointed', pointing, [threads, now])
+  const listed = await threadsListedElsewhere(tx, { threads, conversations: going.conversations, now })
+  const pointed = await sourcesOfThreads(tx, { threads, now })
   const goes = pointed.length === 0 ? new Set() : await going.sources()
   return new Set([
     ...listed.map(({ thread }) => thread),
     ...pointed.flatMap(({ thread, source }) => (goes.has(source) ? [] : [thread])),
   ])
+}
+
+/** Content of the scope in a thread that was planned for complete deletion but is shared with remaining records. */
+export interface InThread {
+  ids: string[]
+  texts: string[]
+}
+
+/**
+ * Of threads planned for complete deletion, those that remaining records now share, with the content of the scope in them. Locks their
+ * conversations, so that no message is added until the transaction ends.
+ */
+export async function erasedInSharedThreads(
+  sources: Sources,
+  scope: ErasureScope,
+  threads: readonly string[],
+  tx: Transaction,
+  now: Date,
+): Promise<Map<string, InThread>> {
+  if (threads.length === 0) return new Map()
+  await lockConversationsOf(tx, { threads })
+  const conversations = conversationsOf(await sources.whole(scope, tx, now))
+  const ids = () => erasedIds(sources, scope, tx, now)
+  const kept = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)
+  const found = new Map([...kept].map((thread): [string, InThread] => [thread, { ids: [], texts: [] }]))
+  if (kept.size === 0) return found
+  for await (const batch of erasedSources(sources, scope, tx, now, await ids()))
+    for (const source of batch)
+      for (const thread of threadsOf(source)) {
+        found.get(thread)?.ids.push(...idsOf(source))
+        found.get(thread)?.texts.push(...source.texts)
+      }
+  return found
 }

@@ -1,14 +1,13 @@
-import { joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { answersForPart } from '../erasing/parts.ts'
 import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
-import { threadsDataSourceName } from './data-source.ts'
+import { threadsDataSourceName } from './erasing.ts'
 import { decidedThread, itemsOfThread, parseItem, retainedThread } from './items.ts'
+import { authorsInThreads } from './repository.ts'
 import { threadHolds } from './thread-holds.ts'
 
 export interface ThreadDecisionPorts {
@@ -22,21 +21,6 @@ export interface ThreadDecisionPorts {
 type Decision = 'delete' | 'retain'
 type InTransaction = Pick<Context, 'actor'> & { tx: Transaction; now: Date }
 
-/** Authors of messages that remain, in conversations that list one of the threads. */
-const authors = `WITH ${projectHoldsSql('$2')}
-  SELECT t.thread, x.author_kind AS kind, x.author_id AS id, count(*)::int AS messages
-  FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread) JOIN messages x ON x.conversation_id = c.id ${joinProjectHolds('x')}
-  WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL')}
-  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
-interface ThreadAuthor extends Record<string, unknown> {
-  thread: string
-  kind: string
-  id: string
-  messages: number
-}
-const authorsOf = (tx: Transaction, threads: readonly string[], now: Date): Promise<ThreadAuthor[]> =>
-  queryWithin<ThreadAuthor>(tx, 'threads-authors', authors, [threads, now])
-
 /** Use cases for decisions about threads that cannot be rewritten. The decision is stored in the plan; the step carries it out. */
 export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {
   /** The erasure, and whether the caller may delete messages of others in it. @throws {Problem} `not_found` for a caller without rights */
@@ -47,20 +31,21 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
       (ctx.actor.can('erasures:admin') ||
         (run.part !== null && (await answersForPart(ctx, { ...run.part, kind: 'project' }))))
     if (!run || !(isOver || run.requestedBy === ctx.actor.id))
-      throw new Problem('not_found', 'There is no such erasure.')
+      throw new Problem('not_found', 'This erasure does not exist, or you do not have access to it.')
     return { run, mayDelete: isOver }
   }
   async function decide(ctx: InTransaction, run: RunView, threadId: string, decision: Decision): Promise<void> {
     await erasures.lock(ctx.tx, run.id)
     const which = { runId: run.id, holder: threadsDataSourceName, prefix: itemsOfThread(threadId) }
     const items = await itemsBeginning(ctx.tx, which)
-    if (items.length === 0) throw new Problem('not_found', 'This erasure has no such thread to decide about.')
+    if (items.length === 0)
+      throw new Problem('not_found', 'This erasure does not wait for a decision about this thread.')
     const isHeld = decision === 'delete' && (await threadHolds(ctx.tx, [threadId], ctx.now)).has(threadId)
     if (isHeld || items.some((item) => parseItem(item).mark === 'held'))
-      throw new Problem('held', 'A legal hold covers this thread. Nothing of it is erased until the hold ends.')
+      throw new Problem('held', 'A legal hold covers this thread. It cannot be deleted until the hold ends.')
     const item = decision === 'delete' ? decidedThread(threadId) : retainedThread(threadId)
     if ((await replaceItems(ctx.tx, { ...which, item })) === 0)
-      throw new Problem('wrong_state', 'The decision about this thread was carried out already.')
+      throw new Problem('wrong_state', 'The decision about this thread was already carried out.')
     // If the step has not started yet, it reads the decision when it starts.
     await erasures.retry(ctx.tx, run.id, threadsDataSourceName, ctx.now)
   }
@@ -74,7 +59,7 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
           return thread === null ? [] : [{ thread, decision }]
         })
         const names = records.map(({ thread }) => thread)
-        const theirs = Map.groupBy(await authorsOf(tx, names, ctx.now), ({ thread }) => thread)
+        const theirs = Map.groupBy(await authorsInThreads(tx, { threads: names, now: ctx.now }), ({ thread }) => thread)
         const data = records.map(({ thread, decision }) => ({
           thread_id: thread,
           decision,
@@ -85,7 +70,11 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
     ),
     decide: mutation(decideThread, async (ctx, { params: { id, threadId }, body: { decision } }) => {
       const { run, mayDelete } = await known(ctx, id)
-      if (decision === 'delete' && !mayDelete && (await authorsOf(ctx.tx, [threadId], ctx.now)).length > 0)
+      if (
+        decision === 'delete' &&
+        !mayDelete &&
+        (await authorsInThreads(ctx.tx, { threads: [threadId], now: ctx.now })).length > 0
+      )
         throw new Problem(
           'forbidden',
           'Other authors have messages in this thread. An owner of the project or an admin can delete it; you can retain it.',

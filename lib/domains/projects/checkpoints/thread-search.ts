@@ -2,7 +2,7 @@ import type { Source } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { projectsOfThreads } from './repository.ts'
 
 /** The texts and ids by which a source is found, and what it belongs to. */
 export type ThreadSearch = Pick<Source, 'id' | 'kind' | 'project' | 'conversation' | 'threads' | 'texts' | 'pointers'>
@@ -61,16 +61,7 @@ export function together(all: readonly Remembered[]): Remembered[] {
 export async function projectsOf(tx: Transaction, threads: readonly string[]): Promise<Map<string, Set<string>>> {
   const projects = new Map<string, Set<string>>()
   if (threads.length === 0) return projects
-  const rows = await queryWithin<{ thread: string; project: string }>(
-    tx,
-    'checkpoints-projects',
-    `WITH listed AS (SELECT DISTINCT thread, c.project_id AS project FROM conversations c, unnest(c.threads) thread
-       WHERE c.threads && $1::text[] AND thread = ANY($1::text[]))
-     SELECT thread, project FROM listed
-     UNION ALL SELECT DISTINCT v.place, v.project_id FROM provenance v
-       WHERE v.store = 'checkpoints' AND v.place = ANY($1::text[]) AND v.place NOT IN (SELECT thread FROM listed)`,
-    [threads],
-  )
-  for (const { thread, project } of rows) projects.set(thread, (projects.get(thread) ?? new Set()).add(project))
+  for (const { thread, project } of await projectsOfThreads(tx, { threads }))
+    projects.set(thread, (projects.get(thread) ?? new Set()).add(project))
   return projects
 }

@@ -2,7 +2,7 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { threadsDataSourceName } from './data-source.ts'
+import { threadsDataSourceName } from './erasing.ts'
 import { heldThread, parseItem, undecidedThread } from './items.ts'
 import { threadHolds } from './thread-holds.ts'
 
@@ -18,8 +18,8 @@ export const threadsDataSource = ({ db, store }: { db: Database; store: Checkpoi
   store: 'checkpoints',
   stage: 'account',
   what: 'LangGraph threads that cannot be rewritten, because they are encrypted, pickled or malformed',
-  purpose: 'letting an application go on with a conversation where it stopped',
-  kept: 'as long as the messages that they came of',
+  purpose: 'letting an application resume a conversation',
+  kept: 'as long as the messages of the thread',
   tables: [],
   // The data source for messages counts these threads.
   inventory: async () => ({ count: 0, since: null, until: null }),
@@ -75,7 +75,7 @@ export const threadsDataSource = ({ db, store }: { db: Database; store: Checkpoi
     count === 0
       ? undefined
       : {
-          what: `${count === 1 ? 'one LangGraph thread' : `${count} LangGraph threads`} that cannot be rewritten (encrypted, pickled or malformed): words of the erased may remain there`,
+          what: `${count === 1 ? 'one LangGraph thread' : `${count} LangGraph threads`} that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words`,
           ground: 'decided by the requester, an owner of the project or an admin',
         },
 })

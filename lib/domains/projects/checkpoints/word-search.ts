@@ -1,16 +1,11 @@
-import { joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
-
-const remaining = `WITH ${projectHoldsSql('$3')}
-  SELECT x.id FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
-  WHERE x.project_id = ANY($1::text[]) AND x.id = ANY($2::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}`
+import { remainingMessages } from './repository.ts'
 
 export interface SearchedWords {
   words: readonly ErasedWords[]
@@ -61,11 +56,8 @@ function searchOf(searched: SearchedWords): TextSearch {
     remaining: (ids) =>
       within(async (tx) => {
         if (ids.length === 0) return new Set<string>()
-        const rows = await queryWithin<{ id: string }>(tx, 'checkpoints-remaining', remaining, [
-          projects,
-          [...ids, ...projects.flatMap((project) => ids.map((id) => scopedId(project, id)))],
-          now,
-        ])
+        const stored = [...ids, ...projects.flatMap((project) => ids.map((id) => scopedId(project, id)))]
+        const rows = await remainingMessages(tx, { projects, ids: stored, now })
         return new Set(rows.flatMap(({ id }) => (going?.has(id) ? [] : [shownId(id)])))
       }),
   }

@@ -6,14 +6,14 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
 /**
- * SQL: whether `$1` (an account, an agent or a participant) is the author of a row. For an account, this includes rows written on behalf of
+ * SQL: whether `author` (an account, an agent or a participant) is the author of a row. For an account, this includes rows written on behalf of
  * the participations that it claimed.
  */
-export const writtenBy = (kind: WriterKind, alias: string): string =>
+export const writtenBy = (kind: WriterKind, alias: string, author = '$1'): string =>
   kind === 'account'
     ? `(${alias}.author_kind, ${alias}.author_id) IN (
-        SELECT 'account', $1::text UNION ALL SELECT 'participant', pw.id FROM project_participants pw WHERE pw.account_id = $1)`
-    : `${alias}.author_kind = '${kind}' AND ${alias}.author_id = $1`
+        SELECT 'account', ${author}::text UNION ALL SELECT 'participant', pw.id FROM project_participants pw WHERE pw.account_id = ${author})`
+    : `${alias}.author_kind = '${kind}' AND ${alias}.author_id = ${author}`
 
 interface Given extends Omit<RecordQuery, 'values'> {
   part: string

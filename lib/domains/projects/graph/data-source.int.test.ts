@@ -691,7 +691,7 @@ describe('the graph data source', () => {
     expect(places).not.toContain(`episode ${deal.id('e2')}`)
   })
 
-  it('plans from pointers and rejects erase and residue while a graph with stored data is switched off', async () => {
+  it('plans from pointers and rejects erase and residue while a graph with stored data is not connected', async () => {
     const message = await says('Something that lies where nobody gets to.')
     await points(message, 'somewhere-else')
     const now = test.clock.now()
@@ -717,8 +717,8 @@ describe('the graph data source', () => {
     })
     const items = [...planned.items, ...(planned.watched ?? [])]
     const manner = { key: newId('run'), redacts: false, now }
-    await expect(within((tx) => dataSource().erase({ part }, items, tx, manner))).rejects.toThrow('switched off')
-    await expect(dataSource().residue({ part }, items, now)).rejects.toThrow('switched off')
+    await expect(within((tx) => dataSource().erase({ part }, items, tx, manner))).rejects.toThrow('is not connected')
+    await expect(dataSource().residue({ part }, items, now)).rejects.toThrow('is not connected')
     await test.db.prisma.knownStore.update({ where: { id }, data: { retiredAt: now } })
     await within((tx) => dataSource().erase({ part }, items, tx, manner))
     expect(await dataSource().residue({ part }, items, now)).toBe(0)

@@ -3,12 +3,12 @@ import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { DerivedTextDecision } from '#lib/domains/projects/words/derived-text.ts'
 import { Fingerprints } from '#lib/domains/projects/words/fingerprints.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, Erased, ErasureOptions, ErasureScope, ItemId, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource, Erased, ErasedWords, ErasureOptions, ErasureScope, ItemId } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { type ErasedPage, eraseInGroup, noResults, noTallies } from './erasing-group.ts'
 import { plannedRecordsOf } from './explaining.ts'
 import {
@@ -25,6 +25,7 @@ import {
   wordsItem,
 } from './items.ts'
 import { plannedEpisodes } from './planned-episodes.ts'
+import { episodesOfSubject } from './repository.ts'
 import { residueInGroup } from './residue.ts'
 import { namedByOthers } from './shared-episodes.ts'
 import { groupsOfPerson, type NamesOf, remainingNames } from './subject-names.ts'
@@ -38,22 +39,140 @@ export interface GraphSourceDeps {
   namesOf: NamesOf
 }
 
-const pointed = `SELECT count(DISTINCT (v.place, v.ref))::int AS n, min(v.at) AS since FROM provenance v
-  LEFT JOIN messages m ON v.source_kind = 'message' AND m.id = v.source_id
-  LEFT JOIN documents d ON v.source_kind = 'document' AND d.id = v.source_id
-  WHERE v.store = 'graph' AND (m.author_kind, m.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-    OR v.store = 'graph' AND (d.author_kind, d.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
-const authors = (subject: Subject): [string[], string[]] => {
-  const { kinds, ids } = writersOf(subject)
-  return [kinds, ids]
-}
-
 /** Another author wrote the whole episode. */
 const isKept = (decision: DerivedTextDecision['decision'] | undefined): boolean =>
   decision === 'retained' || decision === 'untouched'
 
 const wholeOf = (groups: readonly GroupItems[]): string[] =>
   groups.flatMap(({ group, portions }) => (portions > 0 ? [group] : []))
+
+// The internal graph is in our own PostgreSQL, which is known to answer: a transaction needs no second connection for this check.
+const isUp = async (graph: GraphStore): Promise<boolean> =>
+  graph.provider === 'postgresql' || (await graph.state()).state === 'ok'
+
+async function planGroups(
+  { graph, sources, whatIsMissing }: GraphSourceDeps,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): Promise<{ items: ItemId[]; watched: ItemId[] }> {
+  const isReachable = (await whatIsMissing(tx)).length === 0 && (await isUp(graph))
+  const items = new Set<ItemId>()
+  const watched = new Set<ItemId>()
+  const wholes = (await sources.whole(scope, tx, now)).flatMap(({ group }) => group ?? [])
+  for (const group of wholes) {
+    const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
+    for (let n = 0; n < portions; n++) items.add(portionItem(group, n))
+    // An empty group may still get data: Graphiti may be writing its first episode.
+    if (portions === 0) watched.add(portionItem(group, 0))
+  }
+  // Others may join the project before it is erased. Then only the data derived from this subject is erased, so watch for it.
+  if ('subject' in scope && wholes.length > 0)
+    for await (const batch of sources.of(scope, tx, now))
+      for (const { group, id } of batch)
+        if (wholes.includes(group)) watched.add(aboutItem(group, id)).add(wordsItem(group))
+  for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
+    const { group, episodes, told, decisions, isUnsearched } = found
+    for (const uuid of episodes.keys())
+      if (!told.has(uuid)) (isKept(decisions.get(uuid)) ? watched : items).add(episodeItem(group, uuid))
+      else (isUnsearched ? items : watched).add(reportedItem(group, uuid))
+    watched.add(wordsItem(group))
+    for (const source of found.sources)
+      watched.add(isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
+  }
+  for (const group of await groupsOfPerson(scope, tx, now)) watched.add(namesItem(group))
+  return { items: [...items].sort(), watched: [...watched].sort() }
+}
+
+/** The words of the run, or of the scope if the caller passes none. */
+async function wordsOf(
+  sources: Sources,
+  scope: ErasureScope,
+  tx: Transaction,
+  { words, now }: Pick<ErasureOptions, 'words' | 'now'>,
+) {
+  if (words) return words
+  const found = new Fingerprints()
+  for await (const batch of sources.of(scope, tx, now))
+    for (const { texts } of batch) for (const text of texts) found.add(text)
+  return found
+}
+
+/** Erases the items of a page, group by group. */
+async function eraseGroups(
+  deps: GraphSourceDeps,
+  scope: ErasureScope,
+  items: readonly ItemId[],
+  tx: Transaction,
+  options: ErasureOptions,
+): Promise<Erased> {
+  const { graph, sources } = deps
+  await requireConnectedStores(deps.whatIsMissing, tx)
+  const erased: ErasedPage = {
+    ...{ count: 0, results: noResults(), tallies: noTallies(), mentions: [] },
+  }
+  const groups = itemsByGroup(items)
+  const theirs = await groupsOfOthers(sources, scope, wholeOf(groups), tx, options.now)
+  const planned =
+    theirs.size === 0 ? [] : await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, options.now)
+  const words = await wordsOf(sources, scope, tx, options)
+  for (const { ...of } of groups) {
+    const { group, portions } = of
+    if (portions > 0 && !theirs.has(group)) {
+      erased.count += await graph.dropGroup(group, portions * portionSize, tx)
+      continue
+    }
+    for (const own of planned) if (own.group === group) of.episodes = [...of.episodes, ...own.episodes.keys()]
+    // Search for words first: redacting a name would hide them.
+    if (of.words || of.episodes.length + of.told.length + of.about.length + of.unsearched.length > 0)
+      await eraseInGroup(deps, scope, of, { ...options, words }, erased, tx)
+    if (of.names) erased.mentions.push(...(await remainingNames(deps, scope, group, tx, options)))
+  }
+  return erased
+}
+
+/** Items of late writes. @throws {Problem} `unavailable` if the graph does not answer */
+async function lateItems(
+  { graph, sources }: GraphSourceDeps,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): Promise<ItemId[]> {
+  const items: ItemId[] = []
+  for (const { group, episodes, decisions, isUnsearched } of await plannedEpisodes(
+    { graph, sources, isReachable: await isUp(graph) },
+    scope,
+    tx,
+    now,
+    { isLate: true },
+  )) {
+    if (isUnsearched)
+      throw new Problem('unavailable', 'The graph does not answer. No data was lost. The search is repeated later.')
+    for (const [uuid, found] of episodes)
+      if (found !== 'pointer' && !isKept(decisions.get(uuid))) items.push(episodeItem(group, uuid))
+  }
+  return items.sort()
+}
+
+/** Counts the residue of a plan: records of whole groups, and {@link residueInGroup} of others. */
+async function residueOfGroups(
+  deps: GraphSourceDeps,
+  scope: ErasureScope,
+  items: readonly ItemId[],
+  now: Date,
+  words: ErasedWords = new Fingerprints(),
+): Promise<number> {
+  const { db, graph, sources } = deps
+  if (items.length === 0) return 0
+  await requireConnectedStores(deps.whatIsMissing)
+  let left = 0
+  const groups = itemsByGroup(items)
+  const theirs = await db.transaction((tx) => groupsOfOthers(sources, scope, wholeOf(groups), tx, now))
+  for (const of of groups)
+    if (of.portions > 0 && !theirs.has(of.group)) left += await db.transaction((tx) => graph.countGroup(of.group, tx))
+    else left += await residueInGroup(deps, scope, of, words, now)
+  return left
+}
 
 /**
  * Personal data source for episodes of the knowledge graph derived from messages and documents, and for records derived from them (see the
@@ -69,108 +188,23 @@ const wholeOf = (groups: readonly GroupItems[]): string[] =>
  */
 export function graphDataSource(deps: GraphSourceDeps): DataSource {
   const { db, graph, sources, whatIsMissing } = deps
-
-  /** @throws {Problem} `unavailable` while a graph with stored data is switched off. Its data counts as still stored. */
-  async function mustBeWhole(tx?: Transaction): Promise<void> {
-    const missing = await whatIsMissing(tx)
-    if (missing.length > 0)
-      throw new Problem(
-        'unavailable',
-        `A store that kept data is switched off: ${missing.map(({ shown }) => shown).join(', ')}. Nothing there is lost or erased. Connect it again, or have an admin retire it.`,
-      )
-  }
-  // The internal graph is in our own PostgreSQL, which is known to answer: a transaction needs no second connection for this check.
-  const isUp = async () => graph.provider === 'postgresql' || (await graph.state()).state === 'ok'
-
-  async function plan(
-    scope: ErasureScope,
-    tx: Transaction,
-    now: Date,
-  ): Promise<{ items: ItemId[]; watched: ItemId[] }> {
-    const isReachable = (await whatIsMissing(tx)).length === 0 && (await isUp())
-    const items = new Set<ItemId>()
-    const watched = new Set<ItemId>()
-    const wholes = (await sources.whole(scope, tx, now)).flatMap(({ group }) => group ?? [])
-    for (const group of wholes) {
-      const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
-      for (let n = 0; n < portions; n++) items.add(portionItem(group, n))
-      // An empty group may still get data: Graphiti may be writing its first episode.
-      if (portions === 0) watched.add(portionItem(group, 0))
-    }
-    // Others may join the project before it is erased. Then only the data derived from this subject is erased, so watch for it.
-    if ('subject' in scope && wholes.length > 0)
-      for await (const batch of sources.of(scope, tx, now))
-        for (const { group, id } of batch)
-          if (wholes.includes(group)) watched.add(aboutItem(group, id)).add(wordsItem(group))
-    for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
-      const { group, episodes, told, decisions, isUnsearched } = found
-      for (const uuid of episodes.keys())
-        if (!told.has(uuid)) (isKept(decisions.get(uuid)) ? watched : items).add(episodeItem(group, uuid))
-        else (isUnsearched ? items : watched).add(reportedItem(group, uuid))
-      watched.add(wordsItem(group))
-      for (const source of found.sources)
-        watched.add(isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
-    }
-    for (const group of await groupsOfPerson(scope, tx, now)) watched.add(namesItem(group))
-    return { items: [...items].sort(), watched: [...watched].sort() }
-  }
-
-  /** The words of the run, or of the scope if the caller passes none. */
-  async function wordsOf(scope: ErasureScope, tx: Transaction, { words, now }: Pick<ErasureOptions, 'words' | 'now'>) {
-    if (words) return words
-    const found = new Fingerprints()
-    for await (const batch of sources.of(scope, tx, now))
-      for (const { texts } of batch) for (const text of texts) found.add(text)
-    return found
-  }
-
-  async function erase(
-    scope: ErasureScope,
-    items: readonly ItemId[],
-    tx: Transaction,
-    options: ErasureOptions,
-  ): Promise<Erased> {
-    await mustBeWhole(tx)
-    const erased: ErasedPage = {
-      ...{ count: 0, results: noResults(), tallies: noTallies(), mentions: [] },
-    }
-    const groups = itemsByGroup(items)
-    const theirs = await groupsOfOthers(sources, scope, wholeOf(groups), tx, options.now)
-    const planned =
-      theirs.size === 0 ? [] : await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, options.now)
-    const words = await wordsOf(scope, tx, options)
-    for (const { ...of } of groups) {
-      const { group, portions } = of
-      if (portions > 0 && !theirs.has(group)) {
-        erased.count += await graph.dropGroup(group, portions * portionSize, tx)
-        continue
-      }
-      for (const own of planned) if (own.group === group) of.episodes = [...of.episodes, ...own.episodes.keys()]
-      // Search for words first: redacting a name would hide them.
-      if (of.words || of.episodes.length + of.told.length + of.about.length + of.unsearched.length > 0)
-        await eraseInGroup(deps, scope, of, { ...options, words }, erased, tx)
-      if (of.names) erased.mentions.push(...(await remainingNames(deps, scope, group, tx, options)))
-    }
-    return erased
-  }
-
   return {
     name: 'graph.episodes',
     store: 'graph',
     isShared: true,
     pageSize: 300,
     stage: 'derived',
-    what: 'episodes of the knowledge graph that came of messages and documents, with the people, facts and summaries that rested on them',
-    held: 'episodes of the knowledge graph that came of messages and documents',
-    purpose: 'remembering what was said in a project, so that its agents can use it',
-    kept: 'as long as the message or document that it came of',
+    what: 'episodes of the knowledge graph derived from messages and documents, with their people, facts and summaries',
+    held: 'episodes of the knowledge graph derived from messages and documents',
+    purpose: 'giving the agents of a project a memory of its conversations and documents',
+    kept: 'as long as the message or document',
     tables: ['graph_episodes', 'graph_entities', 'graph_facts', 'graph_mentions', 'graph_gatherings', 'graph_links'],
     async inventory(subject) {
-      const [row] = await db.query<{ n: number; since: Date | null }>('graph-held', pointed, authors(subject))
+      const [row] = await episodesOfSubject(db, writersOf(subject))
       return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
     },
     plan: async (scope, tx, now) => ({
-      ...(await plan(scope, tx, now)),
+      ...(await planGroups(deps, scope, tx, now)),
       held: await sources.held(scope, tx, now),
     }),
     async explain(scope, tx, now) {
@@ -179,40 +213,14 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
     },
     async erase(scope, items, tx, options) {
       if (items.length === 0) return 0
-      return erase(scope, items, tx, options ?? { key: newId('erase'), redacts: false, now: new Date() })
+      return eraseGroups(deps, scope, items, tx, options ?? { key: newId('erase'), redacts: false, now: new Date() })
     },
-    async residue(scope, items, now, words) {
-      if (items.length === 0) return 0
-      await mustBeWhole()
-      let left = 0
-      const groups = itemsByGroup(items)
-      const theirs = await db.transaction((tx) => groupsOfOthers(sources, scope, wholeOf(groups), tx, now))
-      for (const of of groups)
-        if (of.portions > 0 && !theirs.has(of.group))
-          left += await db.transaction((tx) => graph.countGroup(of.group, tx))
-        else left += await residueInGroup(deps, scope, of, words ?? new Fingerprints(), now)
-      return left
-    },
+    residue: (scope, items, now, words) => residueOfGroups(deps, scope, items, now, words),
     notSearched: (results) =>
       (results.entitiesOrphaned ?? 0) + (results.derivedJudgedAgain ?? 0) > 0
         ? [{ what: 'embeddings of names that remain in the knowledge graph', count: null }]
         : [],
-    async late(scope, tx, now) {
-      const items: ItemId[] = []
-      for (const { group, episodes, decisions, isUnsearched } of await plannedEpisodes(
-        { graph, sources, isReachable: await isUp() },
-        scope,
-        tx,
-        now,
-        { isLate: true },
-      )) {
-        if (isUnsearched)
-          throw new Problem('unavailable', 'The graph does not answer. Nothing is lost; it is asked again.')
-        for (const [uuid, found] of episodes)
-          if (found !== 'pointer' && !isKept(decisions.get(uuid))) items.push(episodeItem(group, uuid))
-      }
-      return items.sort()
-    },
+    late: (scope, tx, now) => lateItems(deps, scope, tx, now),
     async reused(items, tx, now) {
       const theirs: ItemId[] = []
       for (const { group, episodes, told, portions } of itemsByGroup(items)) {

@@ -1,22 +1,15 @@
-import {
-  type AuthoredTable,
-  covered,
-  joinProjectHolds,
-  projectHoldsSql,
-  scopePart,
-  staysSql,
-} from '#lib/domains/projects/legal-holds.ts'
+import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords, ErasureScope } from '#lib/kernel/data-source.ts'
 import type { Episode, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
 import { type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
 import { allOf, TextIndex } from '../words/text-index.ts'
 import { tokenize } from '../words/tokens.ts'
 import { idsIn, namingOf } from './episode-search.ts'
+import { idsInGroup, sourcesOfEpisodes } from './repository.ts'
 
 /** Cache lifetime of a project's remaining texts, in milliseconds of system time. Texts erased meanwhile are found by their own erasure. */
 const rememberedFor = 30_000
@@ -32,32 +25,13 @@ interface EpisodeSources {
 }
 const noSources: EpisodeSources = { erased: [], remaining: [], isShared: false }
 
-const textsOfMessages =
-  'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)'
-const textsOfDocuments = 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)'
-/** $1: the group; $2 and $3: pairs of episodes and the source ids that they name; $4: the present; $5: episodes. */
-const sourcesOf = `WITH ${projectHoldsSql('$4')},
-  named AS MATERIALIZED (
-    SELECT v.ref, v.source_kind AS kind, v.source_id AS id, v.project_id FROM provenance v JOIN projects p ON p.id = v.project_id
-      WHERE v.store = 'graph' AND v.ref = ANY($5::text[]) AND v.place IN ('', $1) AND p.group_id = $1
-    UNION SELECT a.ref, k.kind, a.id, p.id FROM unnest($2::text[], $3::text[]) AS a (ref, id), projects p, (VALUES ('message'), ('document')) AS k (kind)
-      WHERE p.group_id = $1)
-  SELECT n.ref, x.id AS source, ${textsOfMessages} AS texts, ${staysSql('x', 'c.erasing_since IS NOT NULL')} AS stays
-    FROM named n JOIN messages x ON n.kind = 'message' AND x.id = n.id AND x.project_id = n.project_id JOIN conversations c ON c.id = x.conversation_id ${joinProjectHolds('x')}
-  UNION ALL SELECT n.ref, x.id, ${textsOfDocuments}, ${staysSql('x')}
-    FROM named n JOIN documents x ON n.kind = 'document' AND x.id = n.id AND x.project_id = n.project_id ${joinProjectHolds('x')}`
-
 /** Ids of the records of a scope in a group, whether or not they are already marked as being erased. */
-const idsOf = (kind: AuthoredTable, where: string): string =>
-  `SELECT x.id FROM ${kind} x JOIN projects p ON p.id = x.project_id WHERE ${where} AND p.group_id = $3`
 async function idsInScope(scope: ErasureScope, group: string, tx: Transaction): Promise<Set<string>> {
   const ids = new Set<string>()
-  for (const kind of ['messages', 'documents'] as const) {
-    const which = covered(scope, kind)
-    if (!which) continue
-    const name = `graph-scope-${scopePart(scope)?.kind ?? 'subject'}-${kind}`
-    const rows = await queryWithin<{ id: string }>(tx, name, idsOf(kind, which.where), [...which.values, group])
-    for (const { id } of rows) ids.add(id)
+  for (const table of ['messages', 'documents'] as const) {
+    const covered = coveredRows(scope, table)
+    if (!covered) continue
+    for (const { id } of await idsInGroup(tx, { ...covered.values, group }, covered.which)) ids.add(id)
   }
   return ids
 }
@@ -129,22 +103,15 @@ async function makeErasedTexts(
   const unexplained = (text: string) => words.runsIn(text).filter(({ run }) => !remaining?.explained.has(run))
   const hasErased = (text: string) => unexplained(text).length > 0 || words.namesIn(text).length > 0
 
-  async function sourcesOfEpisodes(
-    episodes: readonly Episode[],
-    tx: Transaction,
-  ): Promise<Map<string, EpisodeSources>> {
+  async function readSources(episodes: readonly Episode[], tx: Transaction): Promise<Map<string, EpisodeSources>> {
     const found = new Map<string, EpisodeSources>()
     const uuids = episodes.map(({ uuid }) => uuid)
     if (uuids.length === 0) return found
     const pairs = episodes.flatMap((episode) =>
       idsIn(namingOf(episode), going).map((id) => [episode.uuid, id] as const),
     )
-    const rows = await queryWithin<{ ref: string; source: string; texts: string[]; stays: boolean }>(
-      tx,
-      'graph-sources-of-episodes',
-      sourcesOf,
-      [group, pairs.map(([uuid]) => uuid), pairs.map(([, id]) => id), now, uuids],
-    )
+    const [naming, named] = [pairs.map(([uuid]) => uuid), pairs.map(([, id]) => id)]
+    const rows = await sourcesOfEpisodes(tx, { group, naming, named, episodes: uuids, now })
     for (const { ref, source, texts, stays } of rows) {
       const of = found.get(ref) ?? { erased: [], remaining: [], isShared: false }
       found.set(ref, of)
@@ -184,7 +151,7 @@ async function makeErasedTexts(
       return { ...place, text: withoutNames(text, names) }
     },
     async decider(episodes, tx, { isPlanned, isFound }) {
-      const sources = await sourcesOfEpisodes(episodes, tx)
+      const sources = await readSources(episodes, tx)
       const prepared = new Map(
         episodes.map(({ uuid }) => {
           const { erased, remaining: others, isShared } = sources.get(uuid) ?? noSources

@@ -1,42 +1,11 @@
-import { existingMessage, lastingDocument } from '#lib/domains/projects/existing-rows.ts'
-import { writtenBy } from '#lib/domains/projects/exporting/exporters.ts'
 import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Entity, Episode, Fact, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { WriterKind } from '../rules.ts'
+import { episodesOfAuthor, exportedPerPage } from './repository.ts'
 
-/** Pointers on one page. The neighbourhood of each is read. */
-const pageSize = 50
-
-interface Pointed extends Record<string, unknown> {
-  ref: string
-  group: string
-  project: string
-  sources: string[]
-}
-/** Messages and documents of the authors that the condition selects, without those that are being erased. */
-const sourcesBy = (
-  isTheirs: (alias: string) => string,
-) => `SELECT m.id FROM messages m WHERE ${isTheirs('m')} AND ${existingMessage('m')}
-    UNION ALL SELECT d.id FROM documents d WHERE ${isTheirs('d')} AND ${lastingDocument('d')}`
-/** $1: an author of that kind. */
-const ownSources = (kind: WriterKind) => sourcesBy((alias) => writtenBy(kind, alias))
-/** $5: agents of the same person. Their words do not count as words of others. */
-const theirAgents = sourcesBy((alias) => `${alias}.author_kind = 'agent' AND ${alias}.author_id = ANY($5::text[])`)
-/**
- * Episodes after a cursor, ordered by group and id, whose pointers name only this author. An episode that is also derived from another
- * author is left out because it may contain that author's personal data (GDPR art. 15(4)).
- */
-const pointed = (
-  kind: WriterKind,
-) => `SELECT v.ref, p.group_id AS group, min(p.id) AS project, array_agg(DISTINCT v.source_id ORDER BY v.source_id) AS sources
-  FROM provenance v JOIN projects p ON p.id = v.project_id
-  WHERE v.store = 'graph' AND v.place IN ('', p.group_id) AND v.at <= $2 AND (p.group_id, v.ref) > ($3, $4)
-    AND v.source_id IN (${ownSources(kind)})
-    AND NOT EXISTS (SELECT FROM provenance o WHERE o.store = 'graph' AND o.ref = v.ref AND o.project_id = v.project_id
-      AND o.place IN ('', p.group_id) AND o.source_id NOT IN (${ownSources(kind)} UNION ALL ${theirAgents}))
-  GROUP BY p.group_id, v.ref ORDER BY p.group_id, v.ref LIMIT ${pageSize}`
+type Pointed = Awaited<ReturnType<typeof episodesOfAuthor>>[number]
 
 function recordOf(
   { project, sources }: Pointed,
@@ -73,11 +42,8 @@ async function* pagesOf(
   author: string,
   { until, agents }: ExportReader,
 ): AsyncIterable<ExportPage> {
-  for (let after: [string, string] = ['', '']; ; ) {
-    const rows = await db.query<Pointed>(`graph-exported-${kind}`, pointed(kind), [
-      ...[author, until, ...after],
-      agents,
-    ])
+  for (let after = { group: '', ref: '' }; ; ) {
+    const rows = await episodesOfAuthor(db, { author, until, ...after, agents }, kind)
     const last = rows.at(-1)
     if (!last) return
     const lines: string[] = []
@@ -98,8 +64,8 @@ async function* pagesOf(
       }
     }
     if (lines.length > 0) yield { lines: lines.join('\n'), count: lines.length }
-    if (rows.length < pageSize) return
-    after = [last.group, last.ref]
+    if (rows.length < exportedPerPage) return
+    after = { group: last.group, ref: last.ref }
   }
 }
 

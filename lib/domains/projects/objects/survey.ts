@@ -9,7 +9,8 @@ import { isOurObject } from './rules.ts'
 /** What to search for in objects of applications, and the judge of words. */
 export interface ObjectSearch {
   ids: Iterable<string>
-  chosen: Iterable<Chosen>
+  /** A list, because one search reads it several times. */
+  chosen: readonly Chosen[]
   /** Projects and conversations: objects with one of these ids in their keys are searched for words. */
   anchors: Iterable<string>
   names: ReadonlyMap<string, Naming>

@@ -1,17 +1,16 @@
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { namespaceAdvice, outsideNamespace } from './namespaces.ts'
 import { isTied, type ReportedPointer } from './pointers.ts'
+import { foreignContainers, managerOf, organisationOfProject, ownThreads } from './repository.ts'
 
 /** Whether the actor may claim existing data in a shared store for their organization: its managers and admins. */
 async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boolean> {
   if (actor.isAdmin) return true
   if (actor.kind !== 'person') return false
-  const [manager] = await tx.$queryRaw<unknown[]>`SELECT 1 FROM account_names
-    WHERE id = ${actor.accountId ?? null} AND role = 'manager' AND organisation_id = ${actor.organisationId ?? null}`
-  return manager !== undefined
+  const { accountId: account = null, organisationId: organisation = null } = actor
+  return (await managerOf(tx, { account, organisation })).length > 0
 }
 
 /**
@@ -27,12 +26,12 @@ export async function claimGroup(
   if ((await outsideNamespace(tx, actor, actor.organisationId, [group])).size > 0)
     throw invalid(
       ['group_id'],
-      `is outside the namespace of your organisation. ${namespaceAdvice(actor.organisationId)} Nothing was made.`,
+      `is outside the namespace of your organisation. ${namespaceAdvice(actor.organisationId)} The project was not created.`,
     )
   if (!(await hasEpisodes(tx, group)) || (await speaksForOrganisation(tx, actor))) return
   throw invalid(
     ['group_id'],
-    'has episodes already: a manager of the organisation or an admin makes its project. Nothing was made.',
+    'has episodes already, so only a manager of the organisation or an admin can create its project. The project was not created.',
   )
 }
 
@@ -41,8 +40,6 @@ interface NamedThread {
   path: Issue['path']
 }
 const ours = /(?:prj|conv)_[0-9A-Za-z]{22}/g
-const foreign = `SELECT id FROM projects WHERE id = ANY($2::text[]) AND id <> $1
-  UNION ALL SELECT id FROM conversations WHERE id = ANY($2::text[]) AND project_id <> $1`
 
 /** Rejects threads that contain an id of another project or of its conversations, even before their first checkpoint. */
 async function refuseForeign(
@@ -53,20 +50,16 @@ async function refuseForeign(
 ): Promise<void> {
   const ids = [...new Set(named.flatMap(({ thread }) => thread.match(ours) ?? []))].filter((id) => !ties.includes(id))
   if (ids.length === 0) return
-  const others = (await queryWithin<{ id: string }>(tx, 'foreign-threads', foreign, [projectId, ids])).map(
-    ({ id }) => id,
-  )
+  const others = await foreignContainers(tx, { project: projectId, ids })
   const issues = named
-    .filter(({ thread }) => others.some((id) => thread.includes(id)))
-    .map(({ path }) => ({ path, message: 'has the id of another project, or of a conversation of it, in it' }))
+    .filter(({ thread }) => others.some(({ id }) => thread.includes(id)))
+    .map(({ path }) => ({ path, message: 'contains the id of another project or of its conversation' }))
   if (issues.length > 0)
-    throw new Problem('invalid', { detail: 'Some threads say that they are another’s. Nothing was kept.', issues })
+    throw new Problem('invalid', { detail: 'Some threads belong to another project. Nothing was stored.', issues })
 }
 
-const organisationOf = async (tx: Transaction, projectId: string): Promise<string | undefined> => {
-  const text = 'SELECT organisation_id AS id FROM projects WHERE id = $1'
-  return (await queryWithin<{ id: string }>(tx, 'organisation-of-project', text, [projectId]))[0]?.id
-}
+const organisationOf = async (tx: Transaction, project: string): Promise<string | undefined> =>
+  (await organisationOfProject(tx, { project }))[0]?.id
 
 /**
  * The threads that the project's organization does not own. A thread that contains one of the generated ids `ties` belongs to the project.
@@ -96,7 +89,7 @@ export async function requireOwnThreads(
   const outside = await foreignThreads(tx, actor, projectId, threads, ties)
   if (outside.size === 0) return
   throw new Problem('invalid', {
-    detail: `Some threads are outside the namespace of your organisation. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was kept.`,
+    detail: `Some threads are outside the namespace of your organisation. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was stored.`,
     issues: named
       .filter(({ thread }) => outside.has(thread))
       .map(({ path }) => ({ path, message: 'is outside the namespace of your organisation' })),
@@ -128,16 +121,10 @@ export async function claimThreads(
   if (issues.length === 0 || (await speaksForOrganisation(tx, actor))) return
   throw new Problem('invalid', {
     detail:
-      'A thread that has checkpoints already is not given to whoever names it first: a manager of the organisation or an admin names it, or it is named before its first checkpoint. Nothing was kept.',
+      'Some threads have checkpoints already. Name a thread before its first checkpoint, or ask a manager of the organisation or an admin to name it. Nothing was stored.',
     issues,
   })
 }
-
-const ownPlaces = `SELECT t.place FROM unnest($2::text[], $3::text[]) AS t (place, source)
-  WHERE EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[t.place] AND c.project_id = $1)
-    OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = t.place AND v.project_id = $1)
-    OR EXISTS (SELECT FROM messages m WHERE m.id = t.source AND m.project_id = $1
-      AND m.conversation_id ~ '^conv_[0-9A-Za-z]{22}$' AND strpos(t.place, m.conversation_id) > 0)`
 
 /** Claims the threads that pointers name and that the project does not have yet. Throws as {@link claimThreads}. */
 export async function claimPlaces(
@@ -151,12 +138,12 @@ export async function claimPlaces(
     store === 'checkpoints' && place !== '' ? [{ thread: place, source, path: [...path, 'place'] }] : [],
   )
   if (named.length === 0) return
-  const rows = await queryWithin<{ place: string }>(tx, 'own-places', ownPlaces, [
-    projectId,
-    named.map(({ thread }) => thread),
-    named.map(({ source }) => source),
-  ])
-  const own = new Set(rows.map(({ place }) => place))
+  const rows = await ownThreads(tx, {
+    project: projectId,
+    threads: named.map(({ thread }) => thread),
+    sources: named.map(({ source }) => source),
+  })
+  const own = new Set(rows.map(({ thread }) => thread))
   const others = named.filter(({ thread }) => !own.has(thread))
   await claimThreads(ports, tx, actor, projectId, others, [projectId])
 }

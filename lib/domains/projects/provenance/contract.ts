@@ -10,20 +10,20 @@ export const ProvenancePointer = z
     store: z.enum(provenanceStores),
     ref: ExternalReference.meta({
       description:
-        'In checkpoints a message’s id, in the graph an episode’s uuid, in the cache and among objects a key, outside whatever finds it there',
+        'The id of a message in checkpoints, the uuid of an episode in the graph, a key in the cache or in the object store, or a reference in another store',
     }),
     place: ExternalReference.optional().meta({
       description:
-        'In checkpoints the thread, where it is not one of the conversation’s; in the graph the group, where it is not the project’s',
+        'In checkpoints the thread, if the conversation does not list it. In the graph the group, if it is not the group of the project',
     }),
-    ended: z.array(ExternalReference).max(1_000, 'has 1,000 at most').optional().meta({
+    ended: z.array(ExternalReference).max(1_000, 'has at most 1,000 facts').optional().meta({
       description:
-        'In the graph: facts whose validity the episode ended. Proof that it comes back when the episode is erased',
+        'In the graph: facts whose validity the episode ended. Their validity is restored when the episode is erased',
     }),
   })
   .refine(({ store, ended }) => store === 'graph' || ended === undefined, {
     path: ['ended'],
-    message: 'is for the graph',
+    message: 'is only allowed for the graph',
   })
 export type ProvenancePointer = z.output<typeof ProvenancePointer>
 
@@ -49,9 +49,9 @@ export const reportProvenance = operation({
   id: 'reportProvenance',
   method: 'post',
   path: '/api/projects/{projectId}/provenance',
-  summary: 'Say what came of messages and documents in other stores',
+  summary: 'Report data derived from messages and documents in other stores',
   description:
-    'For the application that wrote it there. Pointers alone, no content: when a message or document is erased, what they point at goes with it. All entries are taken, or none; one that is known already is not counted twice.',
+    'For the application that wrote the derived data. Send only pointers, no content. When a message or document is erased, the data at its pointers is erased as well. All entries are stored, or none. An entry that is already stored is not counted twice.',
   permission: 'projects:write',
   stores: 'bytes',
   isOpenOutsideRegion: true,
@@ -63,8 +63,8 @@ export const reportProvenance = operation({
   body: z.strictObject({
     entries: z
       .array(ProvenancePointer.safeExtend({ source_id: Id }))
-      .min(1, 'has one entry at least')
-      .max(most.entries, `has ${most.entries} entries at most`),
+      .min(1, 'has at least one entry')
+      .max(most.entries, `has at most ${most.entries} entries`),
   }),
   output: z.strictObject({ data: z.strictObject({ received: countField, stored: countField, known: countField }) }),
   refusals: ['not_found', 'fenced', 'wrong_state'],
@@ -73,7 +73,7 @@ export const listProvenance = operation({
   id: 'listProvenance',
   method: 'get',
   path: '/api/projects/{projectId}/provenance',
-  summary: 'What came of messages and documents in other stores, newest first',
+  summary: 'List data derived from messages and documents in other stores, newest first',
   permission: 'projects:read',
   audit: { action: 'read', ...provenance },
   limit: 'read',

@@ -5,8 +5,8 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { ProvenancePointer } from './contract.ts'
+import { conversationsOfMessages, foreignPointers, storePointers } from './repository.ts'
 
 export interface ReportedPointer extends ProvenancePointer {
   source: string
@@ -49,20 +49,6 @@ const tiesOf = (projectId: string, { source, kind }: ReportedPointer, conversati
 
 const objectsOf = (projectId: string, { kind, source }: ReportedPointer): string =>
   `projects/${projectId}/${kind}s/${shownId(source)}`
-
-/** SQL: entries that belong to other projects: threads of their conversations, generated ids, groups, and keys that their pointers name. */
-const foreign = `SELECT i.n FROM unnest($2::int[], $3::text[], $4::text[], $5::text[]) AS i(n, store, ref, place)
-  WHERE (i.store = 'checkpoints' AND i.place <> '' AND (
-      EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[i.place] AND c.project_id <> $1)
-      OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = i.place AND v.project_id <> $1)))
-    OR (i.store = 'checkpoints' AND i.ref ~ '^(prj|conv|msg|doc)_[0-9A-Za-z]{22}$' AND (
-      EXISTS (SELECT FROM messages m WHERE m.id = i.ref AND m.project_id <> $1)
-      OR EXISTS (SELECT FROM documents d WHERE d.id = i.ref AND d.project_id <> $1)
-      OR EXISTS (SELECT FROM conversations c WHERE c.id = i.ref AND c.project_id <> $1)
-      OR EXISTS (SELECT FROM projects p WHERE p.id = i.ref AND p.id <> $1)))
-    OR (i.store = 'graph' AND i.place <> '' AND EXISTS (SELECT FROM projects p WHERE p.group_id = i.place AND p.id <> $1))
-    OR (i.store IN ('objects', 'cache') AND EXISTS (
-      SELECT FROM provenance v WHERE v.store = i.store AND v.ref = i.ref AND v.project_id <> $1))`
 
 export type ConfiningPorts = Pick<ProjectPorts, 'pointerPrefixes' | 'foreignEpisodes'>
 
@@ -115,22 +101,18 @@ export async function confine(
 ): Promise<void> {
   const { id } = project
   if (reported.length === 0) return
-  const rows = await queryWithin<{ n: number }>(tx, 'foreign-pointers', foreign, [
-    id,
-    reported.map((_, n) => n),
-    reported.map(({ store }) => store),
-    reported.map(({ ref }) => ref),
-    reported.map(({ place = '' }) => place),
-  ])
+  const rows = await foreignPointers(tx, {
+    project: id,
+    numbers: reported.map((_, n) => n),
+    stores: reported.map(({ store }) => store),
+    refs: reported.map(({ ref }) => ref),
+    places: reported.map(({ place = '' }) => place),
+  })
   const others = new Set(rows.map(({ n }) => n))
   const otherGroups = await inOtherGroups(tx, project, reported, ports)
-  const lying = await queryWithin<{ id: string; conversation: string }>(
-    tx,
-    'conversations-of-sources',
-    'SELECT id, conversation_id AS conversation FROM messages WHERE project_id = $1 AND id = ANY($2::text[])',
-    [id, reported.flatMap(({ kind, source }) => (kind === 'message' ? [source] : []))],
-  )
-  const conversations = new Map(lying.map(({ id: source, conversation }) => [source, conversation]))
+  const messages = reported.flatMap(({ kind, source }) => (kind === 'message' ? [source] : []))
+  const containing = await conversationsOfMessages(tx, { project: id, messages })
+  const conversations = new Map(containing.map(({ id: source, conversation }) => [source, conversation]))
   const claimed = await claimedKeys(tx, actor, project, { told: reported, prefixes: ports.pointerPrefixes })
   const issues = reported.flatMap((entry, n): Issue[] => {
     const own = objectsOf(id, entry)
@@ -146,9 +128,12 @@ export async function confine(
     const path = [...entry.path, 'ref']
     if (otherGroups.has(n))
       return [
-        { path, message: 'is an episode of another graph group; if that group is this project’s, name it as place' },
+        {
+          path,
+          message: 'is an episode of another graph group. If that group belongs to this project, set it as place',
+        },
       ]
-    if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of something else' }]
+    if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of another message or document' }]
     if (entry.store !== 'objects' && entry.store !== 'cache') return []
     const conversation = entry.kind === 'message' ? conversations.get(entry.source) : undefined
     return isTied(entry.ref, tiesOf(id, entry, conversation)) || claimed.has(entry.ref)
@@ -156,13 +141,13 @@ export async function confine(
       : [
           {
             path,
-            message: `does not tell whose it is: a key has the id of its project, conversation, message or document in it, as we made it, or begins as KP_POINTER_PREFIXES allows and has the organisation’s id (${project.organisationId}) in it, or a prefix that an admin assigned`,
+            message: `does not belong to this project. A key must contain a generated id of its project, conversation, message or document, or begin with a prefix of KP_POINTER_PREFIXES and contain the organisation’s id (${project.organisationId}) or a prefix that an admin assigned`,
           },
         ]
   })
   if (issues.length > 0)
     throw new Problem('invalid', {
-      detail: 'Some entries point at what is not of this project. None was kept.',
+      detail: 'Some entries point at data outside this project. No entry was stored.',
       issues,
     })
 }
@@ -180,17 +165,6 @@ export async function store(
     once.set(key, { ...entry, place, ended: [...new Set([...(once.get(key)?.ended ?? []), ...ended])] })
   }
   const rows = [...once.values()].map((entry) => ({ ...entry, id: newId('prov') }))
-  const made = await queryWithin<{ is_new: boolean }>(
-    tx,
-    'store-provenance',
-    `INSERT INTO provenance AS v (id, project_id, source_kind, source_id, store, ref, place, ended, told_by, at)
-     SELECT r.id, $2, r.kind, r.source, r.store, r.ref, r.place, r.ended, $3, $4::timestamptz
-     FROM json_to_recordset($1::json) AS r(id text, kind text, source text, store text, ref text, place text, ended text[])
-     ORDER BY r.source, r.store, r.place, r.ref
-     ON CONFLICT (source_id, store, place, ref) DO UPDATE
-       SET ended = ARRAY(SELECT DISTINCT e FROM unnest(v.ended || excluded.ended) AS e ORDER BY e)
-     RETURNING xmax = 0 AS is_new`,
-    [JSON.stringify(rows), projectId, toldBy, now],
-  )
+  const made = await storePointers(tx, { rows, project: projectId, reporter: toldBy, now })
   return made.filter(({ is_new }) => is_new).length
 }

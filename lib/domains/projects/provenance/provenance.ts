@@ -1,30 +1,13 @@
 import { projectReaderOf, readableProject, writableProject } from '#lib/domains/projects/access.ts'
-import { possibleSql, shownSql } from '#lib/domains/projects/chosen-ids.ts'
-import { existingSource } from '#lib/domains/projects/existing-rows.ts'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { claimPlaces } from './claims.ts'
-import { listProvenance, type PointerView, reportProvenance } from './contract.ts'
+import { listProvenance, reportProvenance } from './contract.ts'
 import { type ConfiningPorts, confine, type ReportedPointer, store } from './pointers.ts'
-
-interface PointerRow extends Omit<PointerView, 'at' | 'place'> {
-  place: string
-  at: Date
-}
-
-/** SQL: locks sources, so that no erasure of them can begin. A source that is being erased accepts no pointers. */
-const lockSources = `WITH g AS MATERIALIZED (SELECT unnest(${possibleSql('$1::text', 'i')}) AS id FROM unnest($2::text[]) AS i),
-  m AS MATERIALIZED (SELECT m.id, m.erasing_since, m.conversation_id FROM messages m
-    WHERE m.project_id = $1 AND m.id IN (SELECT id FROM g) ORDER BY m.id FOR KEY SHARE),
-  d AS MATERIALIZED (SELECT d.id, d.erasing_since FROM documents d
-    WHERE d.project_id = $1 AND d.id IN (SELECT id FROM g) ORDER BY d.id FOR KEY SHARE)
-  SELECT m.id, 'message' AS kind, m.erasing_since IS NOT NULL OR c.erasing_since IS NOT NULL AS is_erasing
-    FROM m JOIN conversations c ON c.id = m.conversation_id
-  UNION ALL SELECT d.id, 'document', d.erasing_since IS NOT NULL FROM d`
+import { lockSources, pointersBefore } from './repository.ts'
 
 /** Use cases for the provenance ledger. It contains pointers and no content. */
 export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withCheckpoints'> & ConfiningPorts) => ({
@@ -32,12 +15,7 @@ export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'w
     const { tx, actor, now } = ctx
     const project = await writableProject(tx, projectReaderOf(ctx), projectId)
     const ids = [...new Set(entries.map(({ source_id }) => source_id))]
-    const rows = await queryWithin<{ id: string; kind: 'message' | 'document'; is_erasing: boolean }>(
-      tx,
-      'lock-sources',
-      lockSources,
-      [projectId, ids],
-    )
+    const rows = await lockSources(tx, { project: projectId, ids })
     // Clients may also use stored ids.
     const found = new Map(rows.flatMap((row) => [[row.id, row] as const, [shownId(row.id), row] as const]))
     const issues = entries.flatMap(({ source_id }, index): Issue[] =>
@@ -46,19 +24,19 @@ export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'w
         : [
             {
               path: ['entries', index, 'source_id'],
-              message: `names no message or document of this project: ${source_id}`,
+              message: `is not a message or document of this project: ${source_id}`,
             },
           ],
     )
     if (issues.length > 0)
       throw new Problem('invalid', {
-        detail: `${issues.length} of ${entries.length} entries name nothing of this project. None was kept.`,
+        detail: `${issues.length} of ${entries.length} entries name no message or document of this project. No entry was stored.`,
         issues: issues.slice(0, 100),
       })
     if (rows.some(({ is_erasing }) => is_erasing))
       throw new Problem(
         'fenced',
-        'Some of these are being erased: nothing more is written down about them. None of the entries was kept; erase what came of them where it lies.',
+        'Some of these messages or documents are being erased and accept no pointers. No entry was stored. Delete the data derived from them in its store.',
       )
     const reported = entries.flatMap(({ source_id, ...entry }, index): ReportedPointer[] => {
       const source = found.get(source_id)
@@ -77,13 +55,10 @@ export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'w
   provenance: read(listProvenance, async (ctx, { params: { projectId }, query: { source_id, cursor, limit } }) => {
     await readableProject(db, projectReaderOf(ctx), projectId)
     const after = parseCursor(cursor)
-    const rows = await db.query<PointerRow>(
-      'provenance-page',
-      `SELECT id, source_kind, ${shownSql('source_id')} AS source_id, store, ref, place, ended, told_by, at FROM provenance v
-       WHERE project_id = $1 AND ($2::text IS NULL OR source_id = ANY(${possibleSql('$1::text', '$2::text')})) AND (at, id) < ($3::timestamptz, $4) AND ${existingSource('v')}
-       ORDER BY at DESC, id DESC LIMIT $5`,
-      [projectId, source_id ?? null, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
-    )
+    const rows = await pointersBefore(db, {
+      ...{ project: projectId, source: source_id ?? null, limit: limit + 1 },
+      ...{ at: after?.at ?? 'infinity', id: after?.id ?? '' },
+    })
     const total = await db.prisma.provenance.count({
       where: {
         projectId,

@@ -1,9 +1,11 @@
 import { decideDerivedText } from '#lib/domains/projects/words/derived-text.ts'
-import { mergeSpans, occurrences } from '#lib/domains/projects/words/fingerprints.ts'
+import { mergeSpans, occurrences, type TextSpan } from '#lib/domains/projects/words/fingerprints.ts'
 import { remainingTexts, remainingTextsIn } from '#lib/domains/projects/words/remaining-texts.ts'
 import { tokenize } from '#lib/domains/projects/words/tokens.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { cutStrings, stringsOf } from './json-text.ts'
 import type { Readable } from './readable.ts'
 
@@ -33,92 +35,95 @@ const folded = (text: string): string =>
   ` ${tokenize(text)
     .map(({ word }) => word)
     .join(' ')} `
+/** The strings of a text that people wrote, without technical ones. */
+const spokenOf = (strings: ReturnType<typeof stringsOf>): string =>
+  strings.flatMap(({ text, isTechnical }) => (isTechnical ? [] : [text])).join('\n')
+
+/** Erased words and names in a text. Searches in windows, so that the words of a long text are never all in memory. */
+function matchesOf(words: ErasedWords, text: string): ErasedRunMatch[] {
+  if (words.isEmpty) return []
+  const found = new Map<string, ErasedRunMatch>()
+  for (let at = 0; at === 0 || at + overlap < text.length; at += window - overlap) {
+    const piece = text.length <= window ? text : text.slice(at, at + window)
+    for (const { run, start, end } of [...words.runsIn(piece), ...words.namesIn(piece)])
+      found.set(`${run} ${at + start}`, { run, start: at + start, end: at + end })
+    if (at + window >= text.length) break
+  }
+  return [...found.values()]
+}
+
+export interface ValueDeciderOptions {
+  /** Runs a function in the transaction that reads remaining texts. */
+  within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+  /** The projects whose remaining messages and documents explain words. */
+  projects: readonly string[]
+  now: Date
+  /** Ids that count as erased. */
+  going?: ReadonlySet<string>
+}
+
+/** The texts of the projects that remain. */
+function remainingReader(
+  matches: (text: string) => ErasedRunMatch[],
+  { within, projects, now, going = new Set() }: ValueDeciderOptions,
+) {
+  return {
+    /** Runs of erased words that remaining texts also contain. */
+    explained: memoize(() =>
+      within(async (tx) => {
+        const runs = new Set<number>()
+        for (const project of projects)
+          for await (const { texts } of remainingTexts(tx, project, now, going))
+            for (const text of texts) for (const { run } of matches(text)) runs.add(run)
+        return runs
+      }),
+    ),
+    textsIn: (text: string): Promise<string[]> =>
+      within(async (tx) => {
+        const found: string[] = []
+        for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, going)))
+        return found
+      }),
+  }
+}
 
 /**
  * Decides about values of caches and objects by their words, as `decideDerivedText` does for texts. Values may be JSON, compressed or
  * binary. Only text is cut.
- * @param projects projects whose remaining messages and documents explain words
- * @param going ids that count as erased
  */
-export function valueDecider(
-  words: ErasedWords,
-  {
-    within,
-    projects,
-    now,
-    going = new Set(),
-  }: {
-    within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
-    projects: readonly string[]
-    now: Date
-    going?: ReadonlySet<string>
-  },
-): ValueDecider {
-  const matches = (text: string): ErasedRunMatch[] => {
-    if (words.isEmpty) return []
-    const found = new Map<string, ErasedRunMatch>()
-    // Search in windows, so that the words of a long text are never all in memory.
-    for (let at = 0; at === 0 || at + overlap < text.length; at += window - overlap) {
-      const piece = text.length <= window ? text : text.slice(at, at + window)
-      for (const { run, start, end } of [...words.runsIn(piece), ...words.namesIn(piece)])
-        found.set(`${run} ${at + start}`, { run, start: at + start, end: at + end })
-      if (at + window >= text.length) break
-    }
-    return [...found.values()]
-  }
-  let explained: Promise<Set<number>> | undefined
-  const explain = (): Promise<Set<number>> => {
-    explained ??= within(async (tx) => {
-      const runs = new Set<number>()
-      for (const project of projects)
-        for await (const { texts } of remainingTexts(tx, project, now, going))
-          for (const text of texts) for (const { run } of matches(text)) runs.add(run)
-      return runs
-    })
-    return explained
-  }
-  const remainingIn = (text: string): Promise<string[]> =>
-    within(async (tx) => {
-      const found: string[] = []
-      for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, going)))
-      return found
-    })
+export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): ValueDecider {
+  const matches = (text: string) => matchesOf(words, text)
+  const remaining = remainingReader(matches, options)
   /** Searches the text and its strings: a run may span several strings of a JSON text. */
   const matchesIn = (text: string, strings: readonly { text: string }[]): ErasedRunMatch[] => [
     ...(strings.length === 1 && strings[0]?.text === text ? [] : strings.flatMap((one) => matches(one.text))),
     ...matches(text),
   ]
 
-  async function decide({ form, text }: Readable, naming?: Naming): Promise<ValueDecision> {
-    const strings = stringsOf(text)
-    const all = matchesIn(text, strings)
-    if (all.length === 0 && !naming) return { decision: 'untouched' }
-    const known = all.length > 0 ? await explain() : new Set<number>()
-    const erased = all.filter(({ run }) => !known.has(run))
-    const spoken = strings.flatMap(({ text: one, isTechnical }) => (isTechnical ? [] : [one])).join('\n')
-    const folding = naming && naming.named.length > 0 ? folded(strings.map((one) => one.text).join('\n')) : ''
-    const named = [...new Set(naming?.named ?? [])].filter(
-      (one) => folding.includes(folded(one)) && folded(one).trim() !== '',
-    )
-    if (erased.length + named.length === 0 && !naming) return { decision: 'retained' }
-    if (form === 'binary') return { decision: erased.length > 0 || naming ? 'deleted' : 'untouched' }
-    const spansOf = (one: string) =>
+  /** Decides about a value with erased words, or with a complete text of an erased source (`named`). */
+  async function decideByWords(
+    { form, text }: Readable,
+    spoken: string,
+    naming: Naming | undefined,
+    { named, known, hasErased }: { named: readonly string[]; known: ReadonlySet<number>; hasErased: boolean },
+  ): Promise<ValueDecision> {
+    const spansOf = (one: string): TextSpan[] =>
       mergeSpans([
         ...matches(one).filter(({ run }) => !known.has(run)),
         ...named.flatMap((sought) => occurrences(one, sought)),
       ])
-    if (erased.length + named.length > 0) {
+    if (hasErased) {
       // Without words of other authors, the remaining texts need not be read.
       const rest = cutStrings(spoken, spansOf)
       if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
     }
-    const remaining = [...(naming?.remaining ?? []), ...(await remainingIn(spoken))]
+    const others = [...(naming?.remaining ?? []), ...(await remaining.textsIn(spoken))]
     const decided = decideDerivedText(
-      { text: spoken, isNamed: naming !== undefined, named, remaining },
+      { text: spoken, isNamed: naming !== undefined, named, remaining: others },
       { runsIn: matches },
       known,
     )
-    if (decided.decision !== 'cut') return { decision: erased.length + named.length > 0 ? 'deleted' : decided.decision }
+    if (decided.decision !== 'cut') return { decision: hasErased ? 'deleted' : decided.decision }
     if (form !== 'text') return { decision: 'deleted' }
     const rest = cutStrings(text, spansOf)
     const isClean = rest !== null && matchesIn(rest, stringsOf(rest)).every(({ run }) => known.has(run))
@@ -126,21 +131,44 @@ export function valueDecider(
   }
 
   return {
-    decide,
+    async decide(value, naming) {
+      const strings = stringsOf(value.text)
+      const all = matchesIn(value.text, strings)
+      if (all.length === 0 && !naming) return { decision: 'untouched' }
+      const known = all.length > 0 ? await remaining.explained() : new Set<number>()
+      const erased = all.filter(({ run }) => !known.has(run))
+      const folding = naming && naming.named.length > 0 ? folded(strings.map((one) => one.text).join('\n')) : ''
+      const named = [...new Set(naming?.named ?? [])].filter(
+        (one) => folding.includes(folded(one)) && folded(one).trim() !== '',
+      )
+      const hasErased = erased.length + named.length > 0
+      if (!hasErased && !naming) return { decision: 'retained' }
+      if (value.form === 'binary') return { decision: erased.length > 0 || naming ? 'deleted' : 'untouched' }
+      return decideByWords(value, spokenOf(strings), naming, { named, known, hasErased })
+    },
     async hasErasedWords({ text }) {
       const all = matchesIn(text, stringsOf(text))
       if (all.length === 0) return false
-      const known = await explain()
+      const known = await remaining.explained()
       return all.some(({ run }) => !known.has(run))
     },
-    hasRemainingText: async ({ form, text }) => {
-      if (form === 'binary') return false
-      const strings = stringsOf(text)
-      const spoken = strings.flatMap(({ text: one, isTechnical }) => (isTechnical ? [] : [one])).join('\n')
-      return (await remainingIn(spoken)).length > 0
-    },
+    hasRemainingText: async ({ form, text }) =>
+      form !== 'binary' && (await remaining.textsIn(spokenOf(stringsOf(text)))).length > 0,
   }
 }
+
+/** A {@link valueDecider} that reads remaining texts in the given transaction, or else in a transaction for each read. */
+export const valueDeciderIn = (
+  db: Database,
+  tx: Transaction | undefined,
+  words: ErasedWords,
+  { projects, ...how }: Omit<ValueDeciderOptions, 'within' | 'projects'> & { projects: Iterable<string> },
+): ValueDecider =>
+  valueDecider(words, {
+    ...how,
+    within: (work) => (tx ? work(tx) : db.transaction(work)),
+    projects: [...new Set(projects)],
+  })
 
 /** For values whose sources no longer exist: a value with another author's text and no erased words now belongs to that author. */
 export const lenient = (judge: ValueDecider): ValueDecider => ({

@@ -2,11 +2,11 @@ import { scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords, ErasureScope, Mention } from '#lib/kernel/data-source.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { mayBeTakenOut } from '../graph/name-rules.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { phoneNumbersIn } from './phone-numbers.ts'
 import { explainedRuns } from './remaining-texts.ts'
+import { lockErasedWords, versionOfErasedWords, writeErasedWords } from './repository.ts'
 
 /** Names and email addresses of an account; empty after its erasure. */
 type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
@@ -14,22 +14,14 @@ type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 /** Maximum number of runs with fingerprints in memory. */
 const mostLoaded = 3
 
-const insert = `INSERT INTO erased_words (run_id, projects, fingerprints) VALUES ($1, $2::text[], $3)
-  ON CONFLICT (run_id) DO UPDATE SET version = erased_words.version + 1, projects = excluded.projects, fingerprints = excluded.fingerprints`
-
 /** The erased words of runs. Implements `RunFingerprints` of the erasure engine. */
 export function runWords({ sources, namesOf }: { sources: Sources; namesOf: NamesOf }) {
   const loaded = new Map<string, { version: number; fingerprints: Fingerprints }>()
 
   /** `locks`: prevents concurrent additions until the transaction ends. */
   async function load(tx: Transaction, runId: string, { locks = false } = {}): Promise<Fingerprints | undefined> {
-    if (locks) await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erased_words ${runId}`}, 0))`
-    const [row] = await queryWithin<{ version: number }>(
-      tx,
-      'erased-words-version',
-      'SELECT version FROM erased_words WHERE run_id = $1',
-      [runId],
-    )
+    if (locks) await lockErasedWords(tx, { run: runId })
+    const [row] = await versionOfErasedWords(tx, { run: runId })
     if (!row) return undefined
     const known = loaded.get(runId)
     if (known?.version === row.version && !locks) return known.fingerprints
@@ -55,7 +47,7 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
     await change(fingerprints, projects)
     const after = fingerprints.toBytes()
     if (fingerprints.isEmpty || (after.equals(before) && projects.size === (row?.projects.length ?? 0))) return
-    await queryWithin(tx, 'erased-words-write', insert, [runId, [...projects].sort(), after])
+    await writeErasedWords(tx, { run: runId, projects: [...projects].sort(), fingerprints: after })
   }
 
   return {

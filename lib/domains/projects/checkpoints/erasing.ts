@@ -1,0 +1,218 @@
+import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
+import { runNeedles } from '#lib/domains/projects/words/run-needles.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type Erased, type ErasureOptions, type ErasureScope, type Mention, tallyOf } from '#lib/kernel/data-source.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { CheckpointStore, Rewritten } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
+import { isAbout, isNobody } from './erased-sources.ts'
+import { itemsOfThread, movedThread, parseItem, undecidedThread } from './items.ts'
+import { byThread, type ItemsOfThread, mayBeShared, memoriesSought, movedOf } from './items-by-thread.ts'
+import { eraseMemories } from './memories-by-words.ts'
+import { erasedInSharedThreads } from './shared-threads.ts'
+import {
+  rememberedOf,
+  reportedAmong,
+  type StoredSource,
+  storedSources,
+  threadsElsewhere,
+  threadWordSearches,
+} from './stored-sources.ts'
+import { together } from './thread-search.ts'
+import { fingerprintsOf } from './word-search.ts'
+
+export const checkpointsDataSourceName = 'checkpoints.messages'
+/** Its step waits for the decision about threads that cannot be rewritten. All other steps continue. */
+export const threadsDataSourceName = 'checkpoints.threads'
+
+export interface CheckpointsSourceDeps {
+  db: Database
+  store: CheckpointStore
+  sources: Sources
+  whatIsMissing: MissingStoreData
+  /** Moves a thread that cannot be rewritten to the step that waits for a decision. */
+  moveItems(
+    tx: Transaction,
+    which: Record<'runId' | 'from' | 'to' | 'prefix' | 'marker' | 'item', string>,
+  ): Promise<void>
+}
+type Rows = ReadonlyMap<string, StoredSource>
+interface ThreadTerms {
+  ids: readonly string[]
+  texts: readonly string[]
+}
+
+/** Rewrites threads, and moves those that cannot be rewritten to the step that waits for a decision. */
+function threadRewriter(
+  { store, moveItems }: CheckpointsSourceDeps,
+  scope: ErasureScope,
+  { rows, wordsIn }: { rows: Rows; wordsIn: Awaited<ReturnType<typeof threadWordSearches>> },
+  tx: Transaction,
+  options: ErasureOptions | undefined,
+) {
+  const rewritten = new Map<string, Rewritten>()
+  const moved = new Set<string>()
+  const unreadable: string[] = []
+  const runId = options?.key.split(':')[0] ?? ''
+  async function rewrite(thread: string, wanted: ThreadTerms): Promise<Pick<Rewritten, 'messages' | 'rows'>> {
+    const reported = reportedAmong(wanted.ids, rows)
+    let made: Rewritten
+    try {
+      made = await store.rewrite(thread, { ...wanted, reported, ...wordsIn(thread) }, tx)
+    } catch (error) {
+      if (!Problem.is(error, 'conflict') || runId === '') throw error
+      // The receipt is already signed, so no step can wait for a decision. The search reports the thread.
+      if (isNobody(scope)) unreadable.push(thread)
+      else {
+        moved.add(thread)
+        await moveItems(tx, {
+          ...{ runId, from: checkpointsDataSourceName, to: threadsDataSourceName, prefix: itemsOfThread(thread) },
+          ...{ marker: movedThread(thread), item: undecidedThread(thread) },
+        })
+      }
+      return { messages: 0, rows: 0 }
+    }
+    if (made.wording.length > 0) await options?.addWords?.(made.wording)
+    rewritten.set(thread, made)
+    return made
+  }
+  return { rewrite, rewritten, moved, unreadable }
+}
+
+/** Adds threads with late writes. Planning searched all threads while the rows existed, and a repeated erasure searches again. */
+async function addLateThreads(
+  store: CheckpointStore,
+  threads: [string | null, ItemsOfThread][],
+  { ids, project, moved }: { ids: readonly string[]; project: string | null; moved: ReadonlySet<string> },
+  tx: Transaction,
+): Promise<void> {
+  for (const { thread, id } of await threadsElsewhere(store, ids, project, tx)) {
+    if (moved.has(thread)) continue
+    const known = threads.find(([one]) => one === thread)?.[1]
+    if (known) known.ids.add(id)
+    else threads.push([thread, { isWhole: false, isDecided: false, ids: new Set([id]), sources: new Set([id]) }])
+  }
+}
+
+/** Deletes whole threads and rewrites the others. Returns the number of erased messages and threads. */
+async function eraseThreads(
+  { store, sources }: CheckpointsSourceDeps,
+  scope: ErasureScope,
+  threads: readonly [string | null, ItemsOfThread][],
+  { rows, rewrite }: { rows: Rows; rewrite: ReturnType<typeof threadRewriter>['rewrite'] },
+  tx: Transaction,
+  now: Date,
+): Promise<number> {
+  let count = 0
+  const shared = await erasedInSharedThreads(sources, scope, mayBeShared(threads), tx, now)
+  for (const [thread, { isWhole, ids, sources: ofThread }] of threads) {
+    if (thread === null) continue
+    const inThread = shared.get(thread)
+    if (inThread) {
+      if (inThread.ids.length > 0) count += Math.min((await rewrite(thread, inThread)).messages, 1)
+    } else if (isWhole) count += Math.min(await store.drop(thread, tx), 1)
+    else {
+      const texts = [...ofThread].flatMap((id) => rows.get(id)?.texts ?? [])
+      const made = await rewrite(thread, { ids: [...ids], texts })
+      count += Math.max(made.messages, Math.min(made.rows, 1))
+    }
+  }
+  return count
+}
+
+/** Search words from the texts of a part. Undefined for a person, whose names are only known as fingerprints. */
+async function needlesOf(
+  sources: Sources,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): Promise<string[] | undefined> {
+  if (!('part' in scope)) return undefined
+  const texts: string[] = []
+  for await (const batch of sources.of(scope, tx, now)) for (const source of batch) texts.push(...source.texts)
+  return texts.length === 0 ? undefined : runNeedles(texts)
+}
+
+/** Erases the items of a page, late writes that name the same sources, and items of the long-term store with the erased words. */
+export async function eraseCheckpoints(
+  deps: CheckpointsSourceDeps,
+  scope: ErasureScope,
+  items: readonly string[],
+  tx: Transaction,
+  options: ErasureOptions | undefined,
+): Promise<number | Erased> {
+  if (!isAbout(scope) || items.length === 0) return 0
+  const { store, sources } = deps
+  await requireConnectedStores(deps.whatIsMissing, tx)
+  const now = options?.now ?? new Date()
+  const part = 'part' in scope ? scope.part : undefined
+  const threads = byThread(items)
+  const named = threads.filter(([thread]) => thread !== null).length
+  const ids = [...new Set(threads.flatMap(([, { sources: of }]) => [...of]))]
+  const rows = await storedSources(tx, ids)
+  const missing = ids.filter((id) => !rows.has(id))
+  await addLateThreads(store, threads, { ids: missing, project: part?.project ?? null, moved: movedOf(items) }, tx)
+  const threadNames = threads.map(([thread]) => thread)
+  const wordsIn = await threadWordSearches({ words: options?.words, rows, threads: threadNames, scope, now }, (run) =>
+    run(tx),
+  )
+  const rewriter = threadRewriter(deps, scope, { rows, wordsIn }, tx, options)
+  let gone = 0
+  for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id)))))
+    gone += await store.forget({ ...one, ...wordsIn(null) }, tx)
+  gone += await eraseThreads(deps, scope, threads, { rows, rewrite: rewriter.rewrite }, tx, now)
+  const wordings = [...rewriter.rewritten.values()].flatMap(({ wording }) => wording)
+  const texts = [...rows.values()].flatMap((row) => row.texts)
+  // After a residue was found, read everything: the narrowed search may have missed it.
+  const isThorough = (options?.round ?? 0) > 0 || wordings.length > 0
+  const byWords = await eraseMemories(
+    store,
+    {
+      ...memoriesSought(items, part),
+      words: [options?.words ?? fingerprintsOf(texts), fingerprintsOf(wordings)],
+      needles: isThorough ? undefined : await needlesOf(sources, scope, tx, now),
+    },
+    tx,
+    now,
+  )
+  gone += byWords.cut.length + byWords.deleted.length
+  const counts = countsOf(items, { gone, named, moved: rewriter.moved }, scope, options)
+  return { ...counts, ...reportOf(rewriter, byWords) }
+}
+
+/** Counts planned items, so that a page repeated after a crash has the same count. A repeated search has no plan and counts matches. */
+function countsOf(
+  items: readonly string[],
+  { gone, named, moved }: { gone: number; named: number; moved: ReadonlySet<string> },
+  scope: ErasureScope,
+  options: ErasureOptions | undefined,
+): Pick<Erased, 'count' | 'retained' | 'results'> {
+  const ours = items
+    .map(parseItem)
+    .filter(({ thread, mark }) => mark !== 'moved' && (thread === null || !moved.has(thread)))
+  const retained = items.length - ours.length
+  if (isNobody(scope)) return { count: gone, retained, results: gone === 0 ? {} : { messages: gone } }
+  const messages = ours.filter(({ thread, message }) => thread !== null && message !== null).length
+  const isUncounted = gone === 0 && options?.isWatched === true
+  return { count: ours.length, retained, results: isUncounted ? {} : { threads: named - moved.size, messages } }
+}
+
+const reportOf = (
+  { rewritten, unreadable }: Pick<ReturnType<typeof threadRewriter>, 'rewritten' | 'unreadable'>,
+  byWords: Awaited<ReturnType<typeof eraseMemories>>,
+): Pick<Erased, 'unreadable' | 'mentions' | 'tallies'> => ({
+  ...(unreadable.length > 0 && { unreadable }),
+  mentions: [...rewritten.values()].flatMap(({ mentions }) =>
+    mentions.map((id): Mention => ({ store: 'checkpoints', kind: 'message', id, field: 'content', isRedacted: false })),
+  ),
+  tallies: {
+    derivedCut: tallyOf(byWords.cut),
+    derivedDeleted: tallyOf(byWords.deleted),
+    memoriesLeft: tallyOf(byWords.left),
+    memoriesOutside: tallyOf(byWords.outside),
+    threadsNotSearched: tallyOf(
+      [...rewritten].flatMap(([thread, { notSearched }]) => (notSearched > 0 ? [thread] : [])),
+    ),
+  },
+})

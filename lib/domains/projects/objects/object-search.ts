@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { Chosen } from '#lib/domains/projects/cache/rules.ts'
+import { type Claimant, type KeySpace, keySpaceOf, splitWithin } from '#lib/domains/projects/key-space.ts'
+import { scopePart } from '#lib/domains/projects/legal-holds.ts'
+import { foreignRefs } from '#lib/domains/projects/provenance/shared-pointers.ts'
+import type { Source, Sources } from '#lib/domains/projects/provenance/sources.ts'
+import { valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { ObjectStore } from '#lib/stores/objects/objects.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { objectItemsOf, objectsOfProject, soughtAmong } from './rules.ts'
+import { gatherObjectTerms, type ObjectTerms } from './search-terms.ts'
+import {
+  applicationKeys,
+  type ObjectFinding,
+  type ObjectSearch,
+  objectDecider,
+  type UnsearchedObjects,
+} from './survey.ts'
+
+export interface ObjectsSourcePorts {
+  db: Database
+  objects: Pick<ObjectStore, 'erase' | 'list' | 'versions' | 'read' | 'replace' | 'eraseVersions' | 'put'>
+  sources: Sources
+  whatIsMissing: MissingStoreData
+  /** Prefixes of keys of all organizations (KP_POINTER_PREFIXES). */
+  pointerPrefixes: readonly string[]
+}
+/** Above this number of sources, prefixes are not listed: rows and pointers name the keys, and the sweep deletes orphaned objects. */
+const mostListed = 50
+/** Keys per page of a list. */
+export const listedAtOnce = 1000
+
+/** How a key was found. If several apply, the first one. */
+export type ObjectMatchReason = 'row' | 'pointer' | 'prefix' | 'text'
+export interface FoundObjects extends ObjectTerms {
+  /** Keys to delete completely, because rows or their prefixes name them. */
+  keys: Map<string, ObjectMatchReason>
+  findings: Map<string, ObjectFinding>
+  /** The store did not answer, so only rows and pointers were read. */
+  isUnsearched: boolean
+}
+
+/** A hash of a key, or of a key and its content, for counts and notes, because the key may be personal data. */
+export const labelOf = (key: string, bytes?: Buffer): string => {
+  const hash = createHash('sha256').update(key)
+  if (bytes) hash.update('\0').update(bytes)
+  return hash.digest('base64url').slice(0, 22)
+}
+
+/** All keys with a prefix. */
+export async function* keysUnder(objects: Pick<ObjectStore, 'list'>, prefix: string): AsyncGenerator<string> {
+  for (let after = ''; ; ) {
+    const page = await objects.list(prefix, after, listedAtOnce)
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < listedAtOnce) return
+    after = last
+  }
+}
+/** Keys of a message or document, in every version. */
+export async function* keysOfSource(
+  objects: Pick<ObjectStore, 'list' | 'versions'>,
+  source: Pick<Source, 'project' | 'kind' | 'id'>,
+): AsyncGenerator<string> {
+  const own = objectItemsOf(source)
+  if ((await objects.versions(own)).length > 0) yield own
+  yield* keysUnder(objects, `${own}/`)
+}
+
+/** The keys that the organizations of the projects may claim. */
+export const objectKeySpace = (
+  { pointerPrefixes }: ObjectsSourcePorts,
+  tx: Transaction,
+  projects: Iterable<string>,
+  recorded: readonly Claimant[] = [],
+): Promise<KeySpace> => keySpaceOf(tx, pointerPrefixes, { projects, recorded })
+
+export const objectSearchOf = (
+  { ids, chosen, anchors, names }: ObjectTerms,
+  by: Pick<ObjectSearch, 'judge' | 'space'>,
+): ObjectSearch => ({ ids, chosen: [...chosen.values()], anchors, names, ...by })
+
+/** Decides about all keys of applications and passes each finding to `visit`. Pointers of other projects protect their objects. */
+export async function searchApplicationKeys(
+  { objects }: ObjectsSourcePorts,
+  tx: Transaction,
+  sought: ObjectSearch,
+  projects: Iterable<string>,
+  visit: (finding: ObjectFinding) => Promise<void>,
+): Promise<UnsearchedObjects> {
+  const work = objectDecider(objects, sought)
+  for await (const key of applicationKeys(objects, work.unsearched)) {
+    const finding = await work.judged(key)
+    if (!finding) continue
+    const isForeign = finding.found === 'text' && (await foreignRefs(tx, 'objects', [key], [...projects])).has(key)
+    if (!isForeign) await visit(finding)
+  }
+  return work.unsearched
+}
+
+/** Returns what an erasure would do to every object. Read-only. */
+export async function findObjects(
+  ports: ObjectsSourcePorts,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): Promise<FoundObjects> {
+  const { db, objects, sources } = ports
+  const gathered = await gatherObjectTerms(sources, scope, tx, now, mostListed + 1)
+  const keys = new Map<string, ObjectMatchReason>([...gathered.rows].map((key) => [key, 'row']))
+  const findings = new Map<string, ObjectFinding>()
+  const add = (key: string, found: ObjectMatchReason) => {
+    if (!keys.has(key)) keys.set(key, found)
+  }
+  let isUnsearched = false
+  try {
+    for (const project of gathered.whole)
+      for await (const key of keysUnder(objects, objectsOfProject(project))) add(key, 'prefix')
+    if (gathered.whole.length === 0 && scopePart(scope) && gathered.listed.length <= mostListed)
+      for (const source of gathered.listed) for await (const key of keysOfSource(objects, source)) add(key, 'prefix')
+    if (gathered.ids.size + gathered.chosen.size > 0) {
+      const { projects, words } = gathered
+      const judge = valueDeciderIn(db, tx, words, { projects, now, going: gathered.sources })
+      const space = await objectKeySpace(ports, tx, projects)
+      await searchApplicationKeys(ports, tx, objectSearchOf(gathered, { judge, space }), projects, async (finding) => {
+        if (!keys.has(finding.key)) findings.set(finding.key, finding)
+      })
+    }
+  } catch (error) {
+    // Plan even if the store does not answer: the step waits, and verification finds the rest.
+    if (!Problem.is(error, 'unavailable')) throw error
+    isUnsearched = true
+  }
+  return { ...gathered, keys, findings, isUnsearched }
+}
+
+const ids = z.array(z.string())
+const chosenIds = z.array(z.strictObject({ id: z.string(), anchors: z.array(z.string()) }))
+
+/** The search terms that items record. */
+export function termsInItems(items: readonly string[]): {
+  ids: string[]
+  chosen: Chosen[]
+  anchors: string[]
+  projects: string[]
+  recorded: Claimant[]
+} {
+  const { anchors, recorded } = splitWithin(ids.parse(soughtAmong(items, 'within')))
+  return {
+    ids: ids.parse(soughtAmong(items, 'ids')),
+    chosen: chosenIds.parse(soughtAmong(items, 'chosen')),
+    anchors,
+    projects: anchors.filter((id) => id.startsWith('prj_')),
+    recorded,
+  }
+}

@@ -1,0 +1,274 @@
+import type { JsonObject } from './messages.ts'
+import {
+  ext,
+  fixedExtensions,
+  InvalidMsgpack,
+  isUtf8Text,
+  type Origins,
+  PackedBytes,
+  PackedExtension,
+  PackedNumber,
+  textOf,
+} from './msgpack-values.ts'
+
+/** The nesting limit of ormsgpack, which rejects deeper values. */
+const mostLevels = 1_022
+
+/** The number of bytes of the length after the first byte, or of the number itself. */
+const sizes = {
+  string: new Map([
+    [0xd9, 1],
+    [0xda, 2],
+    [0xdb, 4],
+  ]),
+  array: new Map([
+    [0xdc, 2],
+    [0xdd, 4],
+  ]),
+  map: new Map([
+    [0xde, 2],
+    [0xdf, 4],
+  ]),
+  bytes: new Map([
+    [0xc4, 1],
+    [0xc5, 2],
+    [0xc6, 4],
+  ]),
+  extension: new Map([
+    [0xc7, 1],
+    [0xc8, 2],
+    [0xc9, 4],
+  ]),
+}
+const fixedLengths = new Map([...fixedExtensions].map(([length, code]) => [code, length]))
+/** From 0xca: two floats, four unsigned and four signed integers. */
+const numberLengths = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8]
+
+/** Numbers of one byte are decoded; all others keep their `raw` bytes. */
+const isFixedInteger = (byte: number): boolean => byte < 0x80 || byte >= 0xe0
+
+/** Decodes one value and records how each part was encoded. */
+export class MsgpackReader {
+  readonly origins: Origins = { views: new WeakMap(), longStrings: new WeakMap() }
+  /** The number of values that cannot be searched for words. */
+  opaque = 0
+  readonly #data: Buffer
+  readonly #long: [string, Uint8Array][] = []
+  #at = 0
+
+  constructor(data: Buffer) {
+    this.#data = data
+  }
+
+  /** @throws InvalidMsgpack */
+  value(): unknown {
+    const view = this.#read(this.#data.length, 0)
+    if (this.#at !== this.#data.length) throw new InvalidMsgpack('bytes after the value')
+    return view
+  }
+
+  #take(length: number, end: number): Buffer {
+    if (length > end - this.#at) throw new InvalidMsgpack('cut off')
+    this.#at += length
+    return this.#data.subarray(this.#at - length, this.#at)
+  }
+  #uint(size: number, end: number): number {
+    return this.#take(size, end).readUIntBE(0, size)
+  }
+  #rawFrom(start: number): Uint8Array {
+    return this.#data.subarray(start, this.#at)
+  }
+  #lengthOf(byte: number, end: number, of: ReadonlyMap<number, number>): number | undefined {
+    const size = of.get(byte)
+    return size === undefined ? undefined : this.#uint(size, end)
+  }
+
+  /** Checks the number of items, each of at least `least` bytes, so that a wrong length allocates nothing. */
+  #itemsOf(count: number, end: number, least: number): number {
+    if (count * least > end - this.#at) throw new InvalidMsgpack('longer than its bytes')
+    return count
+  }
+  #read(end: number, level: number): unknown {
+    if (level > mostLevels) throw new InvalidMsgpack('nested too deep')
+    const start = this.#at
+    const byte = this.#uint(1, end)
+    if (isFixedInteger(byte)) return byte < 0x80 ? byte : byte - 0x100
+    if (byte === 0xc0) return null
+    if (byte === 0xc2 || byte === 0xc3) return byte === 0xc3
+    const stringLength = byte >= 0xa0 && byte < 0xc0 ? byte & 31 : this.#lengthOf(byte, end, sizes.string)
+    if (stringLength !== undefined) return textOf(this.#take(stringLength, end))
+    const arrayLength = byte >= 0x90 && byte < 0xa0 ? byte & 15 : this.#lengthOf(byte, end, sizes.array)
+    if (arrayLength !== undefined) return this.#readArray(start, this.#itemsOf(arrayLength, end, 1), end, level)
+    const mapLength = byte >= 0x80 && byte < 0x90 ? byte & 15 : this.#lengthOf(byte, end, sizes.map)
+    if (mapLength !== undefined) return this.#readMap(start, this.#itemsOf(mapLength, end, 2), end, level)
+    const binLength = this.#lengthOf(byte, end, sizes.bytes)
+    if (binLength !== undefined) return this.#readBytes(start, this.#take(binLength, end))
+    const number = numberLengths[byte - 0xca]
+    if (number !== undefined) {
+      this.#take(number, end)
+      return new PackedNumber(this.#rawFrom(start))
+    }
+    const fixed = fixedLengths.get(byte)
+    const extensionLength = fixed ?? this.#lengthOf(byte, end, sizes.extension)
+    if (extensionLength === undefined) throw new InvalidMsgpack('a reserved byte')
+    const code = this.#take(1, end).readInt8(0)
+    if (extensionLength > end - this.#at) throw new InvalidMsgpack('cut off')
+    return this.#readExtension(start, code, this.#at + extensionLength, level)
+  }
+
+  /** Reads a value in a list or record, and records the bytes of an unusually encoded string. */
+  #readIn(end: number, level: number): unknown {
+    const start = this.#at
+    const value = this.#read(end, level)
+    if (typeof value === 'string' && this.#at - start > packedLength(value))
+      this.#long.push([value, this.#rawFrom(start)])
+    return value
+  }
+  #noteLong(view: object, before: number): void {
+    if (this.#long.length > before) this.origins.longStrings.set(view, new Map(this.#long.splice(before)))
+  }
+  #readArray(start: number, count: number, end: number, level: number): unknown[] {
+    const before = this.#long.length
+    const view: unknown[] = []
+    for (let n = 0; n < count; n++) view.push(this.#readIn(end, level + 1))
+    this.origins.views.set(view, { kind: 'array', raw: this.#rawFrom(start) })
+    this.#noteLong(view, before)
+    return view
+  }
+  #readMap(start: number, count: number, end: number, level: number): JsonObject {
+    const longBefore = this.#long.length
+    const entries: [unknown, unknown][] = []
+    const keys: [string, Uint8Array][] = []
+    for (let n = 0; n < count; n++) {
+      const before = this.#at
+      const key = this.#read(end, level + 1)
+      if (typeof key === 'string') keys.push([key, this.#rawFrom(before)])
+      entries.push([key, this.#readIn(end, level + 1)])
+    }
+    const raw = this.#rawFrom(start)
+    const view: JsonObject = {}
+    if (keys.length === count && new Set(keys.map(([key]) => key)).size === count) {
+      for (const [key, value] of entries)
+        Object.defineProperty(view, String(key), { value, enumerable: true, configurable: true, writable: true })
+      this.origins.views.set(view, { kind: 'map', raw, keys })
+    } else {
+      Object.assign(view, { lc: 2, type: 'constructor', id: ['Map'], args: [entries] })
+      this.origins.views.set(view, { kind: 'pairs', raw })
+    }
+    this.#noteLong(view, longBefore)
+    return view
+  }
+  #readBytes(start: number, payload: Buffer): PackedBytes {
+    const isOpaque = !isUtf8Text(payload)
+    if (isOpaque) this.opaque++
+    return new PackedBytes(this.#rawFrom(start), [payload.toString('utf8')], isOpaque, () => Buffer.from([0xc4, 0]))
+  }
+
+  #readExtension(start: number, code: number, end: number, level: number): unknown {
+    const payload = this.#at
+    if (code === ext.snapshot) {
+      const value = this.#read(end, level + 1)
+      this.#finish(end)
+      const view = { lc: 2, type: 'constructor', id: ['_DeltaSnapshot'], args: [value] }
+      this.origins.views.set(view, { kind: 'snapshot', raw: this.#rawFrom(start) })
+      return view
+    }
+    if (code === ext.numpy) return this.#readNumpy(start, end, level)
+    if (code < ext.single || code > ext.pydanticV2) {
+      this.#at = end
+      const made = new PackedExtension(this.#rawFrom(start), this.#data.subarray(payload, end))
+      if (made.isOpaque) this.opaque++
+      return made
+    }
+    const count = this.#uint(1, end)
+    if (count !== 0x93 && count !== 0x94) throw new InvalidMsgpack('an extension without its three parts')
+    const names = [this.#read(end, level + 1), this.#read(end, level + 1)]
+    const [module, name] = names
+    if (typeof module !== 'string' || typeof name !== 'string') throw new InvalidMsgpack('an extension without a name')
+    const head = this.#data.subarray(payload + 1, this.#at)
+    const isSend = code === ext.positional && module === 'langgraph.types' && name === 'Send'
+    if (isSend) return this.#readSend(start, head, end, level)
+    const value = this.#read(end, level + 1)
+    const after = this.#at
+    for (let n = 3; n < (count & 15); n++) this.#read(end, level + 1)
+    const tail = this.#data.subarray(after, this.#at)
+    this.#finish(end)
+    const field = code === ext.single || code === ext.method ? 'arg' : code === ext.positional ? 'args' : 'kwargs'
+    const view = {
+      ...{ lc: 2, type: 'constructor', id: [...module.split('.'), name] },
+      ...(field === 'arg' ? { args: [value] } : { [field]: value }),
+    }
+    this.origins.views.set(view, {
+      kind: 'constructor',
+      raw: this.#rawFrom(start),
+      code,
+      head,
+      tail,
+      items: count & 15,
+      field,
+    })
+    return view
+  }
+  #readSend(start: number, head: Uint8Array, end: number, level: number): JsonObject {
+    const count = this.#uint(1, end)
+    if (count !== 0x92 && count !== 0x93) throw new InvalidMsgpack('a Send without its parts')
+    const nodeStart = this.#at
+    const node = this.#read(end, level + 1)
+    const nodeRaw = this.#rawFrom(nodeStart)
+    if (typeof node !== 'string') throw new InvalidMsgpack('a Send without a node')
+    const args = this.#read(end, level + 1)
+    const timeoutStart = this.#at
+    if (count === 0x93) this.#read(end, level + 1)
+    const timeout = count === 0x93 ? this.#rawFrom(timeoutStart) : undefined
+    this.#finish(end)
+    const view = { lg_name: 'Send', node, args }
+    this.origins.views.set(view, { kind: 'send', raw: this.#rawFrom(start), head, node: nodeRaw, timeout })
+    return view
+  }
+  /** `[dtype, shape, order, bytes]`: text elements are searched, and replaced by zeros. */
+  #readNumpy(start: number, end: number, level: number): PackedBytes {
+    const parts = this.#read(end, level + 1)
+    this.#finish(end)
+    const [dtype, , , elements] = Array.isArray(parts) ? parts : []
+    if (typeof dtype !== 'string' || !(elements instanceof PackedBytes)) throw new InvalidMsgpack('no numpy array')
+    const raw = this.#rawFrom(start)
+    const content = elements.raw.subarray(elements.raw.length - bytesLength(elements.raw))
+    const wide = /^([<>=|]?)U(\d+)$/.exec(dtype)
+    const texts = wide ? wideTexts(content, wide[1] === '>', Number(wide[2])) : elements.texts
+    const isOpaque = !wide && elements.isOpaque
+    if (wide && elements.isOpaque) this.opaque--
+    const emptied = () => {
+      const made = Buffer.from(raw)
+      made.fill(0, made.length - content.length)
+      return made
+    }
+    return new PackedBytes(raw, texts, isOpaque, emptied)
+  }
+  #finish(end: number): void {
+    if (this.#at !== end) throw new InvalidMsgpack('an extension of another length')
+  }
+}
+
+function packedLength(text: string): number {
+  const length = Buffer.byteLength(text)
+  return length + (length < 32 ? 1 : length < 256 ? 2 : length < 65_536 ? 3 : 5)
+}
+/** The length in the header of a bin. */
+const bytesLength = (raw: Uint8Array): number => raw.length - (raw[0] === 0xc4 ? 2 : raw[0] === 0xc5 ? 3 : 5)
+
+/** Elements of numpy's `U`: UTF-32 of a fixed width, padded with zeros. */
+function wideTexts(content: Uint8Array, isBigEndian: boolean, width: number): string[] {
+  const view = new DataView(content.buffer, content.byteOffset, content.byteLength)
+  const texts: string[] = []
+  if (width === 0) return texts
+  for (let from = 0; from + width * 4 <= content.length; from += width * 4) {
+    let text = ''
+    for (let n = 0; n < width; n++) {
+      const point = view.getUint32(from + n * 4, !isBigEndian)
+      if (point === 0) break
+      text += point <= 0x10ffff ? String.fromCodePoint(point) : '\ufffd'
+    }
+    if (text !== '') texts.push(text)
+  }
+  return texts
+}

@@ -1,0 +1,44 @@
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
+
+/** S3's name of the error, without any part of the request, which has a signature and contains the key. */
+export function s3ErrorName(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown fault'
+  const code = errorCode(error) ?? error.name
+  return /^[A-Za-z0-9_.]{1,64}$/.test(code) ? code : 'unknown fault'
+}
+/** Maps the code of an S3 error. A wrong clock, a full disk and an expired key are resolved elsewhere, so they are not refusals. */
+export function s3Refusal(name: string): StoreRefusal | undefined {
+  if (/^(InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|NotSignedUp|XAdminUserNotFound)$/.test(name))
+    return 'credentials'
+  if (/^(AccessDenied|AllAccessDisabled|AccountProblem|Forbidden|403)$/.test(name)) return 'access_denied'
+  if (name === 'NoSuchBucket') return 'missing'
+  if (/^(QuotaExceeded|XMinioAdminBucketQuotaExceeded)$/.test(name)) return 'quota_exceeded'
+  return undefined
+}
+export const asS3Problem = (error: unknown): Problem =>
+  Problem.is(error)
+    ? error
+    : unusableStore(s3Refusal(s3ErrorName(error)), {
+        detail: `The object store (S3) rejected the request (${s3ErrorName(error)}). No data was lost. Try again later.`,
+      })
+export const refusedVersions = (count: number): Problem =>
+  unusableStore('locked', {
+    detail: `The object store (S3) did not delete ${count} former versions: a lock, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
+  })
+/** @throws {Problem} `unavailable` if the request fails */
+export const orProblem = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    throw asS3Problem(error)
+  }
+}
+export async function* bytesOrProblem(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    throw asS3Problem(error)
+  }
+}
