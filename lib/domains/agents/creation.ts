@@ -6,11 +6,12 @@ import { refuseOtherNotice } from './consent.ts'
 import { createOwnAgent } from './own-contract.ts'
 import type { AgentPorts } from './ports.ts'
 import type { agentRegistration } from './registration.ts'
+import { lockCreation } from './repository.ts'
 import { mostUnusedAgents } from './rules.ts'
 
 /** The advisory lock serializes concurrent requests of one person, so that the count is exact. */
 async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext(${accountId}))) AS l`
+  await lockCreation(tx, { owner: accountId })
   const unused = await tx.agent.count({ where: { ownerId: accountId, firstUsedAt: null } })
   if (unused >= mostUnusedAgents)
     throw new Problem(

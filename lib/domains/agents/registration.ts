@@ -10,6 +10,7 @@ import { registerAgent } from './contract.ts'
 import { spendInvite } from './invites.ts'
 import { noteRegistration } from './networks.ts'
 import type { AgentPorts, NewAgentToken } from './ports.ts'
+import { fencedAgents } from './repository.ts'
 import { agentOf } from './rows.ts'
 import { consentRecord, decideRegistration, isReserved } from './rules.ts'
 import { sharedAgentStatus } from './status.ts'
@@ -39,7 +40,7 @@ export function agentRegistration(ports: AgentPorts) {
 
   /** Erased ids and ids being erased look like ids in use, so that nobody learns of the erasure. */
   async function isErasedOrBeing(tx: Transaction, agentId: string): Promise<boolean> {
-    const fenced = await tx.$queryRaw<unknown[]>`SELECT 1 FROM fenced WHERE kind = 'agent' AND id = ${agentId}`
+    const fenced = await fencedAgents(tx, { ids: [agentId] })
     return fenced.length > 0 || (await ports.isSuppressed(tx, 'agent', [agentId])).length > 0
   }
 

@@ -3,6 +3,7 @@ import { type DataRegions, requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { rejectAgentUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lockAgent } from '../repository.ts'
 
 /** Agents of others look nonexistent. */
 const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
@@ -26,7 +27,7 @@ export type AgentOwnershipRow = Awaited<ReturnType<typeof ownAgent>>
  * row wait; rows that refer to it can still be written.
  */
 export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string): Promise<AgentOwnershipRow> {
-  await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ${id} FOR NO KEY UPDATE`
+  await lockAgent(tx, { agent: id })
   const agent = await tx.agent.findUnique({ where: { id } })
   if (!agent || !isOwn(actor, agent)) throw noSuchAgent()
   return agent

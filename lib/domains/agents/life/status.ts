@@ -5,6 +5,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AgentOwnershipRow, ownAgent, ownAgentLocked, writableAgent } from './agent-access.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
+import { keyringsOfAgent } from './repository.ts'
 import { type AgentStatus, decideStatus } from './rules.ts'
 
 export interface LifePorts {
@@ -17,7 +18,7 @@ export interface LifePorts {
 }
 
 const hasKeyring = async (tx: Transaction, agentId: string): Promise<boolean> =>
-  (await tx.$queryRaw<unknown[]>`SELECT 1 AS found FROM agent_keyrings WHERE agent_id = ${agentId}`).length > 0
+  (await keyringsOfAgent(tx, { agent: agentId })).length > 0
 
 /** The owner's view of an agent's status. */
 export const lifeOf = (
