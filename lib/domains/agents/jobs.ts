@@ -3,7 +3,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
 import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
-import { deleteNetworks, deleteOldInvites, deleteUnusedAgents } from './repository.ts'
+import { deleteNetworks, deleteOldInvites, deleteUnusedAgents } from './registration/repository.ts'
 import { inviteRetention, registrationWindow, unusedAfter } from './rules.ts'
 
 const batch = 1_000

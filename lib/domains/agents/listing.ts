@@ -1,7 +1,7 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
 import type { TimeCursor } from '#lib/kernel/pages.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countAllAgents, countListedAgents, type ListedAgent, listedAgent, listedAgentsPage } from './repository.ts'
+import { countListedAgents, type ListedAgent, listedAgent, listedAgentsPage } from './repository.ts'
 
 export interface AgentListFilter {
   /** Prefix of an id or a name, case-insensitive. */
@@ -27,5 +27,5 @@ export const agentListing = (db: Database): AgentListing => ({
     listedAgentsPage(db, { ...conditions(filter), at: after?.at ?? null, id: after?.id ?? null, limit }),
   count: async (filter, most) => (await countListedAgents(db, { ...conditions(filter), most }))[0]?.n ?? 0,
   one: async (id) => (await listedAgent(db, { agent: id }))[0],
-  total: async () => (await countAllAgents(db, {}))[0]?.n ?? 0,
+  total: () => db.prisma.agent.count(),
 })

@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { agentIdsOfOwner, lawfulBasesOfAgents, selfHostedAgents } from './repository.ts'
+import { agentIdsOfOwner, lawfulBasesOfAgents } from './repository.ts'
 
 /** Ids of the agents that a person owns, oldest first, without agents that are being erased. */
 export const ownedAgents =
@@ -11,8 +11,10 @@ export const ownedAgents =
 /** Returns those of the agents that are self-hosted, sorted. */
 export const selfHostedAmong =
   (db: Database) =>
-  async (agents: readonly string[]): Promise<string[]> =>
-    (await selfHostedAgents(db, { ids: agents })).map(({ id }) => id)
+  async (agents: readonly string[]): Promise<string[]> => {
+    const where = { id: { in: [...agents] }, selfHosted: true }
+    return (await db.prisma.agent.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id)
+  }
 
 /** Returns the distinct lawful bases on which the agents were registered. */
 export const lawfulBases =

@@ -1,10 +1,11 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
-import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { AgentStatus } from './life/rules.ts'
 
 const isFenced = (agent: string): string => `EXISTS (SELECT FROM fenced f WHERE f.kind = 'agent' AND f.id = ${agent})`
-const hasNoRecord = (agent: string): string => `NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = ${agent})`
+/** Whether no domain has a record of the agent, as SQL. */
+export const hasNoRecord = (agent: string): string =>
+  `NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = ${agent})`
 
 /** Locks the agent's row until the transaction ends. Other locks wait, but rows that refer to it can still be written. */
 export const lockAgent = statement('agents.lock', {
@@ -57,35 +58,12 @@ export const fencedAgents = statement('agents.fenced', {
   sql: "SELECT id FROM fenced WHERE kind = 'agent' AND id = ANY($ids)",
 })
 
-/** Serializes the creation of agents by one person. */
-export const lockCreation = statement('agents.lock-creation', {
-  takes: { owner: 'text' },
-  returns: { lock: 'text' },
-  sql: "SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext($owner))::text AS lock",
-})
-
 /** Records the first use of any token of the agent. Returns the number of agents with this id. */
 export const recordFirstUse = statement('agents.record-first-use', {
   takes: { agent: 'text', now: 'timestamptz' },
   returns: 'count',
   isPrepared: true,
   sql: 'UPDATE agents SET first_used_at = coalesce(first_used_at, $now) WHERE id = $agent',
-})
-
-/** Adds a registration to those of its network, and returns the number of registrations since `since`, at most `most` + 1. */
-export const addRegistration = statement('agents.add-registration', {
-  takes: { network: 'bytea', now: 'timestamptz', since: 'timestamptz', most: 'int4' },
-  returns: { n: 'int4' },
-  sql: `INSERT INTO registration_networks AS r (network, times, last_at) VALUES ($network, ARRAY[$now], $now)
-    ON CONFLICT (network) DO UPDATE SET last_at = $now,
-      times = ARRAY[$now] || ARRAY(SELECT t FROM unnest(r.times) t WHERE t > $since ORDER BY t DESC LIMIT $most)
-    RETURNING cardinality(times) AS n`,
-})
-
-export const deleteNetworks = statement('agents.delete-networks', {
-  takes: { before: 'timestamptz' },
-  returns: 'count',
-  sql: 'DELETE FROM registration_networks WHERE last_at <= $before',
 })
 
 const profileColumns = {
@@ -177,13 +155,6 @@ export const agentIdsOfOwner = statement('agents.ids-of-owner', {
   sql: `SELECT id FROM agents a WHERE owner_id = $owner AND NOT ${isFenced('a.id')} ORDER BY created_at, id`,
 })
 
-export const selfHostedAgents = statement('agents.self-hosted', {
-  takes: { ids: 'text[]' },
-  returns: { id: 'text' },
-  isPrepared: true,
-  sql: 'SELECT id FROM agents WHERE id = ANY($ids) AND self_hosted ORDER BY id',
-})
-
 export const lawfulBasesOfAgents = statement('agents.lawful-bases', {
   takes: { ids: 'text[]' },
   returns: { lawful_basis: 'text' },
@@ -255,13 +226,6 @@ export const listedAgent = statement('agents.listed', {
   sql: `${selectListed} WHERE a.id = $agent`,
 })
 
-export const countAllAgents = statement('agents.count-all', {
-  takes: {},
-  returns: { n: 'int4' },
-  isPrepared: true,
-  sql: 'SELECT count(*)::int4 AS n FROM agents',
-})
-
 /** Locks an agent of the owner that is not retired. */
 export const lockCladeAncestor = statement('agents.lock-clade-ancestor', {
   takes: { agent: 'text', owner: 'text' },
@@ -301,22 +265,31 @@ export const countRemainingAgents = statement('agents.count-remaining', {
 })
 
 /**
- * Deletes unowned agents that never used a token, with their tokens. Skips agents in use or being claimed, which are locked, and agents
- * with a record: these lost their owner to an erasure, and a legal hold retains the record.
+ * Counts agents without a known lawful basis or notice, without consent where it is the basis, with withdrawn consent, and those of the
+ * last that are not restricted.
  */
-export const deleteUnusedAgents = statement('agents.delete-unused', {
-  takes: { before: 'timestamptz', now: 'timestamptz', limit: 'int4' },
-  returns: { organisation_id: 'text' },
-  sql: `DELETE FROM agents WHERE id IN (
-      SELECT id FROM agents WHERE first_used_at IS NULL AND owner_id IS NULL AND created_at < $before
-        AND ${hasNoRecord('agents.id')} AND id NOT IN (${agentsUnderLegalHold('$now')})
-      ORDER BY created_at LIMIT $limit FOR UPDATE SKIP LOCKED)
-    RETURNING organisation_id`,
+export const countLawfulBases = statement('agents.count-lawful-bases', {
+  takes: {},
+  returns: { agents: 'int4', without: 'int4', unconsented: 'int4', withdrawn: 'int4', unrestricted: 'int4' },
+  sql: `SELECT count(*)::int4 AS agents,
+      count(*) FILTER (WHERE lawful_basis NOT IN ('consent', 'contract', 'legitimate_interest') OR notice_version = '')::int4 AS without,
+      count(*) FILTER (WHERE lawful_basis = 'consent' AND consent_at IS NULL)::int4 AS unconsented,
+      count(*) FILTER (WHERE consent_withdrawn_at IS NOT NULL)::int4 AS withdrawn,
+      count(*) FILTER (WHERE consent_withdrawn_at IS NOT NULL AND restricted_at IS NULL)::int4 AS unrestricted
+    FROM agents`,
 })
 
-export const deleteOldInvites = statement('agents.delete-old-invites', {
-  takes: { before: 'timestamptz', limit: 'int4' },
-  returns: 'count',
-  sql: `DELETE FROM invites WHERE code_hash IN (
-    SELECT code_hash FROM invites WHERE expires_at < $before OR used_at < $before LIMIT $limit)`,
+const isElsewhere = 'region IS NOT NULL AND NOT region = ANY($except)'
+
+/** Counts the agents whose data must stay in a region other than these. */
+export const countAgentsInRegions = statement('agents.count-in-regions', {
+  takes: { except: 'text[]' },
+  returns: { n: 'int4' },
+  sql: `SELECT count(*)::int4 AS n FROM agents WHERE ${isElsewhere}`,
+})
+
+export const oldestAgentsInRegions = statement('agents.oldest-in-regions', {
+  takes: { except: 'text[]', limit: 'int4' },
+  returns: { id: 'text' },
+  sql: `SELECT id FROM agents WHERE ${isElsewhere} ORDER BY created_at, id LIMIT $limit`,
 })

@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { registrationsPerHour, registrationWindow } from '../rules.ts'
 import { addRegistration } from './repository.ts'
-import { registrationsPerHour, registrationWindow } from './rules.ts'
 
 /**
  * Records a registration from a network; returns true from the 61st within an hour on. Concurrent registrations from one network are

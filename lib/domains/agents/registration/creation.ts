@@ -2,12 +2,12 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
-import { refuseOtherNotice } from './consent.ts'
-import { createOwnAgent } from './own-contract.ts'
-import type { AgentPorts } from './ports.ts'
-import type { agentRegistration } from './registration.ts'
+import { refuseOtherNotice } from '../consent.ts'
+import { createOwnAgent } from '../own-contract.ts'
+import type { AgentPorts } from '../ports.ts'
+import { mostUnusedAgents } from '../rules.ts'
+import { type IssuingPorts, issueAgent } from './issuing.ts'
 import { lockCreation } from './repository.ts'
-import { mostUnusedAgents } from './rules.ts'
 
 /** The advisory lock serializes concurrent requests of one person, so that the count is exact. */
 async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
@@ -21,10 +21,8 @@ async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
 }
 
 /** Creates agents that a person owns from the start, with explicit consent. */
-export function agentCreation(
-  { registration, tokens, accounts, joinClade }: Pick<AgentPorts, 'registration' | 'tokens' | 'accounts' | 'joinClade'>,
-  { issueAgent }: Pick<ReturnType<typeof agentRegistration>, 'issueAgent'>,
-) {
+export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens' | 'joinClade'>) {
+  const { registration, tokens, accounts, joinClade } = ports
   return {
     createOwn: mutation(createOwnAgent, async ({ tx, actor, now }, { body }) => {
       const { accountId, organisationId } = actor
@@ -43,7 +41,7 @@ export function agentCreation(
       const id = body.agent_id ?? newId('agent')
       const name = body.name ?? null
       const tier = 'free' as const
-      await issueAgent(tx, {
+      await issueAgent(ports, tx, {
         agentId: id,
         name,
         ownerId: accountId,
