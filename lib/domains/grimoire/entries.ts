@@ -152,7 +152,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
         ...contentOf(id, body, key, now),
       })
       if (stored === 0)
-        throw new Problem('id_in_use', 'An entry with this id is there already. Nothing was stored: make a new id.')
+        throw new Problem('id_in_use', 'An entry with this id already exists. Nothing was stored. Use a new id.')
       return {
         resourceId: id,
         details: { agent_id: agentId, kind: body.kind, scope: body.scope },

@@ -71,7 +71,7 @@ export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
       return answer(before.revision + 1, 200)
     }
     const stored = await insertKeyring(tx, { agent: id, id: keyring.key_id, keyring, publicKey, now })
-    if (stored === 0) throw other('A keyring with this id is there already: make a new one.')
+    if (stored === 0) throw other('A keyring with this id already exists. Create another keyring.')
     return answer(1, before ? 200 : 201)
   }),
 })

@@ -45,10 +45,7 @@ function refuseUnlessWritable(
   agent: Pick<AgentOwnershipRow, 'status' | 'restrictedAt' | 'suspendedAt' | 'region'>,
 ): void {
   if (agent.status === 'dead')
-    throw new Problem(
-      'dead',
-      'This agent is dead: nothing is written for it any more. What it left can be read by its owner.',
-    )
+    throw new Problem('dead', 'This agent is retired and accepts no writes. Its owner can still read its data.')
   if (agent.status === 'paused')
     throw new Problem(
       'paused',
@@ -86,7 +83,7 @@ export function writableAgent(regions: AskedRegions): FindAgent {
     if (agent.selfHosted)
       throw new Problem(
         'conflict',
-        'This agent is self-hosted: it keeps what is its own elsewhere, and nothing is held here but what it shares. Nothing was stored.',
+        'This agent is self-hosted, so only data that it shares is stored here. Nothing was stored.',
       )
     return agent
   }

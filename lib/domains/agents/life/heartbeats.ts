@@ -71,10 +71,7 @@ export const agentHeartbeats = ({ db, regions }: LifePorts) => ({
   exportHeartbeats: stream(exportHeartbeats, async ({ actor, now }, { params: { id } }) => {
     const { diedAt } = await ownAgent(db, actor, id)
     if (areHeartbeatsOver(diedAt, now))
-      throw new Problem(
-        'expired',
-        'The agent died more than 24 hours ago, and its heartbeats went then. Nothing of them is left to export.',
-      )
+      throw new Problem('expired', 'The agent was retired more than 24 hours ago, so its heartbeats were deleted.')
     return {
       body: lines(db, id),
       resourceId: id,

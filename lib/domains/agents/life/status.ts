@@ -76,15 +76,15 @@ export const agentStatus = ({ db, onRetirement, regions }: LifePorts) => ({
     if (verdict === 'for_good')
       throw new Problem(
         'wrong_state',
-        'Death is for good: the agent stays dead. Another agent of yours can take over what a snapshot of it has.',
+        'This agent is retired, which is final. To continue its work, restore a snapshot of it into another agent.',
       )
     if (verdict === 'unconfirmed')
       throw new Problem('invalid', {
-        detail: 'Death is for good, so it is asked for twice. Nothing was changed.',
+        detail: 'Retirement is final and requires confirmation. Nothing was changed.',
         issues: [{ path: ['confirm'], message: 'takes the id of the agent' }],
       })
     if (verdict === 'owner_alone')
-      throw new Problem('forbidden', 'Whoever owns this agent lets it go on, when signed in. Nothing was changed.')
+      throw new Problem('forbidden', 'Only the signed-in owner can resume this agent. Nothing was changed.')
     const next =
       verdict === 'same'
         ? agent
