@@ -5,7 +5,7 @@ import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/config/env.ts'
 import { snapshotKeysFolder } from '#lib/config/locations.ts'
 import { replayCommand } from '#lib/domains/erasure/ledger/restored-database.ts'
-import { overdueExchanges } from '#lib/domains/llm-log/lateness.ts'
+import { overdueExchanges } from '#lib/domains/llm-log/repository.ts'
 import { joinInstallation } from '#lib/platform/installation.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
@@ -59,11 +59,7 @@ async function workerCheck(client: Client): Promise<HealthCheck> {
 /** Checks for exchanges beyond their retention of one day, except those under a legal hold. */
 async function modelLogCheck(client: Client): Promise<HealthCheck> {
   const name = 'model log'
-  const { n, late } = await overdueExchanges(
-    async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
-      (await client.query<R>(text, [...(values ?? [])])).rows,
-    new Date(),
-  )
+  const [{ n, late } = { n: 0, late: 0 }] = await overdueExchanges(client, { now: new Date() })
   const minutes = Math.floor(late / 60_000)
   return minutes > 60
     ? fault(

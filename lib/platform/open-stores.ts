@@ -4,7 +4,7 @@ import { hasNoExport } from '#lib/domains/exports/export-files.ts'
 import { projectsNameObjects } from '#lib/domains/projects/object-references.ts'
 import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'
 import { snapshotsNameObjects } from '#lib/domains/snapshots/object-references.ts'
-import { type AskRows, type ConnectedStore, connectedStoresOf } from '#lib/domains/stores/registered-stores.ts'
+import { type ConnectedStore, connectedStoresOf } from '#lib/domains/stores/registered-stores.ts'
 import { exportsCountFor } from '#lib/domains/stores/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
@@ -19,7 +19,7 @@ import { hasNoRow, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { fileObjects, hasNoObject } from '#lib/stores/objects/files.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Database, RunQuery } from '#lib/stores/postgres/database.ts'
 import { addressHash, type RegisteredStore, type StorePort } from '#lib/stores/registered-store.ts'
 
 export type StoreSettings = Pick<
@@ -141,8 +141,8 @@ export function openStores(
 }
 
 /** Whether any row references an object. */
-const areObjectsNamed = async (ask: AskRows): Promise<boolean> =>
-  (await projectsNameObjects(ask)) || (await snapshotsNameObjects(ask))
+const areObjectsNamed = async (query: RunQuery): Promise<boolean> =>
+  (await projectsNameObjects(query)) || (await snapshotsNameObjects(query))
 /** The mark that identifies a folder of objects. */
 export const objectFolderMark = (folder: string) => folderMark(folder, hasNoObject)
 

@@ -1,10 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-
-export interface CladeSibling {
-  id: string
-  name: string | null
-  status: 'active' | 'paused'
-}
+import { cladeSiblings, lockCladeAncestor } from './repository.ts'
 
 /** Which agents belong to a clade and share with it. Both are columns of the agent. */
 export const cladeMembers = {
@@ -13,9 +8,7 @@ export const cladeMembers = {
     tx: Transaction,
     { ancestorId, ownerId }: { ancestorId: string; ownerId: string },
   ): Promise<{ cladeId: string | null } | undefined> {
-    const [ancestor] = await tx.$queryRaw<{ cladeId: string | null }[]>`
-      SELECT clade_id AS "cladeId" FROM agents
-      WHERE id = ${ancestorId} AND owner_id = ${ownerId} AND status <> 'dead' FOR NO KEY UPDATE`
+    const [ancestor] = await lockCladeAncestor(tx, { agent: ancestorId, owner: ownerId })
     return ancestor
   },
   join: (tx: Transaction, agentIds: readonly string[], cladeId: string): Promise<unknown> =>
@@ -33,9 +26,5 @@ export const cladeMembers = {
   siblingsOf: (
     tx: Transaction,
     { cladeId, ownerId, agentId }: { cladeId: string | null; ownerId: string | null; agentId: string },
-  ): Promise<CladeSibling[]> =>
-    tx.$queryRaw<CladeSibling[]>`
-      SELECT b.id, b.name, b.status::text AS status FROM agents b
-      WHERE b.clade_id = ${cladeId} AND b.owner_id = ${ownerId} AND b.id <> ${agentId} AND b.status <> 'dead'
-        AND NOT EXISTS (SELECT 1 FROM fenced f WHERE f.kind = 'agent' AND f.id = b.id) ORDER BY b.id LIMIT 1000`,
+  ) => cladeSiblings(tx, { clade: cladeId, owner: ownerId, agent: agentId }),
 }

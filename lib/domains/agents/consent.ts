@@ -3,8 +3,9 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { giveConsent, readNotice, withdrawConsent } from './contract.ts'
 import type { AgentPorts } from './ports.ts'
+import type { AgentRow } from './repository.ts'
 import { refuseReaders } from './restriction.ts'
-import { type AgentRow, agentOf } from './rows.ts'
+import { agentOf } from './rows.ts'
 import { givenAgain, type PrivacyNotice, withdrawn } from './rules.ts'
 
 /** Rejects consent to any version but the current one (422): consent only covers the text that was read. */

@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { agentInventory, countRemainingAgents, deleteAgents, lockAgentsExclusively } from './repository.ts'
 
 export interface AgentSourcePorts {
   /** Maps those agents that authored records under an active legal hold to the hold. Records cannot exist without their author's row. */
@@ -23,11 +24,7 @@ export const agentDataSource = (
   kept: 'until the agent is erased; one that never used its token for 24 hours',
   tables: ['agents'],
   async inventory({ agents }) {
-    const [row] = await db.query<{ n: number; since: Date | null }>(
-      'agents-inventory',
-      'SELECT count(*)::int AS n, min(created_at) AS since FROM agents WHERE id = ANY($1::text[])',
-      [agents],
-    )
+    const [row] = await agentInventory(db, { ids: agents })
     return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
   },
   async plan(scope, tx, now) {
@@ -43,26 +40,17 @@ export const agentDataSource = (
     return { items: records.flatMap(({ id }) => (holdOf.has(id) ? [] : [id])).sort(), held: kept }
   },
   async erase(_scope, items, tx) {
-    const ids = [...items]
-    await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
-    // Keep an agent that still has a retained record, for whatever reason; the record's data source reports it.
-    const gone = await tx.$queryRaw<{ organisation_id: string }[]>`
-      DELETE FROM agents a WHERE a.id = ANY(${ids}::text[]) AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = a.id)
-      RETURNING organisation_id`
-    for (const id of [...new Set(gone.map(({ organisation_id }) => organisation_id))].sort())
+    await lockAgentsExclusively(tx, { ids: items })
+    const deleted = await deleteAgents(tx, { ids: items })
+    for (const id of [...new Set(deleted.map(({ organisation_id }) => organisation_id))].sort())
       await dropOrganisationIfEmpty(tx, id)
-    return gone.length
+    return deleted.length
   },
-  /** Counts agents without records in the view that other domains read, and empty organisations that were created for one agent. */
+  /** Counts remaining agents, and empty organisations that were created for one agent. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const ids = [...new Set([...items, ...scope.subject.agents])]
-    const [row] = await db.query<{ n: number }>(
-      'agents-residue',
-      `SELECT count(*)::int AS n FROM agent_owners o WHERE o.id = ANY($1::text[])
-         AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = o.id)`,
-      [ids],
-    )
+    const [row] = await countRemainingAgents(db, { ids })
     return (row?.n ?? 0) + (await countEmptyOrganisations(db.prisma, ids))
   },
 })

@@ -1,7 +1,6 @@
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import { countLawfulBases } from './repository.ts'
 import type { LawfulBasis } from './rules.ts'
-
-const bases = ['consent', 'contract', 'legitimate_interest'] as const satisfies readonly LawfulBasis[]
 
 /**
  * Lawful basis (GDPR art. 6, 7): each agent has one on record, with consent where the basis is consent. Agents that withdrew it are
@@ -13,22 +12,8 @@ export const agentsEvidence = (configured: LawfulBasis): EvidenceCheck[] => [
     name: 'agents.basis',
     page: null,
     async ask(query) {
-      const [row] = await query<{
-        agents: number
-        without: number
-        unconsented: number
-        withdrawn: number
-        unrestricted: number
-      }>(
-        `SELECT count(*)::int AS agents,
-           count(*) FILTER (WHERE lawful_basis <> ALL($1::text[]) OR notice_version = '')::int AS without,
-           count(*) FILTER (WHERE lawful_basis = 'consent' AND consent_at IS NULL)::int AS unconsented,
-           count(*) FILTER (WHERE consent_withdrawn_at IS NOT NULL)::int AS withdrawn,
-           count(*) FILTER (WHERE consent_withdrawn_at IS NOT NULL AND restricted_at IS NULL)::int AS unrestricted
-         FROM agents`,
-        [bases],
-      )
-      const { agents = 0, without = 0, unconsented = 0, withdrawn = 0, unrestricted = 0 } = row ?? {}
+      const [counts] = await countLawfulBases(query, {})
+      const { agents = 0, without = 0, unconsented = 0, withdrawn = 0, unrestricted = 0 } = counts ?? {}
       return {
         state: failsIf(without + unconsented + unrestricted > 0),
         numbers: { agents, without, unconsented, withdrawn, unrestricted },

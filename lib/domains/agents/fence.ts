@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/data-source.ts'
+import { lockAgentsOfSubject } from './repository.ts'
 
 /**
  * Locks the subject's agents exclusively: waits for pending writes that refer to them, and their tokens stop working. `andOwned` adds the
@@ -10,9 +11,7 @@ export async function raiseAgentFences(
   { account, agents }: Subject,
   { andOwned, now }: { andOwned: boolean; now: Date },
 ): Promise<string[]> {
-  const owner = andOwned ? account : null
-  const records = await tx.$queryRaw<{ id: string }[]>`
-    SELECT id FROM agents WHERE owner_id = ${owner} OR id = ANY(${[...agents]}::text[]) ORDER BY id FOR UPDATE`
+  const records = await lockAgentsOfSubject(tx, { owner: andOwned ? account : null, ids: agents })
   const ids = [...new Set([...agents, ...records.map(({ id }) => id)])].sort()
   await tx.agent.updateMany({ where: { id: { in: ids }, suspendedAt: null }, data: { suspendedAt: now } })
   return ids

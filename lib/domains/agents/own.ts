@@ -1,47 +1,14 @@
-import { type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { AgentStatus } from './life/rules.ts'
 import { lifeOf } from './life/status.ts'
 import { listOwnAgents, type OwnAgent, readOwnAgent } from './own-contract.ts'
 import type { AgentPorts } from './ports.ts'
+import { countOwnAgents, type OwnAgentRow, ownAgentDetails, ownAgentsPage } from './repository.ts'
 import { agentStateOf, ownAgentsCountedTo } from './rules.ts'
-
-interface OwnRow {
-  id: string
-  name: string | null
-  tier: TierName
-  created_at: Date
-  restricted_at: Date | null
-  restricted_for: string[]
-  suspended_at: Date | null
-  is_fenced: boolean
-  status: AgentStatus
-  status_at: Date | null
-  died_at: Date | null
-  region: string | null
-  self_hosted: boolean
-  has_keyring: boolean
-}
-interface WholeRow extends OwnRow {
-  lawful_basis: string
-  notice_version: string
-  consent_at: Date | null
-  consent_via: string | null
-  consent_withdrawn_at: Date | null
-  first_used_at: Date | null
-}
-const ownColumns = `a.id, a.name, a.tier, a.created_at, a.restricted_at, a.restricted_for, a.suspended_at,
-  a.status, a.status_at, a.died_at, a.region, a.self_hosted, EXISTS (SELECT FROM agent_keyrings k WHERE k.agent_id = a.id) AS has_keyring,
-  EXISTS (SELECT FROM fenced f WHERE f.kind = 'agent' AND f.id = a.id) AS is_fenced`
-const selectPage = `SELECT ${ownColumns} FROM agents a
-  WHERE a.owner_id = $1 AND ($2::timestamptz IS NULL OR (a.created_at, a.id) < ($2, $3))
-  ORDER BY a.created_at DESC, a.id DESC LIMIT $4`
-const selectOne = `SELECT ${ownColumns}, a.lawful_basis, a.notice_version, a.consent_at, a.consent_via, a.consent_withdrawn_at, a.first_used_at
-  FROM agents a WHERE a.id = $1 AND a.owner_id = $2`
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
@@ -56,7 +23,7 @@ export function ownAgentUseCases(
     regions,
   }: Pick<AgentPorts, 'tokens' | 'contributedBy' | 'accounts' | 'registration' | 'regions'>,
 ) {
-  async function presented(rows: readonly OwnRow[], now: Date): Promise<OwnAgent[]> {
+  async function presented(rows: readonly OwnAgentRow[], now: Date): Promise<OwnAgent[]> {
     const ids = rows.map(({ id }) => id)
     const [contributed, inUse] = await Promise.all([contributedBy(ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
     return rows.map((row) => {
@@ -90,16 +57,10 @@ export function ownAgentUseCases(
   return {
     listOwn: read(listOwnAgents, async ({ actor, now }, { query: { cursor, limit } }) => {
       const after = parseCursor(cursor)
+      const owner = actor.accountId ?? null
       const [records, [count]] = await Promise.all([
-        db.query<OwnRow>('agent-own-page', selectPage, [
-          actor.accountId,
-          after?.at ?? null,
-          after?.id ?? null,
-          limit + 1,
-        ]),
-        db.query<{ n: number }>('agent-own-count', 'SELECT count(*)::int AS n FROM agents WHERE owner_id = $1', [
-          actor.accountId,
-        ]),
+        ownAgentsPage(db, { owner, at: after?.at ?? null, id: after?.id ?? null, limit: limit + 1 }),
+        countOwnAgents(db, { owner }),
       ])
       const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       return {
@@ -114,7 +75,7 @@ export function ownAgentUseCases(
 
     readOwn: read(readOwnAgent, async ({ actor, now }, { params: { id } }) => {
       const { accountId } = actor
-      const [row] = await db.query<WholeRow>('agent-own', selectOne, [id, accountId])
+      const [row] = await ownAgentDetails(db, { agent: id, owner: accountId ?? null })
       const [shown] = row ? await presented([row], now) : []
       if (!row || !shown || accountId === undefined)
         throw new Problem('not_found', 'There is no such agent, or it is not yours.')

@@ -20,14 +20,14 @@ export function agentOwnership({
       const agent = bearer && (await agentOf(tx, bearer.agentId, { lock: true }))
       // Unknown, mistyped, expired, revoked and suspended tokens get the same answer, so that guessing reveals nothing.
       if (!agent || agent.suspendedAt)
-        throw new Problem('not_found', 'No agent is known by this token. Check that it is whole, and still works.')
+        throw new Problem('not_found', 'No agent has this token. Check that the token is complete and still valid.')
       const done = (changed: boolean) => ({
         body: { data: { agent_id: agent.id, name: agent.name } },
         resourceId: agent.id,
         details: { fields: changed ? ['owner', 'organisation'] : [] },
       })
       if (agent.ownerId === accountId) return done(false)
-      if (agent.ownerId !== null) throw new Problem('conflict', 'This agent belongs to somebody else already.')
+      if (agent.ownerId !== null) throw new Problem('conflict', 'Another person already owns this agent.')
       const lacking = (await tokens.scopesInUse(tx, agent.id, now)).find((scope) => !bearer.scopes.includes(scope))
       if (lacking)
         throw new Problem(

@@ -6,6 +6,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AgentPorts } from './ports.ts'
 import { readRestriction, setRestriction, withdrawAllConsent } from './privacy-contract.ts'
+import { countRestrictions } from './repository.ts'
 import { agentOf } from './rows.ts'
 import { withdrawn } from './rules.ts'
 import { type AgentStatusChange, agentStatusesOf, type agentStatusPorts, changeAgentStatuses } from './status.ts'
@@ -35,15 +36,6 @@ const audited = (change: AgentStatusChange, asked: string, details: Record<strin
     entries: entries.length > 0 ? entries : [{ resourceId: asked, details: { changed: false } }],
   }
 }
-
-interface Counted {
-  agents: number
-  restricted: number
-  withdrawn: number
-}
-/** Counts one agent ($2), or all agents of a person ($1). */
-const selectCounts = `SELECT count(*)::int AS agents, count(restricted_at)::int AS restricted, count(consent_withdrawn_at)::int AS withdrawn
-  FROM agents WHERE id = $2 OR ($2::text IS NULL AND owner_id = $1)`
 
 /** Restriction of processing and withdrawal of consent by the data subject, for one agent or for all. */
 export function agentRestriction(
@@ -105,10 +97,7 @@ export function agentRestriction(
       const [found, [counted]] = isOwn
         ? await Promise.all([
             restrictionOf(actor.accountId, agent),
-            db.query<Counted & Record<string, unknown>>('agent-restrictions', selectCounts, [
-              actor.accountId ?? null,
-              agent,
-            ]),
+            countRestrictions(db, { owner: actor.accountId ?? null, agent }),
           ])
         : [undefined, []]
       if (!found || !counted) throw new Problem('not_found', 'There is no such agent, or it is not yours.')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { NewAgentId } from './contract.ts'
-import { inviteId } from './invite-id.ts'
+import { inviteId } from './registration/invites.ts'
 import { consentRecord, decideRegistration, edited, givenAgain, isReserved, withdrawn } from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')

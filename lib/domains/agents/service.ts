@@ -3,13 +3,13 @@ import { mutation } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { agentConsent } from './consent.ts'
 import { editAgent } from './contract.ts'
-import { agentCreation } from './creation.ts'
-import { agentInvites } from './invites.ts'
 import { agentLife } from './life/service.ts'
 import { ownAgentUseCases } from './own.ts'
 import { agentOwnership } from './ownership.ts'
 import type { AgentPorts } from './ports.ts'
-import { agentRegistration } from './registration.ts'
+import { agentCreation } from './registration/creation.ts'
+import { agentInvites } from './registration/invites.ts'
+import { agentRegistration } from './registration/registration.ts'
 import { agentRestriction } from './restriction.ts'
 import { agentOf } from './rows.ts'
 import { edited } from './rules.ts'
@@ -18,16 +18,15 @@ import { agentStatusPorts } from './status.ts'
 /** Agents: registration, ownership, consent, restriction and limits. */
 export function agentsService(db: Database, ports: AgentPorts) {
   const standing = agentStatusPorts(ports)
-  const registration = agentRegistration(ports)
   return {
     ...standing,
     ...agentRestriction(db, ports, standing),
-    ...registration,
+    ...agentRegistration(ports),
     ...agentConsent(ports.registration.notice, ports.onRestriction),
     ...agentInvites(),
     ...agentOwnership(ports),
     ...ownAgentUseCases(db, ports),
-    ...agentCreation(ports, registration),
+    ...agentCreation(ports),
     ...agentLife({ db, strict: ports.strict, regions: ports.regions, onRetirement: ports.onRetirement }),
 
     edit: mutation(editAgent, async ({ tx }, { params, body }) => {

@@ -9,6 +9,7 @@ import {
   restrictionReasons,
 } from '#lib/kernel/restriction.ts'
 import type { AgentPorts } from './ports.ts'
+import { fencedAgents, lockAgentStatuses, updateAgentStatuses } from './repository.ts'
 import type { ConsentState } from './rules.ts'
 
 /** Consent and restriction of an agent. */
@@ -23,9 +24,7 @@ export interface AgentStatusChange {
 
 /** Locks and returns the subject's agents: those named and those that the person owns now. Sorted by id, the lock order used everywhere. */
 export const agentStatusesOf = (tx: Transaction, { account, agents }: Subject): Promise<AgentStatusRow[]> =>
-  tx.$queryRaw<AgentStatusRow[]>`
-    SELECT id, consent_withdrawn_at AS "consentWithdrawnAt", restricted_at AS "restrictedAt", restricted_for AS "restrictedFor"
-    FROM agents WHERE owner_id = ${account} OR id = ANY(${[...agents]}::text[]) ORDER BY id FOR NO KEY UPDATE`
+  lockAgentStatuses(tx, { owner: account, ids: agents })
 
 /** Ids of the agents that the account owns now, sorted. */
 export async function agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]> {
@@ -58,12 +57,7 @@ export async function changeAgentStatuses(
     if (status.restrictedAt === null && after.restrictedAt !== null) restricted.push(status.id)
     return isSame(status, after) ? [] : [after]
   })
-  if (changed.length > 0)
-    await tx.$executeRaw`
-      UPDATE agents a SET consent_withdrawn_at = n."consentWithdrawnAt", restricted_at = n."restrictedAt", restricted_for = n."restrictedFor"
-      FROM jsonb_to_recordset(${JSON.stringify(changed)}::jsonb)
-        AS n(id text, "consentWithdrawnAt" timestamptz, "restrictedAt" timestamptz, "restrictedFor" text[])
-      WHERE a.id = n.id`
+  if (changed.length > 0) await updateAgentStatuses(tx, { statuses: changed })
   if (restricted.length > 0) for (const listen of onRestriction) await listen(tx, { agentIds: restricted, now })
   return changed.map(({ id }) => id).sort()
 }
@@ -153,11 +147,9 @@ export function agentStatusPorts({
       const changed = account !== null && (await accounts.unsuspend(tx, account))
       const ids = (await agentStatusesOf(tx, subject)).map(({ id }) => id)
       // Read after locking: an erasure locks the agents' rows while it raises a fence.
-      const fenced = await tx.$queryRaw<{ id: string }[]>`
-        SELECT id FROM fenced WHERE kind = 'agent' AND id = ANY(${ids}::text[])`
-      const gone = new Set(fenced.map(({ id }) => id))
+      const fenced = new Set((await fencedAgents(tx, { ids })).map(({ id }) => id))
       const freed = await tx.agent.updateManyAndReturn({
-        where: { id: { in: ids.filter((id) => !gone.has(id)) }, suspendedAt: { not: null } },
+        where: { id: { in: ids.filter((id) => !fenced.has(id)) }, suspendedAt: { not: null } },
         data: { suspendedAt: null },
         select: { id: true },
       })

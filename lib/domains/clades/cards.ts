@@ -2,20 +2,9 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { publishCard, readCard, withdrawCard } from './card-contract.ts'
 import type { CladePorts } from './ports.ts'
+import { publicCard } from './repository.ts'
 
-const noCard = () => new Problem('not_found', 'There is no performance card of such an agent.')
-
-interface CardRow extends Record<string, unknown> {
-  from: Date
-  until: Date
-  returns: number
-  sharpe: number
-  drawdown: number
-  publishedAt: Date
-}
-const selectPublicCard = `SELECT c.from_at AS "from", c.until_at AS until, c.returns, c.sharpe, c.drawdown, c.published_at AS "publishedAt"
-  FROM performance_cards c JOIN agent_states a ON a.id = c.agent_id
-  WHERE c.agent_id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'`
+const noCard = () => new Problem('not_found', 'This agent has no public performance card.')
 
 /** Performance figures of agents that their owners have published. */
 export const performanceCards = ({ db, agents }: CladePorts) => ({
@@ -32,7 +21,7 @@ export const performanceCards = ({ db, agents }: CladePorts) => ({
   }),
 
   readCard: read(readCard, async (_ctx, { params: { id } }) => {
-    const [record] = await db.query<CardRow>('card-public', selectPublicCard, [id])
+    const [record] = await publicCard(db, { agent: id })
     if (!record) throw noCard()
     const { from, until, returns, sharpe, drawdown, publishedAt } = record
     const numbers = { returns, sharpe, drawdown, published_at: publishedAt.toISOString() }

@@ -1,10 +1,11 @@
 import type { DataSource } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { countRemaining, holding, preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
-import { callBack, recallShares } from './recalling.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { holdingOf, preferIndexes, rowsOfAgents, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { callBack, recallShares } from './recall/recalling.ts'
+import { countRemainingDeltas, deleteDeltaItems, deltaInventory, deltaItems } from './repository.ts'
 
-/** Siblings are told to remove the erased shares. These calls belong to the siblings and outlive the share. */
-function shareHolder(db: Database): DataSource {
+/** Siblings get an order to remove the erased shares. The orders belong to the siblings and outlive the share. */
+function shareDataSource(db: Database): DataSource {
   const rows = rowsOfAgents(db, {
     ...{ name: 'clades.shares', stage: 'content', table: 'clade_shares', id: 'id', at: 'shared_at' },
     what: 'entries as agents sent them to siblings, stripped, sealed with the installation’s key; recalled as they go',
@@ -15,7 +16,7 @@ function shareHolder(db: Database): DataSource {
     ...rows,
     async erase(scope, items, tx, options) {
       if (!('subject' in scope) || items.length === 0) return 0
-      if (!options) throw new TypeError('an erasure says when it is')
+      if (!options) throw new TypeError('The erasure of shares requires options.')
       await preferIndexes(tx)
       await recallShares(tx, { ids: items, now: options.now })
       await callBack(tx, items)
@@ -25,7 +26,7 @@ function shareHolder(db: Database): DataSource {
 }
 
 /** Items are `<agent>/<share>`, because a recall changes the delta number. An agent id contains no slash. */
-const deltaHolder = (db: Database): DataSource => ({
+const deltaDataSource = (db: Database): DataSource => ({
   name: 'clades.deltas',
   store: 'postgresql',
   stage: 'content',
@@ -33,46 +34,27 @@ const deltaHolder = (db: Database): DataSource => ({
   what: 'which shares of siblings are on their way to agents or were taken in: ids, states and times',
   purpose: 'to bring what siblings share, and to take it back everywhere',
   kept: 'unfetched for 7 days; else until it is recalled, and 30 days more',
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      'clade-deltas-held',
-      'SELECT count(*)::int AS n, min(created_at) AS since FROM clade_deltas WHERE agent_id = ANY($1::text[])',
-      [agents],
-    ),
+  inventory: async ({ agents }) => holdingOf(await deltaInventory(db, { agents })),
   async plan(scope, tx) {
     if (!('subject' in scope)) return { items: [], held: {} }
     await preferIndexes(tx)
-    const rows = await queryWithin<{ id: string }>(
-      tx,
-      'plan-clade-deltas',
-      "SELECT agent_id || '/' || share_id AS id FROM clade_deltas WHERE agent_id = ANY($1::text[])",
-      [scope.subject.agents],
-    )
+    const rows = await deltaItems(tx, { agents: scope.subject.agents })
     return { items: rows.map(({ id }) => id).sort(), held: {} }
   },
   async erase(scope, items, tx) {
     if (!('subject' in scope)) return 0
     await preferIndexes(tx)
-    return (
-      await queryWithin(
-        tx,
-        'erase-clade-deltas',
-        `DELETE FROM clade_deltas d USING unnest($1::text[]) AS i
-         WHERE d.agent_id = split_part(i, '/', 1) AND d.share_id = split_part(i, '/', 2) RETURNING 1`,
-        [items],
-      )
-    ).length
+    return deleteDeltaItems(tx, { items })
   },
   residue: (scope) =>
     'subject' in scope
-      ? countRemaining(db, (ask) =>
-          ask('SELECT count(*)::int AS n FROM clade_deltas WHERE agent_id = ANY($1::text[])', [scope.subject.agents]),
-        )
+      ? sumRemaining(db, async function* (on) {
+          yield await countRemainingDeltas(on, { agents: scope.subject.agents })
+        })
       : Promise.resolve(0),
 })
 
-const cardHolder = (db: Database): DataSource =>
+const cardDataSource = (db: Database): DataSource =>
   rowsOfAgents(db, {
     ...{ name: 'clades.cards', stage: 'content', table: 'performance_cards', id: 'agent_id', at: 'published_at' },
     what: 'performance cards: how agents performed, which their owners made public',
@@ -81,4 +63,8 @@ const cardHolder = (db: Database): DataSource =>
   })
 
 /** Deltas that agents received, shares that they sent, and their public cards. */
-export const cladeDataSources = (db: Database): DataSource[] => [deltaHolder(db), shareHolder(db), cardHolder(db)]
+export const cladeDataSources = (db: Database): DataSource[] => [
+  deltaDataSource(db),
+  shareDataSource(db),
+  cardDataSource(db),
+]

@@ -3,7 +3,8 @@ import { newId } from '#lib/kernel/ids.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import type { RecordDeletion } from '#lib/kernel/purging.ts'
 import type { CladeMembers } from './ports.ts'
-import { lockClade, recallShares, removeOfRetired } from './recalling.ts'
+import { recallShares, removeOfRetired } from './recall/recalling.ts'
+import { lockClades } from './repository.ts'
 
 /** Adds a new agent to the clade of its ancestor. @throws Problem `invalid` when the ancestor has another owner or is retired */
 export async function joinClade(
@@ -12,7 +13,7 @@ export async function joinClade(
   members: Pick<CladeMembers, 'lockAncestor' | 'join'>,
 ): Promise<void> {
   const ancestor = ancestorId === agentId ? undefined : await members.lockAncestor(tx, { ancestorId, ownerId })
-  if (!ancestor) throw invalid(['ancestor'], 'is no living agent of yours')
+  if (!ancestor) throw invalid(['ancestor'], 'must be an agent of yours that is not retired')
   const id = ancestor.cladeId ?? newId('cld')
   if (ancestor.cladeId === null) await tx.clade.create({ data: { id, createdAt: now } })
   await members.join(tx, [agentId, ancestorId], id)
@@ -29,7 +30,7 @@ export async function leaveClade(
 ): Promise<void> {
   const cladeId = await members.cladeOf(tx, agentId)
   // Wait for running shares, so that their deltas to this agent are deleted as well.
-  if (cladeId !== null) await lockClade(tx, [cladeId])
+  if (cladeId !== null) await lockClades(tx, { ids: [cladeId] })
   const { shares } = await recallShares(tx, { of: [agentId], now })
   const removed = await removeOfRetired(tx, { agentId, now })
   const results = { sharesRecalled: shares.length, ...removed }

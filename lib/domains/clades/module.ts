@@ -3,8 +3,8 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { cladeDataSources } from './data-sources.ts'
 import { cladesEvidence } from './evidence.ts'
 import { cladeExporters } from './exporters.ts'
-import { type CladeJobPorts, cladeJobs } from './jobs.ts'
 import type { CladePorts } from './ports.ts'
+import { type CladeJobPorts, cladeJobs } from './recall/jobs.ts'
 import { cladesService } from './service.ts'
 
 export const cladesData = (db: Database, key: () => Uint8Array): PersonalData => ({

@@ -4,36 +4,13 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listShares, readShare, recallShare, type ShareView } from './contract.ts'
 import type { CladePorts } from './ports.ts'
-import { recallShares } from './recalling.ts'
-import type { DeltaState, SharedKind } from './rules.ts'
+import { recallShares } from './recall/recalling.ts'
+import { deliveriesOfShares, type ShareRow, shareOfAgent, sharesPage } from './repository.ts'
 
-interface ShareRow {
-  id: string
-  agent_id: string
-  entry_id: string
-  kind: SharedKind
-  digest: Buffer
-  manifest: string
-  shared_at: Date
-  recalled_at: Date | null
-}
-interface StateRow {
-  share_id: string
-  agent_id: string
-  state: DeltaState
-  delivered_at: Date | null
-  acknowledged_at: Date | null
-}
-const shareColumns = 's.id, s.agent_id, s.entry_id, s.kind, s.digest, s.manifest, s.shared_at, s.recalled_at'
-const noShare = () => new Problem('not_found', 'There is no such share of this agent.')
+const noShare = () => new Problem('not_found', 'This agent has no share with this id.')
 
 async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareView[]> {
-  const states = await db.query<StateRow & Record<string, unknown>>(
-    'clade-share-states',
-    `SELECT share_id, agent_id, state::text AS state, delivered_at, acknowledged_at FROM clade_deltas
-     WHERE share_id = ANY($1::text[]) ORDER BY agent_id`,
-    [rows.map(({ id }) => id)],
-  )
+  const states = await deliveriesOfShares(db, { shares: rows.map(({ id }) => id) })
   return rows.map((row) => ({
     share_id: row.id,
     agent_id: row.agent_id,
@@ -57,15 +34,10 @@ async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareVi
 /** Lists and recalls the shares of an agent. */
 export const cladeShares = ({ db, agents }: CladePorts) => ({
   listShares: read(listShares, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
-    const place = parseCursor(cursor)
+    const after = parseCursor(cursor)
     await agents.own(actor, id)
     const [rows, total] = await Promise.all([
-      db.query<ShareRow & Record<string, unknown>>(
-        'clade-shares-page',
-        `SELECT ${shareColumns} FROM clade_shares s WHERE s.agent_id = $1 AND (s.shared_at, s.id) < ($2::timestamptz, $3)
-         ORDER BY s.shared_at DESC, s.id DESC LIMIT $4`,
-        [id, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
-      ),
+      sharesPage(db, { agent: id, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
       db.prisma.cladeShare.count({ where: { agentId: id } }),
     ])
     const { shown, page } = pageOf(rows, limit, total, ({ shared_at, id }) => ({ at: shared_at, id }))
@@ -82,11 +54,7 @@ export const cladeShares = ({ db, agents }: CladePorts) => ({
 
   readShare: read(readShare, async ({ actor }, { params: { id, shareId } }) => {
     await agents.own(actor, id)
-    const rows = await db.query<ShareRow & Record<string, unknown>>(
-      'clade-share',
-      `SELECT ${shareColumns} FROM clade_shares s WHERE s.id = $1 AND s.agent_id = $2`,
-      [shareId, id],
-    )
+    const rows = await shareOfAgent(db, { agent: id, id: shareId })
     const [data] = await viewsOf(db, rows)
     if (!data) throw noShare()
     return { resourceId: shareId, details: { agent_id: id }, body: { data } }

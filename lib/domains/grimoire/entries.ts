@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { Input } from '#lib/kernel/operation.ts'
 import { encodeCursor, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import {
   addEntry,
   deleteEntry,
@@ -17,28 +17,18 @@ import {
 } from './contract.ts'
 import { isStoredAs, openStored, type StoredEntry, sealStored } from './entry-content.ts'
 import type { GrimoirePorts, StoredEntryPorts } from './ports.ts'
-import { type EntryKind, type EntryScope, entryPageBytes, goneBefore, mostEntries } from './rules.ts'
+import {
+  countEntries,
+  type EntryRow,
+  entriesPage,
+  insertEntry,
+  lockVisibleEntry,
+  nextEntry,
+  updateEntry,
+  visibleEntry,
+} from './repository.ts'
+import { goneBefore, mostEntries } from './rules.ts'
 
-interface EntryRow {
-  id: string
-  agent_id: string
-  kind: EntryKind
-  scope: EntryScope
-  envelope: unknown
-  sealed: Buffer | null
-  valid_until: Date | null
-  revision: number
-  created_at: Date
-  updated_at: Date
-}
-const columns =
-  'g.id, g.agent_id, g.kind, g.scope, g.envelope, g.sealed, g.valid_until, g.revision, g.created_at, g.updated_at'
-/**
- * Expired entries are invisible even before the job deletes them. `$2` is the current time, `$3` the latest creation
- * time of an expired entry.
- */
-const standing =
-  'g.agent_id = $1 AND (g.valid_until IS NULL OR g.valid_until > $2) AND ($3::timestamptz IS NULL OR g.created_at > $3)'
 const noEntry = () => new Problem('not_found', 'There is no such entry of this agent, or it has ended.')
 
 /** An entry as its agent and its owner see it. @throws when the sealed content cannot be opened */
@@ -61,6 +51,14 @@ function stands(row: EntryRow, body: EditBody, key: () => Uint8Array): boolean {
   if (body.scope === 'private') return isDeepStrictEqual(EnvelopeForm.parse(row.envelope), body.envelope)
   return row.sealed !== null && isStoredAs(body, openStored(key(), row.id, row.sealed))
 }
+
+/** The columns of an entry's content: an envelope that only the owner opens, or content that the installation seals. */
+const contentOf = (id: string, body: Input<typeof addEntry>['body'] | EditBody, key: () => Uint8Array, now: Date) => ({
+  envelope: body.scope === 'private' ? body.envelope : null,
+  sealed: body.scope === 'clade' ? sealStored(key(), id, body) : null,
+  validUntil: body.valid_until ?? null,
+  now,
+})
 
 function refusePast(until: Date | undefined, now: Date): void {
   if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
@@ -100,11 +98,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
     if (ring.keyId !== keyId) throw invalid(['envelope', 'key_id'], 'is not that of the agent’s keyring')
   }
   async function found(agentId: string, days: number | null, entryId: string, now: Date): Promise<EntryRow> {
-    const [row] = await db.query<EntryRow>(
-      'grimoire-entry',
-      `SELECT ${columns} FROM grimoire_entries g WHERE ${standing} AND g.id = $4`,
-      [agentId, now, goneBefore(days, now), entryId],
-    )
+    const [row] = await visibleEntry(db, { agent: agentId, now, gone: goneBefore(days, now), id: entryId })
     if (!row) throw noEntry()
     return row
   }
@@ -114,34 +108,19 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
       const { kind, scope, cursor, limit } = query
       const after = parseCursor(cursor)
       const agent = await agents.own(actor, id)
-      const filter = `${standing} AND ($4::text IS NULL OR g.kind::text = $4) AND ($5::text IS NULL OR g.scope::text = $5)`
-      const values = [id, now, goneBefore(agent.grimoireDays, now), kind ?? null, scope ?? null]
+      const conditions = {
+        ...{ agent: id, now, gone: goneBefore(agent.grimoireDays, now), kind: kind ?? null, scope: scope ?? null },
+      }
       const [rows, [count]] = await Promise.all([
-        db.query<EntryRow & { before: string }>(
-          'grimoire-page',
-          `WITH place AS (SELECT ${columns}, coalesce(octet_length(g.sealed), octet_length(g.envelope::text)) AS weight
-             FROM grimoire_entries g WHERE ${filter} AND (g.created_at, g.id) < ($6::timestamptz, $7)
-             ORDER BY g.created_at DESC, g.id DESC LIMIT $8)
-           SELECT * FROM (SELECT place.*, sum(weight) OVER (ORDER BY created_at DESC, id DESC ROWS UNBOUNDED PRECEDING) - weight AS before FROM place) AS p
-           WHERE before <= ${entryPageBytes} ORDER BY created_at DESC, id DESC`,
-          [...values, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
-        ),
-        db.query<{ n: number }>(
-          'grimoire-count',
-          `SELECT count(*)::int AS n FROM grimoire_entries g WHERE ${filter}`,
-          values,
-        ),
+        entriesPage(db, { ...conditions, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
+        countEntries(db, conditions),
       ])
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)
-      const isMore = rows.length > limit || (last !== undefined && Number(last.before) > 0 && (await isAfter()))
+      const isMore = rows.length > limit || (last !== undefined && last.before > 0 && (await isAfter()))
       async function isAfter(): Promise<boolean> {
         if (!last) return false
-        const [next] = await db.query(
-          'grimoire-next',
-          `SELECT 1 FROM grimoire_entries g WHERE ${filter} AND (g.created_at, g.id) < ($6::timestamptz, $7) LIMIT 1`,
-          [...values, last.created_at, last.id],
-        )
+        const [next] = await nextEntry(db, { ...conditions, at: last.created_at, id: last.id })
         return next !== undefined
       }
       return {
@@ -168,24 +147,12 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
         )
       if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
       const id = body.scope === 'private' ? body.id : newId('ent')
-      const made = await queryWithin(
-        tx,
-        'grimoire-add',
-        `INSERT INTO grimoire_entries (id, agent_id, kind, scope, envelope, sealed, valid_until, created_at, updated_at)
-         VALUES ($1, $2, $3::entry_kind, $4::entry_scope, $5, $6, $7, $8, $8) ON CONFLICT (id) DO NOTHING RETURNING id`,
-        [
-          id,
-          agentId,
-          body.kind,
-          body.scope,
-          body.scope === 'private' ? JSON.stringify(body.envelope) : null,
-          body.scope === 'clade' ? sealStored(key(), id, body) : null,
-          body.valid_until ?? null,
-          now,
-        ],
-      )
-      if (made.length === 0)
-        throw new Problem('id_in_use', 'An entry with this id is there already. Nothing was stored: make a new id.')
+      const stored = await insertEntry(tx, {
+        ...{ id, agent: agentId, kind: body.kind, scope: body.scope },
+        ...contentOf(id, body, key, now),
+      })
+      if (stored === 0)
+        throw new Problem('id_in_use', 'An entry with this id already exists. Nothing was stored. Use a new id.')
       return {
         resourceId: id,
         details: { agent_id: agentId, kind: body.kind, scope: body.scope },
@@ -202,12 +169,8 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
     editEntry: mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
       refusePast(body.valid_until, now)
       const agent = await agents.writable(tx, actor, agentId)
-      const [row] = await queryWithin<EntryRow>(
-        tx,
-        'grimoire-entry-locked',
-        `SELECT ${columns} FROM grimoire_entries g WHERE ${standing} AND g.id = $4 FOR UPDATE`,
-        [agentId, now, goneBefore(agent.grimoireDays, now), entryId],
-      )
+      const gone = goneBefore(agent.grimoireDays, now)
+      const [row] = await lockVisibleEntry(tx, { agent: agentId, now, gone, id: entryId })
       if (!row) throw noEntry()
       if (row.scope !== body.scope)
         throw new Problem(
@@ -228,19 +191,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
         )
       if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
       const revision = row.revision + 1
-      await queryWithin(
-        tx,
-        'grimoire-edit',
-        'UPDATE grimoire_entries SET envelope = $2, sealed = $3, valid_until = $4, updated_at = $5, revision = $6 WHERE id = $1',
-        [
-          entryId,
-          body.scope === 'private' ? JSON.stringify(body.envelope) : null,
-          body.scope === 'clade' ? sealStored(key(), entryId, body) : null,
-          body.valid_until ?? null,
-          now,
-          revision,
-        ],
-      )
+      await updateEntry(tx, { id: entryId, revision, ...contentOf(entryId, body, key, now) })
       return changed(revision, now)
     }),
 

@@ -1,10 +1,8 @@
 import type { Exporter } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { entryViewOf } from './entries.ts'
-
-type Row = Parameters<typeof entryViewOf>[0]
-const rowsOfPage = 50
+import { exportedEntries } from './repository.ts'
 
 /** Keyrings, and entries: private ones as envelopes, which the keyring opens, others in plain text. */
 export const grimoireExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
@@ -33,19 +31,11 @@ export const grimoireExporters = (db: Database, key: () => Uint8Array): Exporter
     part: 'grimoire_entries',
     bases: ['provided', 'all'],
     tables: ['grimoire_entries'],
-    async *pages(agentId, { until }) {
-      for (let after: { at: Date | '-infinity'; id: string } = { at: '-infinity', id: '' }; ; ) {
-        const rows: Row[] = await db.query<Row>(
-          'grimoire-exported',
-          `SELECT * FROM grimoire_entries WHERE agent_id = $1 AND created_at <= $2 AND (created_at, id) > ($3::timestamptz, $4)
-           ORDER BY created_at, id LIMIT ${rowsOfPage}`,
-          [agentId, until, after.at, after.id],
-        )
-        const last = rows.at(-1)
-        if (!last) return
-        yield { lines: rows.map((row) => JSON.stringify(entryViewOf(row, key))).join('\n'), count: rows.length }
-        after = { at: last.created_at, id: last.id }
-      }
-    },
+    pages: (agentId, { until }) =>
+      openedPages(
+        (after) => exportedEntries(db, { agent: agentId, until, ...after }),
+        (row) => ({ at: row.created_at, id: row.id }),
+        (row) => entryViewOf(row, key),
+      ),
   },
 ]

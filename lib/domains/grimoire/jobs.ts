@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
-import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import { deleteExpiredEntries } from './repository.ts'
 
 const batch = 1_000
 
@@ -15,18 +15,10 @@ export interface GrimoireJobPorts {
 export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
   async function removeEnded(ctx: Context, tx: Transaction): Promise<number> {
     await lockHolds(tx)
-    const { length: gone } = await queryWithin(
-      tx,
-      'purge-grimoire',
-      `DELETE FROM grimoire_entries WHERE id IN (
-         SELECT g.id FROM grimoire_entries g JOIN agent_states a ON a.id = g.agent_id
-         WHERE (g.valid_until <= $1 OR (a.grimoire_days IS NOT NULL AND g.created_at <= $1::timestamptz - make_interval(days => a.grimoire_days)))
-           AND a.id NOT IN (${agentsUnderLegalHold('$1')}) LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED) RETURNING 1`,
-      [ctx.now],
-    )
+    const entriesDeleted = await deleteExpiredEntries(tx, { now: ctx.now, limit: batch })
     return notePurge(recordDeletion, ctx, tx, {
       what: 'entries that ended',
-      results: { entriesDeleted: gone },
+      results: { entriesDeleted },
       resourceType: 'grimoire_entry',
       resourceId: 'ended',
     })

@@ -1,9 +1,9 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { KeyringForm, readKeyring, storeKeyring } from './contract.ts'
 import type { GrimoirePorts } from './ports.ts'
+import { insertKeyring } from './repository.ts'
 
 const other = (detail: string) => new Problem('conflict', `${detail} Nothing was changed.`)
 
@@ -70,14 +70,8 @@ export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
       })
       return answer(before.revision + 1, 200)
     }
-    const made = await queryWithin(
-      tx,
-      'keyring-made',
-      `INSERT INTO keyrings (agent_id, key_id, keyring, public_key, revision, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, 1, $5, $5) ON CONFLICT (key_id) DO NOTHING RETURNING agent_id`,
-      [id, keyring.key_id, JSON.stringify(keyring), publicKey, now],
-    )
-    if (made.length === 0) throw other('A keyring with this id is there already: make a new one.')
+    const stored = await insertKeyring(tx, { agent: id, id: keyring.key_id, keyring, publicKey, now })
+    if (stored === 0) throw other('A keyring with this id already exists. Create another keyring.')
     return answer(1, before ? 200 : 201)
   }),
 })

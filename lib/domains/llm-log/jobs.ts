@@ -3,9 +3,10 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
-import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { isLate, logLateness } from './lateness.ts'
+import { deleteExpiredExchanges } from './repository.ts'
 
 const batch = 500
 
@@ -21,17 +22,10 @@ export interface LlmLogJobPorts {
 export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
   async function removeExpired(ctx: Context, tx: Transaction): Promise<number> {
     await lockHolds(tx)
-    const { length: gone } = await queryWithin(
-      tx,
-      'purge-llm-log',
-      `DELETE FROM llm_log_entries WHERE id IN (
-         SELECT id FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${agentsUnderLegalHold('$1')})
-         ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
-      [ctx.now],
-    )
+    const exchangesDeleted = await deleteExpiredExchanges(tx, { now: ctx.now, limit: batch })
     return notePurge(recordDeletion, ctx, tx, {
       what: 'logged exchanges whose 24 hours ended',
-      results: { exchangesDeleted: gone },
+      results: { exchangesDeleted },
       resourceType: 'llm_exchange',
       resourceId: 'ended',
     })
@@ -45,7 +39,7 @@ export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
       async run(ctx) {
         const late = await logLateness(db, ctx.now)
         if (isLate(late))
-          logFault(new Error('Logged exchanges with language models stood past their 24 hours'), {
+          logFault(new Error('Logged exchanges with language models were not deleted after 24 hours'), {
             operationId: 'llm-log.purge-ended',
             late_minutes: String(Math.floor(late / 60_000)),
           })

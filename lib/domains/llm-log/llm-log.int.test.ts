@@ -208,7 +208,8 @@ describe('after 24 hours', () => {
     const attention = async () => (await ask('GET', '/ready', {})).json.attention
     const lines = vi.spyOn(process.stderr, 'write')
     onTestFinished(() => lines.mockRestore())
-    const alarms = () => lines.mock.calls.filter(([line]) => String(line).includes('stood past their 24 hours')).length
+    const alarms = () =>
+      lines.mock.calls.filter(([line]) => String(line).includes('were not deleted after 24 hours')).length
     app.clock.advance(25 * hour)
     expect([await attention(), await measured()]).toEqual([undefined, 3600])
     app.clock.advance(minute)

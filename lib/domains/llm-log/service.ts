@@ -9,6 +9,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, preparedMutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { deleteExchange, ExchangeMessage, listExchanges, logExchange, Redacted, readExchange } from './contract.ts'
+import { countExchanges, type ExchangeRow, type ExchangeSummaryRow, exchange, exchangesPage } from './repository.ts'
 import { exchangeRetention, mostStoredExchanges } from './rules.ts'
 import { exposedIn, without } from './scanning.ts'
 
@@ -29,25 +30,13 @@ export interface LlmLogPorts {
   }
 }
 
-interface Described {
-  id: string
-  agent_id: string
-  model: string | null
-  redacted: unknown
-  created_at: Date
-  expires_at: Date
-}
-export interface ExchangeRow extends Described {
-  sealed: Buffer
-}
-const columns = 'l.id, l.agent_id, l.model, l.redacted, l.created_at, l.expires_at'
 const noExchange = () =>
   new Problem(
     'not_found',
     'There is no such exchange of an agent of yours. They are gone 24 hours after they were logged.',
   )
 
-const described = (row: Described) => ({
+const described = (row: ExchangeSummaryRow) => ({
   id: row.id,
   agent_id: row.agent_id,
   model: row.model,
@@ -120,18 +109,10 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
     list: read(listExchanges, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
       const after = parseCursor(cursor)
       const seen = await agentsSeen(agents, actor, agent_id)
-      const standing = 'l.agent_id = ANY($1::text[]) AND l.expires_at > $2'
+      const visible = { agents: seen, now }
       const [rows, [count]] = await Promise.all([
-        db.query<Described & { bytes: number }>(
-          'llm-log-page',
-          `SELECT ${columns}, octet_length(l.sealed) AS bytes FROM llm_log_entries l
-         WHERE ${standing} AND (l.created_at, l.id) < ($3::timestamptz, $4) ORDER BY l.created_at DESC, l.id DESC LIMIT $5`,
-          [seen, now, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
-        ),
-        db.query<{ n: number }>('llm-log-count', `SELECT count(*)::int AS n FROM llm_log_entries l WHERE ${standing}`, [
-          seen,
-          now,
-        ]),
+        exchangesPage(db, { ...visible, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
+        countExchanges(db, visible),
       ])
       const { shown, page } = pageOf(rows, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       return {
@@ -146,11 +127,7 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
     }),
 
     read: read(readExchange, async ({ actor, now }, { params: { id } }) => {
-      const [row] = await db.query<ExchangeRow>(
-        'llm-log-one',
-        `SELECT ${columns}, l.sealed FROM llm_log_entries l WHERE l.id = $1 AND l.expires_at > $2 AND l.agent_id = ANY($3::text[])`,
-        [id, now, actor.agents],
-      )
+      const [row] = await exchange(db, { id, now, agents: actor.agents })
       if (!row) throw noExchange()
       return { resourceId: id, details: { agent_id: row.agent_id }, body: { data: exchangeOf(row, key) } }
     }),

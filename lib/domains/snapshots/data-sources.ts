@@ -1,11 +1,11 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { holding, preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { holdingOf, preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { objectsOfAgent } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
+import { keyInventory, objectInventory, objectsOfAgents, snapshotsOfAgents } from './repository.ts'
 
 export interface SnapshotSourcePorts extends Pick<SnapshotPorts, 'db' | 'objects' | 'keys'> {
   whatIsMissing: MissingStoreData
@@ -14,7 +14,7 @@ const agentsOf = (scope: ErasureScope): readonly string[] => ('subject' in scope
 const listed = 1_000
 
 /** Erased first: without its key, no copy of a snapshot can be opened, wherever it is stored. */
-const keyHolder = ({ db, keys }: SnapshotSourcePorts): DataSource => ({
+const keyDataSource = ({ db, keys }: SnapshotSourcePorts): DataSource => ({
   name: 'snapshots.keys',
   store: 'snapshot_keys',
   stage: 'derived',
@@ -23,21 +23,10 @@ const keyHolder = ({ db, keys }: SnapshotSourcePorts): DataSource => ({
   purpose: 'so that destroying them makes every copy of a snapshot unreadable',
   kept: 'as long as the snapshot',
   tables: [],
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      'snapshot-keys-held',
-      `SELECT count(*)::int AS n, min(created_at) AS since FROM snapshots WHERE agent_id = ANY($1::text[]) AND state = 'ready'`,
-      [agents],
-    ),
+  inventory: async ({ agents }) => holdingOf(await keyInventory(db, { agents })),
   async plan(scope, tx) {
     await preferIndexes(tx)
-    const rows = await queryWithin<{ id: string }>(
-      tx,
-      'plan-snapshot-keys',
-      'SELECT id FROM snapshots WHERE agent_id = ANY($1::text[])',
-      [agentsOf(scope)],
-    )
+    const rows = await snapshotsOfAgents(tx, { agents: agentsOf(scope) })
     const [items, watched]: [string[], string[]] = [[], []]
     for (const { id } of rows) ((await keys.exists(id)) ? items : watched).push(id)
     return { items: items.sort(), watched: watched.sort(), held: {} }
@@ -63,7 +52,7 @@ const keyHolder = ({ db, keys }: SnapshotSourcePorts): DataSource => ({
 })
 
 /** Erased after the keys, and before the rows that name the objects. */
-function objectHolder({ db, objects, whatIsMissing }: SnapshotSourcePorts): DataSource {
+function objectDataSource({ db, objects, whatIsMissing }: SnapshotSourcePorts): DataSource {
   async function checkMissing(tx?: Transaction): Promise<void> {
     const missing = await whatIsMissing(tx)
     if (missing.length > 0)
@@ -93,26 +82,12 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotSourcePorts): Data
     purpose: 'so that an agent can be rebuilt by its owner',
     kept: 'on demand: four hours; insurance: 30 days after the agent’s death; uploaded state: until it is replaced or deleted',
     tables: [],
-    inventory: ({ agents }) =>
-      holding(
-        db,
-        'snapshot-objects-held',
-        `SELECT count(*)::int AS n, min(at) AS since FROM (
-           SELECT created_at AS at FROM snapshots WHERE agent_id = ANY($1::text[]) AND state = 'ready'
-           UNION ALL SELECT uploaded_at FROM state_bundles WHERE agent_id = ANY($1::text[])) AS held`,
-        [agents],
-      ),
+    inventory: async ({ agents }) => holdingOf(await objectInventory(db, { agents })),
     async plan(scope, tx) {
       const agents = agentsOf(scope)
       if (agents.length === 0) return { items: [], held: {} }
-      const rows = await queryWithin<{ key: string; is_there: boolean }>(
-        tx,
-        'plan-snapshot-objects',
-        `SELECT object_key AS key, state = 'ready' AS is_there FROM snapshots WHERE agent_id = ANY($1::text[])
-         UNION ALL SELECT object_key, true FROM state_bundles WHERE agent_id = ANY($1::text[])`,
-        [agents],
-      )
-      const items = new Set(rows.filter(({ is_there }) => is_there).map(({ key }) => key))
+      const rows = await objectsOfAgents(tx, { agents })
+      const items = new Set(rows.filter(({ exists }) => exists).map(({ key }) => key))
       try {
         for (const key of await under(agents)) items.add(key)
       } catch (error) {
@@ -142,8 +117,8 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotSourcePorts): Data
 
 /** Erasure order: keys, objects, then the rows that name both. */
 export const snapshotDataSources = (ports: SnapshotSourcePorts): DataSource[] => [
-  keyHolder(ports),
-  objectHolder(ports),
+  keyDataSource(ports),
+  objectDataSource(ports),
   rowsOfAgents(ports.db, {
     ...{ name: 'snapshots.links', stage: 'agent', table: 'snapshot_links', at: 'created_at' },
     // The id is the hash of the token: a link must not be named by its token.

@@ -1,3 +1,5 @@
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { anyObject } from './repository.ts'
+
 /** Whether a snapshot or an uploaded state names an object in the object store. */
-export const snapshotsNameObjects = async (ask: (text: string, values: unknown[]) => Promise<unknown[]>) =>
-  (await ask('SELECT 1 FROM state_bundles UNION ALL SELECT 1 FROM snapshots LIMIT 1', [])).length > 0
+export const snapshotsNameObjects = async (on: Queryable): Promise<boolean> => (await anyObject(on, {})).length > 0

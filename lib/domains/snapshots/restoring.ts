@@ -89,10 +89,10 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
       if (line?.part !== 'agent') throw broken('takes `agent` first')
       from = line.record.id
       if ((await ports.erasedAgents(ctx.actor, [from])).length > 0)
-        throw new Problem('erased', 'Whose snapshot it is was erased here; nothing of it is taken.')
+        throw new Problem('erased', 'The agent of this snapshot was erased here. Nothing was restored.')
       // The same answer for erased agents and for agents that exist, so that nobody learns of an erasure.
       if (await ports.isOfOthers(ctx.actor, from))
-        throw new Problem('not_found', 'The snapshot is not of an agent of yours; nothing of it is taken.')
+        throw new Problem('not_found', 'This snapshot belongs to an agent that is not yours. Nothing was restored.')
       counts.settings = await ctx.pipeline.transaction(async (tx) => {
         const { region } = await agents.writable(tx, ctx.actor, agentId)
         refuseOutside(region, line.record)

@@ -99,7 +99,7 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
           refused = Problem.is(error)
             ? error
             : new Problem('bad_request', {
-                detail: 'The state ended before it was whole. Nothing was kept.',
+                detail: 'The upload ended before the state was complete. Nothing was stored.',
                 cause: error,
               })
           throw refused

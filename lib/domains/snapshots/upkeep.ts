@@ -2,13 +2,13 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
-import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
 import type { Making } from './making.ts'
 import { orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { countedFor, failureFor, insuredEvery, mostInsurances, onDemandFor } from './rules.ts'
+import { lockAgentsToInsure, markExpired, markReplaced, namedObjects } from './repository.ts'
+import { countedFor, failureFor, insuredEvery, onDemandFor } from './rules.ts'
 
 /** Rows per transaction. */
 const batch = 100
@@ -29,15 +29,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
   const endSome = (ctx: Context): Promise<number> =>
     ctx.pipeline.transaction(async (tx) => {
       await lockHolds(tx)
-      const rows = await queryWithin<{ id: string }>(
-        tx,
-        'snapshots-end',
-        `UPDATE snapshots SET state = 'gone' WHERE id IN (
-           SELECT id FROM snapshots WHERE state <> 'gone' AND expires_at <= $1 AND (kind = 'on_demand' OR agent_id NOT IN (${agentsUnderLegalHold('$1')}))
-           ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
-         RETURNING id`,
-        [ctx.now],
-      )
+      const rows = await markExpired(tx, { now: ctx.now, limit: batch })
       const ids = rows.map(({ id }) => id)
       if (ids.length === 0) return 0
       await tx.snapshotLink.deleteMany({ where: { snapshotId: { in: ids } } })
@@ -59,10 +51,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
   /** Marks insurance snapshots beyond the newest few of each agent. */
   const replaceOld = (ctx: Context): Promise<number> =>
     ctx.pipeline.transaction(async (tx) => {
-      const count = await tx.$executeRaw`
-        UPDATE snapshots SET state = 'gone' WHERE id IN (
-          SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC) AS place
-            FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE place > ${mostInsurances} LIMIT ${batch}::int)`
+      const count = await markReplaced(tx, { limit: batch })
       return notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
         what: 'automatic snapshots that newer ones replaced',
         results: { snapshotsDeleted: count },
@@ -122,12 +111,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       const since = new Date(ctx.now.getTime() - insuredEvery)
       const { regions } = ctx.pipeline
       const storable = regions.choosable.filter((region) => isStorable(regions, region))
-      const due = await tx.$queryRaw<{ agent_id: string; key_id: string }[]>`
-        SELECT a.id AS agent_id, k.key_id FROM agent_states a JOIN agent_keyrings k ON k.agent_id = a.id
-        WHERE a.status <> 'dead' AND a.suspended_at IS NULL AND a.restricted_at IS NULL
-          AND (a.region IS NULL OR a.region = ANY(${storable}::text[]))
-          AND NOT EXISTS (SELECT FROM snapshots s WHERE s.agent_id = a.id AND s.kind = 'insurance' AND s.created_at > ${since})
-        ORDER BY a.id LIMIT ${batch}::int FOR NO KEY UPDATE OF a SKIP LOCKED`
+      const due = await lockAgentsToInsure(tx, { regions: storable, since, limit: batch })
       for (const { agent_id, key_id } of due)
         await orderSnapshot(tx, { agentId: agent_id, keyId: key_id, kind: 'insurance', diedAt: null, now: ctx.now })
       return due.length
@@ -148,12 +132,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
     for (let after = ''; ; ) {
       const listed = await objects.list('snapshots/', after, pageSize)
       const ours = listed.filter((key) => ownKey.test(key))
-      const rows = await db.query<{ key: string }>(
-        'snapshot-objects-kept',
-        `SELECT object_key AS key FROM snapshots WHERE object_key = ANY($1::text[])
-         UNION ALL SELECT object_key FROM state_bundles WHERE object_key = ANY($1::text[])`,
-        [ours],
-      )
+      const rows = await namedObjects(db, { keys: ours })
       const kept = new Set(rows.map(({ key }) => key))
       const orphans: string[] = []
       for (const key of ours)

@@ -1,11 +1,10 @@
 import type { ClientBase } from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { usedLedgers } from './repository.ts'
 
 /** Address hashes of the erasure ledgers that were used and that no admin declared empty. */
 export async function ledgerAddresses(client: ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ address: string }>(
-    "SELECT address FROM known_stores WHERE port = 'ledger' AND retired_at IS NULL",
-  )
+  const rows = await usedLedgers(client, {})
   return rows.map(({ address }) => address)
 }
 

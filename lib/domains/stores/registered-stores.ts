@@ -4,16 +4,17 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { FolderMark } from '#lib/stores/folder-mark.ts'
-import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
+import { asProblem, type Database, type RunQuery, statementRunner } from '#lib/stores/postgres/database.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import {
   addressHash,
   type MissingStoreData,
   type RegisteredStore,
   type RememberedPort,
 } from '#lib/stores/registered-store.ts'
+import { otherStore, recordUse, renameStore } from './repository.ts'
 import { notedFor, trustedFor } from './rules.ts'
 
-export type AskRows = (text: string, values: unknown[]) => Promise<unknown[]>
 /** A store as the settings name it. */
 export interface ConnectedStore {
   port: RememberedPort
@@ -21,7 +22,7 @@ export interface ConnectedStore {
   /** Distinguishes it from other stores of its port, independent of credentials. */
   identity: string | FolderMark
   /** Identity of a folder before it had a mark. Not valid when the folder is empty although rows name data in it. */
-  formerly?: { identity: string; isBare(): Promise<boolean>; isNamed(ask: AskRows): Promise<boolean> }
+  formerly?: { identity: string; isBare(): Promise<boolean>; isNamed(query: RunQuery): Promise<boolean> }
   /**
    * All processes share one such store, which each may see at another path. Any other recorded store of the port is
    * then a different one.
@@ -49,17 +50,17 @@ export const connectedStoresOf = (
   )
 
 const unmarked = 'unmarked'
-const another = `SELECT 1 FROM known_stores WHERE port = $1 AND ($2::text IS NULL OR shown = $2) AND retired_at IS NULL
-  AND NOT (address = ANY($3::text[])) AND provider = $4
-  AND ($5::timestamptz IS NULL OR last_seen > $5) LIMIT 1`
-
 const formerHash = ({ provider, formerly }: ConnectedStore): string | undefined =>
   formerly && addressHash(provider, formerly.identity)
 
+const runQueryOn = (on: Queryable): RunQuery => {
+  const run = statementRunner(on)
+  return async (text, values) => (await run(undefined, text, values)).rows
+}
 /** The earlier identity of a folder without a mark. Undefined when data that rows name is missing. */
-async function formerAddress(store: ConnectedStore, ask: AskRows): Promise<string | undefined> {
+async function formerAddress(store: ConnectedStore, on: Queryable): Promise<string | undefined> {
   const { formerly } = store
-  if (!formerly || ((await formerly.isBare()) && (await formerly.isNamed(ask)))) return undefined
+  if (!formerly || ((await formerly.isBare()) && (await formerly.isNamed(runQueryOn(on))))) return undefined
   return formerHash(store)
 }
 /** The last use before which a store of this port no longer counts. */
@@ -69,21 +70,19 @@ const countsSince = ({ countsFor }: ConnectedStore, now: Date): Date | null =>
 async function hasTakenPlace(
   store: ConnectedStore,
   address: string | undefined,
-  ask: AskRows,
+  on: Queryable,
   now: Date,
 ): Promise<boolean> {
   if (typeof store.identity === 'string') return false
-  const own = [address, await formerAddress(store, ask)].filter((one) => one !== undefined)
-  return (
-    (await ask(another, [store.port, store.isSole ? null : store.shown, own, store.provider, countsSince(store, now)]))
-      .length > 0
-  )
+  const own = [address, await formerAddress(store, on)].filter((one) => one !== undefined)
+  const { port, shown, isSole, provider } = store
+  const place = { port, shown: isSole ? null : shown, own, provider, since: countsSince(store, now) }
+  return (await otherStore(on, place)).length > 0
 }
 
 /** Remembers which stores have had data, so that a disconnected store is not taken for an empty one. */
 export function registeredStores({ db, clock, connected, isEmpty }: RegisteredStoreDeps) {
   const byPort = new Map(connected.map((store) => [store.port, store]))
-  const asking: AskRows = (text, values) => db.query(undefined, text, values)
   const noted = new Map<string, { until: number; noting: Promise<void> }>()
 
   /** The address hash of a port's connected store. Undefined without a store or for a folder without a mark. */
@@ -94,7 +93,7 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
   }
 
   // Uses its own connection: callers are inside transactions and could exhaust the pool, waiting for each other.
-  async function apart<T>(work: (ask: AskRows) => Promise<T>): Promise<T> {
+  async function apart<T>(work: (on: Queryable) => Promise<T>): Promise<T> {
     const client = new pg.Client({
       connectionString: db.pool.options.connectionString,
       connectionTimeoutMillis: 5_000,
@@ -103,7 +102,7 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
     client.on('error', () => {})
     try {
       await client.connect()
-      return await work(async (text, values) => (await client.query(text, values)).rows)
+      return await work(client)
     } catch (error) {
       throw asProblem(error)
     } finally {
@@ -111,32 +110,20 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
     }
   }
 
-  async function checkPlace(ask: AskRows, store: ConnectedStore, address?: string): Promise<void> {
-    if (await hasTakenPlace(store, address, ask, clock.now()))
+  async function checkPlace(on: Queryable, store: ConnectedStore, address?: string): Promise<void> {
+    if (await hasTakenPlace(store, address, on, clock.now()))
       throw new Problem(
         'unavailable',
         'The folder of this store is not the one that was used: another disk is mounted in its place, or none, or two machines of this installation do not share it. Nothing was lost, and it is tried again. If it is gone for good, an admin can state that nothing is left there.',
       )
   }
   const note = (store: ConnectedStore, address: string, now: Date): Promise<void> =>
-    apart(async (ask) => {
+    apart(async (on) => {
       const { port, provider, shown } = store
-      await checkPlace(ask, store, address)
-      const former = await formerAddress(store, ask)
-      if (former !== undefined)
-        await ask(
-          `UPDATE known_stores SET address = $3 WHERE port = $1 AND address = $2
-             AND NOT EXISTS (SELECT FROM known_stores AS k WHERE k.port = $1 AND k.address = $3)`,
-          [port, former, address],
-        )
-      await ask(
-        `INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
-         VALUES ($1, $2, $3, $4, $5, $6, $6)
-         ON CONFLICT (port, address) DO UPDATE SET shown = excluded.shown,
-           last_seen = GREATEST(known_stores.last_seen, excluded.last_seen),
-           retired_at = NULL, retired_by = NULL, statement = NULL`,
-        [newId('store'), port, provider, address, shown, now],
-      )
+      await checkPlace(on, store, address)
+      const former = await formerAddress(store, on)
+      if (former !== undefined) await renameStore(on, { port, former, address })
+      await recordUse(on, { id: newId('store'), port, provider, address, shown, now })
     })
   /** Does the work at most once per period. Concurrent callers share it. */
   async function once(which: string, lasts: number, work: (now: Date) => Promise<void>): Promise<void> {
@@ -162,7 +149,7 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
     // retirement.
     for (const which of noted.keys())
       if (which.startsWith(`${store.port} `) && !which.endsWith(unmarked)) noted.delete(which)
-    await once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, () => apart((ask) => checkPlace(ask, store)))
+    await once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, () => apart((on) => checkPlace(on, store)))
     return (await store.identity.make(isPut)) ? addressOf(store.port) : undefined
   }
 
@@ -184,7 +171,7 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
     async isAnother(port: RememberedPort): Promise<boolean> {
       const store = byPort.get(port)
       if (!store || typeof store.identity === 'string') return false
-      return hasTakenPlace(store, await addressOf(port), asking, clock.now())
+      return hasTakenPlace(store, await addressOf(port), db, clock.now())
     },
 
     /** This installation's id of the port's connected store. Other installations with the same store have other ids. */
@@ -201,9 +188,8 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
         const store = byPort.get(port)
         const marked = await addressOf(port)
         const since = store && countsSince(store, clock.now())
-        const ask = async (within: Transaction) => {
-          const asked: AskRows = (text, values) => within.$queryRawUnsafe<unknown[]>(text, ...values)
-          const address = marked ?? (store && (await formerAddress(store, asked))) ?? ''
+        const find = async (within: Transaction) => {
+          const address = marked ?? (store && (await formerAddress(store, within))) ?? ''
           const rows = await within.knownStore.findMany({
             where: { port, retiredAt: null, address: { not: address }, ...(since && { lastSeen: { gt: since } }) },
             orderBy: { firstSeen: 'asc' },
@@ -215,7 +201,7 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
           }
           return missing
         }
-        return tx ? ask(tx) : db.transaction(ask)
+        return tx ? find(tx) : db.transaction(find)
       },
   }
 }

@@ -148,7 +148,7 @@ export function storesService(deps: StoresServiceDeps) {
       if (port !== undefined && record.address === (await known.addressOf(port)))
         throw new Problem(
           'conflict',
-          'This store is connected, and what lies there counts as held. Take it out of the settings and start anew; then it can be retired.',
+          'This store is connected. Remove it from the settings and restart before you retire it.',
         )
       await tx.knownStore.update({ where: { id }, data: { retiredAt: now, retiredBy: actor.id, statement } })
       return {

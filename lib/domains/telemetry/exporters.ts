@@ -1,13 +1,8 @@
 import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { decryptedKey, pseudonymUnder } from './pseudonyms.ts'
+import { exportedKey } from './repository.ts'
 import type { EventSubject } from './rules.ts'
-
-interface Row {
-  sealed: Buffer
-  created_at: Date
-  expires_at: Date
-}
 
 /** The current pseudonym of a subject. The key is not exported, because it could generate the pseudonym. */
 const exporter = (
@@ -19,11 +14,7 @@ const exporter = (
   bases: ['all'],
   tables: ['telemetry_keys'],
   async *pages(id: string, { until }): AsyncGenerator<ExportPage> {
-    const [row] = await db.query<Row>(
-      'telemetry-exported',
-      'SELECT sealed, created_at, expires_at FROM telemetry_keys WHERE kind = $1 AND id = $2 AND created_at <= $3',
-      [kind, id, until],
-    )
+    const [row] = await exportedKey(db, { kind, id, until })
     if (!row) return
     yield {
       lines: JSON.stringify({

@@ -5,6 +5,7 @@ import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Telemetry } from './capture.ts'
 import type { Properties } from './events.ts'
+import { destroyExpiredKeys } from './repository.ts'
 
 const completedJob = 'telemetry.erasure-completed'
 
@@ -19,7 +20,7 @@ export const telemetryJobs = ({ db, telemetry }: { db: Database; telemetry: Pick
     payload: z.unknown(),
     cron: '41 * * * *',
     async run({ now }) {
-      await db.query('telemetry-destroy', 'DELETE FROM telemetry_keys WHERE expires_at <= $1', [now])
+      await destroyExpiredKeys(db, { now })
     },
   }),
   job({

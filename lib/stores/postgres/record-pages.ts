@@ -60,6 +60,24 @@ export async function* recordPages(db: Database, query: RecordQuery): AsyncGener
   }
 }
 
+/**
+ * Records that this process builds from rows, for example because it must open sealed values. `next` returns the rows after a position,
+ * oldest first; the first position has no time.
+ */
+export async function* openedPages<R>(
+  next: (after: { at: Date | null; id: string }) => Promise<R[]>,
+  positionOf: (row: R) => { at: Date; id: string },
+  recordOf: (row: R) => object,
+): AsyncGenerator<ExportPage> {
+  for (let after: { at: Date | null; id: string } = { at: null, id: '' }; ; ) {
+    const rows = await next(after)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield { lines: rows.map((row) => JSON.stringify(recordOf(row))).join('\n'), count: rows.length }
+    after = positionOf(last)
+  }
+}
+
 /** SQL for a JSON object of expressions, in this order. Names are ours. */
 export const jsonObject = (members: Record<string, string>): string =>
   `json_build_object(${Object.entries(members)

@@ -3,6 +3,7 @@ import { type DataRegions, requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { rejectAgentUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lockAgent } from '../repository.ts'
 
 /** Agents of others look nonexistent. */
 const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
@@ -26,7 +27,7 @@ export type AgentOwnershipRow = Awaited<ReturnType<typeof ownAgent>>
  * row wait; rows that refer to it can still be written.
  */
 export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string): Promise<AgentOwnershipRow> {
-  await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ${id} FOR NO KEY UPDATE`
+  await lockAgent(tx, { agent: id })
   const agent = await tx.agent.findUnique({ where: { id } })
   if (!agent || !isOwn(actor, agent)) throw noSuchAgent()
   return agent
@@ -44,10 +45,7 @@ function refuseUnlessWritable(
   agent: Pick<AgentOwnershipRow, 'status' | 'restrictedAt' | 'suspendedAt' | 'region'>,
 ): void {
   if (agent.status === 'dead')
-    throw new Problem(
-      'dead',
-      'This agent is dead: nothing is written for it any more. What it left can be read by its owner.',
-    )
+    throw new Problem('dead', 'This agent is retired and accepts no writes. Its owner can still read its data.')
   if (agent.status === 'paused')
     throw new Problem(
       'paused',
@@ -85,7 +83,7 @@ export function writableAgent(regions: AskedRegions): FindAgent {
     if (agent.selfHosted)
       throw new Problem(
         'conflict',
-        'This agent is self-hosted: it keeps what is its own elsewhere, and nothing is held here but what it shares. Nothing was stored.',
+        'This agent is self-hosted, so only data that it shares is stored here. Nothing was stored.',
       )
     return agent
   }

@@ -2,21 +2,16 @@ import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { ChainReference } from '../../../../generated/prisma/client.ts'
 import { erasableAgent, ownAgent, writableAgent } from './agent-access.ts'
 import { addChainReference, chainPermanence, deleteChainReference, listChainReferences } from './chain-contract.ts'
 import { type ChainReferenceKind, chainFact, chainReferenceKinds } from './chain-rules.ts'
+import { chainReferencesPage } from './repository.ts'
 import { mostChainReferences } from './rules.ts'
 import type { LifePorts } from './status.ts'
 
-interface ReferenceRow {
-  id: string
-  chain: string
-  kind: string
-  reference: string
-  reportedAt: Date
-}
 const kindOf = (text: string): ChainReferenceKind => chainReferenceKinds.find((kind) => kind === text) ?? 'attestation'
-const viewOf = (row: ReferenceRow) => ({
+const viewOf = (row: Pick<ChainReference, 'id' | 'chain' | 'kind' | 'reference' | 'reportedAt'>) => ({
   id: row.id,
   chain: row.chain,
   kind: kindOf(row.kind),
@@ -32,12 +27,7 @@ export const agentChainReferences = ({ db, regions }: LifePorts) => ({
     const after = parseCursor(cursor)
     await ownAgent(db, actor, id)
     const [rows, total] = await Promise.all([
-      db.query<ReferenceRow>(
-        'chain-references-page',
-        `SELECT id, chain, kind, reference, reported_at AS "reportedAt" FROM chain_references
-         WHERE agent_id = $1 AND (reported_at, id) < ($2::timestamptz, $3) ORDER BY reported_at DESC, id DESC LIMIT $4`,
-        [id, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
-      ),
+      chainReferencesPage(db, { agent: id, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
       db.prisma.chainReference.count({ where: { agentId: id } }),
     ])
     const { shown, page } = pageOf(rows, limit, total, ({ reportedAt, id }) => ({ at: reportedAt, id }))

@@ -14,19 +14,10 @@ import {
   listAgentDocuments,
   readAgentDocument,
 } from './documents-contract.ts'
-import { type AgentDocumentKind, documentBytes, mostDocuments } from './rules.ts'
+import { type DocumentRow, documentsPage, documentWithBody } from './repository.ts'
+import { documentBytes, mostDocuments } from './rules.ts'
 import type { LifePorts } from './status.ts'
 
-interface DocumentRow {
-  id: string
-  kind: AgentDocumentKind
-  title: string
-  bytes: number
-  revision: number
-  created_at: Date
-  updated_at: Date
-}
-const listed = 'd.id, d.kind, d.title, octet_length(d.body) AS bytes, d.revision, d.created_at, d.updated_at'
 const viewOf = (row: DocumentRow) => ({
   id: row.id,
   kind: row.kind,
@@ -66,12 +57,9 @@ export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
     const after = parseCursor(cursor)
     await ownAgent(db, actor, id)
     const [rows, total] = await Promise.all([
-      db.query<DocumentRow>(
-        'agent-documents-page',
-        `SELECT ${listed} FROM agent_documents d WHERE d.agent_id = $1 AND ($2::text IS NULL OR d.kind::text = $2)
-           AND (d.created_at, d.id) < ($3::timestamptz, $4) ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
-        [id, kind ?? null, after?.at ?? 'infinity', after?.id ?? '', limit + 1],
-      ),
+      documentsPage(db, {
+        ...{ agent: id, kind: kind ?? null, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 },
+      }),
       db.prisma.agentDocument.count({ where: { agentId: id, ...(kind !== undefined && { kind }) } }),
     ])
     const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
@@ -116,11 +104,7 @@ export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
 
   readDocument: read(readAgentDocument, async ({ actor }, { params: { id, documentId }, query: { format } }) => {
     await ownAgent(db, actor, id)
-    const [row] = await db.query<DocumentRow & { body: string }>(
-      'agent-document',
-      `SELECT ${listed}, d.body FROM agent_documents d WHERE d.id = $1 AND d.agent_id = $2`,
-      [documentId, id],
-    )
+    const [row] = await documentWithBody(db, { agent: id, id: documentId })
     if (!row) throw noDocument()
     const common = { resourceId: documentId, details: { agent_id: id, format } }
     if (format === 'json') return { ...common, body: { data: { ...viewOf(row), body: row.body } } }

@@ -5,16 +5,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { ownAgent, writableAgent } from './agent-access.ts'
 import { beatHeart, exportHeartbeats, listHeartbeats } from './heartbeats-contract.ts'
-import { areHeartbeatsOver, clockTolerance, type HeartbeatState, heartbeatsCountedTo, reportedWithin } from './rules.ts'
+import { countHeartbeats, heartbeatsPage } from './repository.ts'
+import { areHeartbeatsOver, clockTolerance, reportedWithin } from './rules.ts'
 import type { LifePorts } from './status.ts'
-
-interface HeartbeatRow {
-  seq: string
-  at: Date
-  state: HeartbeatState
-  counts: Record<string, number>
-}
-const within = `h.agent_id = $1 AND ($2::timestamptz IS NULL OR h.at >= $2) AND ($3::timestamptz IS NULL OR h.at <= $3)`
 
 /** Export records of the agent's heartbeats up to `until`, oldest first. */
 export const heartbeatRecords = (db: Database, agentId: string, until: Date | null) =>
@@ -58,19 +51,10 @@ export const agentHeartbeats = ({ db, regions }: LifePorts) => ({
     const after = parseCursor(cursor)
     if (after && !/^\d{1,19}$/.test(after.id)) throw notOurCursor()
     await ownAgent(db, actor, id)
-    const range = [id, from ?? null, to ?? null]
+    const range = { agent: id, from: from ?? null, to: to ?? null }
     const [rows, [counted]] = await Promise.all([
-      db.query<HeartbeatRow>(
-        'heartbeats-page',
-        `SELECT h.seq::text AS seq, h.at, h.state, h.counts FROM heartbeats h WHERE ${within}
-           AND (h.at, h.seq) < ($4::timestamptz, $5::bigint) ORDER BY h.at DESC, h.seq DESC LIMIT $6`,
-        [...range, after?.at ?? 'infinity', after?.id ?? '0', limit + 1],
-      ),
-      db.query<{ n: number }>(
-        'heartbeats-count',
-        `SELECT count(*)::int AS n FROM (SELECT FROM heartbeats h WHERE ${within} LIMIT ${heartbeatsCountedTo}) AS counted`,
-        range,
-      ),
+      heartbeatsPage(db, { ...range, at: after?.at ?? null, seq: after?.id ?? '0', limit: limit + 1 }),
+      countHeartbeats(db, range),
     ])
     const { shown, page } = pageOf(rows, limit, counted?.n ?? 0, ({ at, seq }) => ({ at, id: seq }))
     return {
@@ -87,10 +71,7 @@ export const agentHeartbeats = ({ db, regions }: LifePorts) => ({
   exportHeartbeats: stream(exportHeartbeats, async ({ actor, now }, { params: { id } }) => {
     const { diedAt } = await ownAgent(db, actor, id)
     if (areHeartbeatsOver(diedAt, now))
-      throw new Problem(
-        'expired',
-        'The agent died more than 24 hours ago, and its heartbeats went then. Nothing of them is left to export.',
-      )
+      throw new Problem('expired', 'The agent was retired more than 24 hours ago, so its heartbeats were deleted.')
     return {
       body: lines(db, id),
       resourceId: id,

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
-import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { AgentJobPorts } from '../jobs.ts'
+import { deleteHeartbeatsOfRetired } from './repository.ts'
 import { heartbeatsAfterRetirement } from './rules.ts'
 
 const batch = 5_000
@@ -14,17 +14,10 @@ export function lifeJobs({ recordDeletion }: Pick<AgentJobPorts, 'recordDeletion
   async function removeOfDead(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - heartbeatsAfterRetirement)
     await lockHolds(tx)
-    const { length: gone } = await queryWithin(
-      tx,
-      'purge-heartbeats',
-      `DELETE FROM heartbeats WHERE seq IN (
-         SELECT h.seq FROM agents a JOIN heartbeats h ON h.agent_id = a.id
-         WHERE a.died_at <= $1 AND a.id NOT IN (${agentsUnderLegalHold('$2')}) LIMIT ${batch} FOR UPDATE OF h SKIP LOCKED) RETURNING 1`,
-      [before, ctx.now],
-    )
+    const heartbeatsDeleted = await deleteHeartbeatsOfRetired(tx, { before, now: ctx.now, limit: batch })
     return notePurge(recordDeletion, ctx, tx, {
       what: 'heartbeats of agents that died',
-      results: { heartbeatsDeleted: gone },
+      results: { heartbeatsDeleted },
       resourceType: 'heartbeat',
       resourceId: 'of-the-dead',
     })

@@ -5,6 +5,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AgentOwnershipRow, ownAgent, ownAgentLocked, writableAgent } from './agent-access.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
+import { keyringsOfAgent } from './repository.ts'
 import { type AgentStatus, decideStatus } from './rules.ts'
 
 export interface LifePorts {
@@ -17,7 +18,7 @@ export interface LifePorts {
 }
 
 const hasKeyring = async (tx: Transaction, agentId: string): Promise<boolean> =>
-  (await tx.$queryRaw<unknown[]>`SELECT 1 AS found FROM agent_keyrings WHERE agent_id = ${agentId}`).length > 0
+  (await keyringsOfAgent(tx, { agent: agentId })).length > 0
 
 /** The owner's view of an agent's status. */
 export const lifeOf = (
@@ -75,15 +76,15 @@ export const agentStatus = ({ db, onRetirement, regions }: LifePorts) => ({
     if (verdict === 'for_good')
       throw new Problem(
         'wrong_state',
-        'Death is for good: the agent stays dead. Another agent of yours can take over what a snapshot of it has.',
+        'This agent is retired, which is final. To continue its work, restore a snapshot of it into another agent.',
       )
     if (verdict === 'unconfirmed')
       throw new Problem('invalid', {
-        detail: 'Death is for good, so it is asked for twice. Nothing was changed.',
+        detail: 'Retirement is final and requires confirmation. Nothing was changed.',
         issues: [{ path: ['confirm'], message: 'takes the id of the agent' }],
       })
     if (verdict === 'owner_alone')
-      throw new Problem('forbidden', 'Whoever owns this agent lets it go on, when signed in. Nothing was changed.')
+      throw new Problem('forbidden', 'Only the signed-in owner can resume this agent. Nothing was changed.')
     const next =
       verdict === 'same'
         ? agent

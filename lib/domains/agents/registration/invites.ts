@@ -3,9 +3,11 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
-import { createInvite } from './contract.ts'
-import { inviteId } from './invite-id.ts'
-import type { Grant } from './rules.ts'
+import { createInvite } from '../contract.ts'
+import type { Grant } from '../rules.ts'
+
+/** Id of an invitation in the audit log. The invitation code cannot be derived from it. */
+export const inviteId = (hash: Uint8Array): string => `invite_${Buffer.from(hash).toString('hex').slice(0, 16)}`
 
 /**
  * Consumes an invitation within the transaction: of two concurrent requests only one succeeds. Returns undefined if the code is not valid.

@@ -2,15 +2,16 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
-import { refuseOtherNotice } from './consent.ts'
-import { createOwnAgent } from './own-contract.ts'
-import type { AgentPorts } from './ports.ts'
-import type { agentRegistration } from './registration.ts'
-import { mostUnusedAgents } from './rules.ts'
+import { refuseOtherNotice } from '../consent.ts'
+import { createOwnAgent } from '../own-contract.ts'
+import type { AgentPorts } from '../ports.ts'
+import { mostUnusedAgents } from '../rules.ts'
+import { type IssuingPorts, issueAgent } from './issuing.ts'
+import { lockCreation } from './repository.ts'
 
 /** The advisory lock serializes concurrent requests of one person, so that the count is exact. */
 async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext(${accountId}))) AS l`
+  await lockCreation(tx, { owner: accountId })
   const unused = await tx.agent.count({ where: { ownerId: accountId, firstUsedAt: null } })
   if (unused >= mostUnusedAgents)
     throw new Problem(
@@ -20,10 +21,8 @@ async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
 }
 
 /** Creates agents that a person owns from the start, with explicit consent. */
-export function agentCreation(
-  { registration, tokens, accounts, joinClade }: Pick<AgentPorts, 'registration' | 'tokens' | 'accounts' | 'joinClade'>,
-  { issueAgent }: Pick<ReturnType<typeof agentRegistration>, 'issueAgent'>,
-) {
+export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens' | 'joinClade'>) {
+  const { registration, tokens, accounts, joinClade } = ports
   return {
     createOwn: mutation(createOwnAgent, async ({ tx, actor, now }, { body }) => {
       const { accountId, organisationId } = actor
@@ -42,7 +41,7 @@ export function agentCreation(
       const id = body.agent_id ?? newId('agent')
       const name = body.name ?? null
       const tier = 'free' as const
-      await issueAgent(tx, {
+      await issueAgent(ports, tx, {
         agentId: id,
         name,
         ownerId: accountId,

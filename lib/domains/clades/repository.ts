@@ -1,0 +1,196 @@
+import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
+import type { DeltaState, SharedKind } from './rules.ts'
+
+/**
+ * Serializes changes to the deltas of a clade: delta numbers become visible in order, so that an acknowledgement never covers an unread
+ * delta. Lock order: after the agent's own row and before everything else.
+ */
+export const lockClades = statement('clades.lock', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: 'SELECT id FROM clades WHERE id = ANY($ids) ORDER BY id FOR NO KEY UPDATE',
+})
+
+const deltaColumns = {
+  seq: 'text',
+  share_id: 'text',
+  state: 'text',
+  sender: 'text?',
+  sealed: typed<Buffer | null>('bytea?'),
+  digest: typed<Buffer | null>('bytea?'),
+  manifest: 'text?',
+  shared_at: 'timestamptz?',
+} as const
+export type DeltaRow = RowOf<typeof deltaColumns>
+const selectDeltas = `SELECT d.seq::text AS seq, d.share_id, d.state::text AS state, s.agent_id AS sender, s.sealed, s.digest, s.manifest, s.shared_at
+  FROM clade_deltas d LEFT JOIN clade_shares s ON s.id = d.share_id LEFT JOIN agent_states a ON a.id = s.agent_id`
+const isOpen = "s.sealed IS NOT NULL AND s.recalled_at IS NULL AND a.restricted_at IS NULL AND a.status <> 'dead'"
+
+/**
+ * Deltas to deliver to an agent: shares, and orders to remove a share. Shares of restricted agents, and recalled shares under legal hold,
+ * are not delivered.
+ */
+export const deltasToDeliver = statement('clades.deltas-to-deliver', {
+  takes: { agent: 'text', after: 'int8', now: 'timestamptz', limit: 'int4' },
+  returns: deltaColumns,
+  isPrepared: true,
+  sql: `${selectDeltas} WHERE d.agent_id = $agent AND d.seq > $after
+    AND (d.state = 'recalling' OR (d.state = 'pending' AND d.expires_at > $now AND ${isOpen})) ORDER BY d.seq LIMIT $limit`,
+})
+
+export const recordDelivery = statement('clades.record-delivery', {
+  takes: { seqs: 'int8[]', now: 'timestamptz' },
+  returns: 'count',
+  isPrepared: true,
+  sql: "UPDATE clade_deltas SET delivered_at = $now WHERE seq = ANY($seqs) AND state = 'pending' AND delivered_at IS NULL",
+})
+
+/** Sets the state of the deltas up to a number that the agent has read. */
+export const markAcknowledged = statement('clades.acknowledge', {
+  takes: { agent: 'text', through: 'int8', now: 'timestamptz' },
+  returns: 'count',
+  isPrepared: true,
+  variants: ['delivered', 'recalled'],
+  sql: (next: 'delivered' | 'recalled') =>
+    `UPDATE clade_deltas SET state = '${next}', acknowledged_at = $now WHERE agent_id = $agent AND seq <= $through
+      AND ${next === 'delivered' ? "state = 'pending' AND delivered_at IS NOT NULL" : "state = 'recalling'"}`,
+})
+
+/** Shares that an agent received and may use. */
+export const receivedShares = statement('clades.received', {
+  takes: { agent: 'text', after: 'int8', limit: 'int4' },
+  returns: deltaColumns,
+  isPrepared: true,
+  sql: `${selectDeltas} WHERE d.agent_id = $agent AND d.seq > $after AND d.state = 'delivered' AND ${isOpen} ORDER BY d.seq LIMIT $limit`,
+})
+
+/** Number of deltas that each sibling has not fetched from the agent. */
+export const countUnfetched = statement('clades.count-unfetched', {
+  takes: { agent: 'text' },
+  returns: { agent_id: 'text', n: 'int4' },
+  isPrepared: true,
+  sql: `SELECT d.agent_id, count(*)::int4 AS n FROM clade_deltas d JOIN clade_shares s ON s.id = d.share_id
+    WHERE s.agent_id = $agent AND d.state = 'pending' AND d.delivered_at IS NULL GROUP BY d.agent_id`,
+})
+
+/** Number of deltas that wait for the agent. */
+export const countWaiting = statement('clades.count-waiting', {
+  takes: { agent: 'text', now: 'timestamptz' },
+  returns: { n: 'int4' },
+  isPrepared: true,
+  sql: `SELECT count(*)::int4 AS n FROM clade_deltas
+    WHERE agent_id = $agent AND (state = 'recalling' OR (state = 'pending' AND expires_at > $now))`,
+})
+
+/** Deletes the unfetched deltas of an agent that turns sharing off. */
+export const withdrawUnfetched = statement('clades.withdraw-unfetched', {
+  takes: { agent: 'text' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `DELETE FROM clade_deltas d USING clade_shares s
+    WHERE s.id = d.share_id AND s.agent_id = $agent AND d.state = 'pending' AND d.delivered_at IS NULL`,
+})
+
+/** Those of the shares that exist in the clade. */
+export const sharesOfClade = statement('clades.shares-of-clade', {
+  takes: { ids: 'text[]', clade: 'text?' },
+  returns: { id: 'text', recalled: 'bool' },
+  isPrepared: true,
+  sql: 'SELECT id, recalled_at IS NOT NULL AS recalled FROM clade_shares WHERE id = ANY($ids) AND clade_id = $clade ORDER BY id',
+})
+
+const shareColumns = {
+  id: 'text',
+  agent_id: 'text',
+  entry_id: 'text',
+  kind: typed<SharedKind>('entry_kind'),
+  digest: typed<Buffer>('bytea'),
+  manifest: 'text',
+  shared_at: 'timestamptz',
+  recalled_at: 'timestamptz?',
+} as const
+export type ShareRow = RowOf<typeof shareColumns>
+const selectShares =
+  'SELECT s.id, s.agent_id, s.entry_id, s.kind, s.digest, s.manifest, s.shared_at, s.recalled_at FROM clade_shares s'
+
+/** A page of an agent's shares, newest first, after the position (`at`, `id`). */
+export const sharesPage = statement('clades.shares-page', {
+  takes: { agent: 'text', at: 'timestamptz?', id: 'text', limit: 'int4' },
+  returns: shareColumns,
+  isPrepared: true,
+  sql: `${selectShares} WHERE s.agent_id = $agent AND (s.shared_at, s.id) < (coalesce($at, 'infinity'), $id)
+    ORDER BY s.shared_at DESC, s.id DESC LIMIT $limit`,
+})
+
+export const shareOfAgent = statement('clades.share', {
+  takes: { agent: 'text', id: 'text' },
+  returns: shareColumns,
+  isPrepared: true,
+  sql: `${selectShares} WHERE s.id = $id AND s.agent_id = $agent`,
+})
+
+/** The delivery of each share to each sibling. */
+export const deliveriesOfShares = statement('clades.deliveries', {
+  takes: { shares: 'text[]' },
+  returns: {
+    ...{ share_id: 'text', agent_id: 'text', state: typed<DeltaState>('delta_state') },
+    ...{ delivered_at: 'timestamptz?', acknowledged_at: 'timestamptz?' },
+  },
+  isPrepared: true,
+  sql: `SELECT share_id, agent_id, state, delivered_at, acknowledged_at FROM clade_deltas WHERE share_id = ANY($shares) ORDER BY agent_id`,
+})
+
+/** A page of an agent's shares for an export, oldest first, after the position (`at`, `id`). */
+export const exportedShares = statement('clades.exported-shares', {
+  takes: { agent: 'text', until: 'timestamptz', at: 'timestamptz?', id: 'text' },
+  returns: {
+    ...{ id: 'text', entry_id: 'text', kind: typed<SharedKind>('entry_kind'), sealed: typed<Buffer | null>('bytea?') },
+    ...{ manifest: 'text', shared_at: 'timestamptz', recalled_at: 'timestamptz?' },
+  },
+  isPrepared: true,
+  sql: `SELECT id, entry_id, kind, sealed, manifest, shared_at, recalled_at FROM clade_shares
+    WHERE agent_id = $agent AND shared_at <= $until AND (shared_at, id) > (coalesce($at, '-infinity'), $id) ORDER BY shared_at, id LIMIT 50`,
+})
+
+/** The figures of an agent that is not restricted, suspended or retired. */
+export const publicCard = statement('clades.public-card', {
+  takes: { agent: 'text' },
+  returns: {
+    ...{ from: 'timestamptz', until: 'timestamptz', publishedAt: 'timestamptz' },
+    ...{ returns: 'float8', sharpe: 'float8', drawdown: 'float8' },
+  },
+  isPrepared: true,
+  sql: `SELECT c.from_at AS "from", c.until_at AS until, c.returns, c.sharpe, c.drawdown, c.published_at AS "publishedAt"
+    FROM performance_cards c JOIN agent_states a ON a.id = c.agent_id
+    WHERE c.agent_id = $agent AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'`,
+})
+
+export const deltaInventory = statement('clades.delta-inventory', {
+  takes: { agents: 'text[]' },
+  returns: { n: 'int4', since: 'timestamptz?' },
+  isPrepared: true,
+  sql: 'SELECT count(*)::int4 AS n, min(created_at) AS since FROM clade_deltas WHERE agent_id = ANY($agents)',
+})
+
+/** The deltas of agents, as `<agent>/<share>`. */
+export const deltaItems = statement('clades.delta-items', {
+  takes: { agents: 'text[]' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: "SELECT agent_id || '/' || share_id AS id FROM clade_deltas WHERE agent_id = ANY($agents)",
+})
+
+export const deleteDeltaItems = statement('clades.delete-delta-items', {
+  takes: { items: 'text[]' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `DELETE FROM clade_deltas d USING unnest($items) AS i
+    WHERE d.agent_id = split_part(i, '/', 1) AND d.share_id = split_part(i, '/', 2)`,
+})
+
+export const countRemainingDeltas = statement('clades.count-remaining-deltas', {
+  takes: { agents: 'text[]' },
+  returns: { n: 'int4' },
+  sql: 'SELECT count(*)::int4 AS n FROM clade_deltas WHERE agent_id = ANY($agents)',
+})
