@@ -2,8 +2,10 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { boundPasswordLinkEmails, endLinks, isFenced, lockAccount } from './links.ts'
 import { enqueueNotice } from './notices.ts'
+import { noteWithdrawnInvitation } from './organisations/repository.ts'
+import type { UserRow } from './repository.ts'
 import type { Locale, Role } from './rules.ts'
-import { type UserRow, userRow } from './user-rows.ts'
+import { userRow } from './user-rows.ts'
 
 /** Operations that create accounts and organisations. */
 export interface AccountMaking {
@@ -101,8 +103,6 @@ export async function withdrawInvitation(
       'A privacy request, a legal hold or an agent belongs to this account. Nothing was deleted.',
     )
   const since = new Date(now.getTime() - 24 * 3_600_000)
-  await tx.$executeRaw`UPDATE organisations SET withdrawn_invitations =
-      ARRAY(SELECT t FROM unnest(withdrawn_invitations) t WHERE t > ${since}) || ${row.created_at}::timestamptz
-    WHERE id = ${row.organisation_id}`
+  await noteWithdrawnInvitation(tx, { id: row.organisation_id, since, made: row.created_at })
   await tx.account.delete({ where: { id: row.id } })
 }

@@ -3,16 +3,15 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { fenceOfAccount, lockAccountRow } from './repository.ts'
 import { type PasswordLinkPurpose, passwordLinkEmailsPerHour, passwordLinkLifetimes } from './rules.ts'
 
 /** Returns true while the account is being erased. */
-export async function isFenced(tx: Transaction, accountId: string): Promise<boolean> {
-  const found = await tx.$queryRaw<unknown[]>`SELECT 1 FROM fenced WHERE kind = 'account' AND id = ${accountId}`
-  return found.length > 0
-}
+export const isFenced = async (on: Queryable, accountId: string): Promise<boolean> =>
+  (await fenceOfAccount(on, { id: accountId })).length > 0
 /** Locks the account for changes of its password, links or status. */
-export const lockAccount = (tx: Transaction, accountId: string) =>
-  tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
+export const lockAccount = (tx: Transaction, accountId: string) => lockAccountRow(tx, { id: accountId })
 
 /** Who requested the email: a signed-in admin or manager, or anybody who knows the address. */
 export type EmailRequester = 'admin' | 'anybody'

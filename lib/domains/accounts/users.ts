@@ -8,6 +8,8 @@ import { accountDirectory } from './directory.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
+import { listOrganisationRows } from './organisations/repository.ts'
+import { userDetail } from './repository.ts'
 import { userPage, userRow, userView } from './user-rows.ts'
 import {
   changeRole,
@@ -57,26 +59,11 @@ async function refuseLastAdmin(tx: Transaction, id: string): Promise<void> {
     )
 }
 
-interface DetailRow {
-  deactivated_at: Date | null
-  sessions: number
-  last_seen_at: Date | null
-  purpose: 'invitation' | 'reset' | null
-  sent_at: Date | null
-  expires_at: Date | null
-}
-const selectDetail = `SELECT a.deactivated_at, l.purpose::text AS purpose, l.created_at AS sent_at, l.expires_at,
-    (SELECT count(*)::int FROM sessions s WHERE s.account_id = a.id AND s.revoked_at IS NULL AND s.expires_at > $2) AS sessions,
-    (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account_id = a.id) AS last_seen_at
-  FROM accounts a LEFT JOIN LATERAL (SELECT purpose, created_at, expires_at FROM account_links
-    WHERE account_id = a.id AND used_at IS NULL AND expires_at > $2 ORDER BY created_at DESC LIMIT 1) l ON TRUE
-  WHERE a.id = $1`
-
 /** Use cases of admins for accounts. */
 export function userAdministration(db: Database, deps: UserDeps, making: AccountMaking) {
   async function detailOf(id: string, now: Date): Promise<UserDetail> {
     const row = await userRow(db.prisma, id)
-    const [more] = await db.query<DetailRow>('user-detail', selectDetail, [id, now])
+    const [more] = await userDetail(db, { id, now })
     if (!row || !more) throw noAccount()
     const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
       db.prisma.accountIdentity.findMany({ where: { accountId: id, unlinkedAt: null }, orderBy: { linkedAt: 'asc' } }),
@@ -124,12 +111,8 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
     }),
 
     organisations: read(listOrganisations, async (_ctx, { query: { q } }) => {
-      const rows = await db.query<{ organisation_id: string; name: string; people: number; namespaces: string[] }>(
-        'organisations-of-people',
-        `SELECT o.id AS organisation_id, o.name, count(*)::int AS people, o.store_namespaces AS namespaces FROM organisations o JOIN accounts a ON a.organisation_id = o.id
-         WHERE $1::text IS NULL OR o.name ILIKE $1 GROUP BY o.id ORDER BY lower(o.name), o.id LIMIT 100`,
-        [q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`],
-      )
+      const pattern = q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`
+      const rows = await listOrganisationRows(db, { pattern })
       return { resourceId: 'query', body: { data: rows } }
     }),
 
