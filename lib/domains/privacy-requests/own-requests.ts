@@ -1,7 +1,7 @@
 import { timelineTextFor } from '#lib/domains/privacy-requests/emails/status-texts.ts'
 import { cancelRequestIn } from '#lib/domains/privacy-requests/execution/cancellation.ts'
 import { rectify } from '#lib/domains/privacy-requests/execution/execution.ts'
-import { checkFiling, fileRequestIn, lockSubject, requestLink } from '#lib/domains/privacy-requests/filing/filing.ts'
+import { checkFiling, fileRequestIn, requestLink } from '#lib/domains/privacy-requests/filing/filing.ts'
 import type { About } from '#lib/domains/privacy-requests/filing/joining.ts'
 import { makeRequestLink } from '#lib/domains/privacy-requests/filing/links.ts'
 import { type Proof, verifyRequestIn } from '#lib/domains/privacy-requests/filing/verification.ts'
@@ -24,6 +24,7 @@ import {
 } from './contract.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { pauseReasons, requestsCountedTo, storyOf } from './reading.ts'
+import { lockSubject } from './repository.ts'
 import {
   filedFor,
   isOwnOf,
@@ -275,7 +276,7 @@ export function ownRequests(deps: PrivacyDeps) {
       if (!found) throw noRequest()
       refuseReaders(ctx.actor)
       // The lock of the subject serializes the emails to it, across requests, so that their limit is exact.
-      await lockSubject(tx, found.subjectKey)
+      await lockSubject(tx, { subjectKey: found.subjectKey })
       const row = await lockedRequest(tx, id)
       if (!row) throw noRequest()
       const work = workOf(ctx, found.filedBy === ctx.actor.id && found.channel === 'manager' ? 'manager' : 'subject')

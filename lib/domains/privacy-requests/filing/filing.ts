@@ -1,5 +1,6 @@
 import type { Prisma } from '#generated/prisma/client.ts'
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
+import { lockSubject } from '#lib/domains/privacy-requests/repository.ts'
 import {
   GraceName,
   KindName,
@@ -46,10 +47,6 @@ export function checkFiling({ kinds, grace, redact, statement, changes }: Repeat
     throw invalid(['kinds'], 'asks for a copy beside the erasure: of an agent, fetch GET /v1/export/{agent_id} first')
 }
 
-/** Serializes filing for one subject, so that the second of two concurrent requests joins the first. */
-export const lockSubject = (tx: Transaction, subjectKey: string) =>
-  tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtextextended(${`privacy:${subjectKey}`}, 0))) AS l`
-
 async function contactFor(
   { people, agents }: PrivacyDeps,
   tx: Transaction,
@@ -86,7 +83,7 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
   const { about } = filing
   const [kindOfSubject, id] = namedBy(about)
   const subjectKey = requestSubjectHash(deps.subjectKey(), kindOfSubject, id)
-  await lockSubject(tx, subjectKey)
+  await lockSubject(tx, { subjectKey })
   const open = await tx.privacyRequest.findMany({
     where: { subjectKey, state: { notIn: [...closedStates] } },
     include: withParts,
