@@ -45,8 +45,7 @@ export async function lockedUser(tx: Transaction, id: string, organisationId?: s
   await lockAccount(tx, id)
   const row = await userRow(tx, id, organisationId)
   if (!row) throw noAccount()
-  if (await isFenced(tx, id))
-    throw new Problem('fenced', 'This account is being erased: nothing of it is changed any more.')
+  if (await isFenced(tx, id)) throw new Problem('fenced', 'This account is being erased and cannot be changed.')
   return row
 }
 
@@ -75,10 +74,10 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
   if (!row.states.includes('invited'))
     throw new Problem(
       'wrong_state',
-      'This person accepted the invitation already. To choose a new password, they take the link of a reset.',
+      'This person has already accepted the invitation. To choose a new password, they need a reset link.',
     )
   if (row.states.includes('deactivated'))
-    throw new Problem('wrong_state', 'This account is closed: no letter with a link goes to it. Open it again first.')
+    throw new Problem('wrong_state', 'This account is closed, so no email with a link is sent to it. Reopen it first.')
   await boundPasswordLinkEmails(tx, row.id, { purpose: 'invitation', by: 'admin' }, now)
   await endLinks(tx, row.id, now)
   // The account is deleted 30 days after its last email unless it is accepted: see `removeUninvited`.
@@ -96,7 +95,7 @@ export async function withdrawInvitation(
   isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
 ): Promise<void> {
   if (!row.states.includes('invited'))
-    throw new Problem('wrong_state', 'This person accepted the invitation already, so it cannot be withdrawn.')
+    throw new Problem('wrong_state', 'This person has already accepted the invitation, so it cannot be withdrawn.')
   if (await isOnRecord(tx, row.id))
     throw new Problem(
       'wrong_state',

@@ -48,7 +48,7 @@ export async function boundPasswordLinkEmails(
   if (!at) return
   const seconds = Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
-    detail: `No more letters with a link go to this account within the hour. Nothing was changed; try again in ${seconds} seconds.`,
+    detail: `This account has received the maximum number of emails with a link for this hour. Nothing was changed. Try again in ${seconds} seconds.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }
@@ -137,7 +137,7 @@ export interface TakenLink {
  */
 export async function takePasswordLink(tx: Transaction, code: string, now: Date): Promise<TakenLink> {
   const spent = () =>
-    new Problem('link_spent', 'It was used, has expired, or never was one. Nothing was changed; ask for a new one.')
+    new Problem('link_spent', 'This link was used, has expired or is invalid. Nothing was changed. Request a new link.')
   const record = await tx.accountLink.findUnique({ where: { codeHash: hashOf(code) }, select: { accountId: true } })
   if (!record) throw spent()
   // The account is locked first, as everywhere, which avoids deadlocks.

@@ -20,7 +20,7 @@ async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
     select: { role: true, organisationId: true },
   })
   if (record?.role !== 'manager' && record?.role !== 'admin')
-    throw new Problem('forbidden', 'Managers and admins see the members of their organisation.')
+    throw new Problem('forbidden', 'Only managers and admins can see the members of their organisation.')
   return record.organisationId
 }
 
@@ -37,7 +37,7 @@ async function boundInvitations({ tx, now }: MutationContext, organisationId: st
   if (!oldest) return
   const seconds = Math.max(1, Math.ceil((oldest.at.getTime() + day - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
-    detail: `${invitationsPerDay} people can be invited into one organisation within a day. Nobody was invited; try again in ${seconds} seconds, or ask an admin.`,
+    detail: `At most ${invitationsPerDay} people can be invited to one organisation per day. Nobody was invited. Try again in ${seconds} seconds, or ask an admin.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }

@@ -28,7 +28,7 @@ export const storeNamespaces = (db: Database) => ({
     const namespaces = [...new Set(body.namespaces)].sort()
     const prefixes = namespaces.filter((one) => one !== '*')
     if (prefixes.some((one) => ownHeads.some((head) => overlap(one, head))))
-      throw new Problem('conflict', 'Ids of the registry begin with one of these prefixes. Nothing was changed.')
+      throw new Problem('conflict', 'One of these prefixes is reserved for ids of the registry. Nothing was changed.')
     const others = await tx.organisation.findMany({
       where: { id: { not: id }, NOT: { storeNamespaces: { isEmpty: true } } },
       select: { storeNamespaces: true },

@@ -41,7 +41,7 @@ export async function rectifyAccount(
     // Concurrent calls for one address wait here. At the unique index, the second one would fail without a clear error.
     await lockEmail(tx, { email })
     if ((await tx.account.count({ where: { email } })) > 0)
-      throw new Problem('conflict', 'An account with this e-mail address exists already. Nothing was changed.')
+      throw new Problem('conflict', 'An account with this email address already exists. Nothing was changed.')
     await tx.knownSignIn.deleteMany({ where: { accountId } })
     // The links were sent to the former address, whose reader could choose the password.
     await endLinks(tx, accountId, now)

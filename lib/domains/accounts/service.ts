@@ -85,7 +85,7 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
     },
     skipDuplicates: true,
   })
-  if (count === 0) throw new Problem('conflict', 'An account with this e-mail address exists already.')
+  if (count === 0) throw new Problem('conflict', 'An account with this email address already exists.')
   return id
 }
 
@@ -206,7 +206,7 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
       if (account.passwordHash === null)
         throw new Problem(
           'wrong_state',
-          'This account has no password to change. Ask for a letter with a link to set one (POST /api/account/reset); nothing was changed.',
+          'This account has no password to change. Request an email with a link to set one (POST /api/account/reset). Nothing was changed.',
         )
       if (!(await isPassword(account.passwordHash, body.current_password)))
         throw invalid(['current_password'], 'is not the password of this account')
@@ -222,7 +222,10 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
         },
       })
       if (changed === 0)
-        throw new Problem('conflict', 'The password was changed elsewhere at the same moment. Sign in with that one.')
+        throw new Problem(
+          'conflict',
+          'Another request changed the password at the same time. Sign in with that password.',
+        )
       if (account.mustChangePassword) await deps.unsuppress(ctx.tx, 'email', account.email)
       await endLinks(ctx.tx, id, ctx.now)
       const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
@@ -241,7 +244,7 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
       if (account && account.passwordHash === null)
         throw new Problem(
           'wrong_state',
-          'This account has no password. Ask for an email with a link to set one (POST /api/account/reset).',
+          'This account has no password. Request an email with a link to set one (POST /api/account/reset).',
         )
       if (!(await isPassword(account?.passwordHash, body.password)))
         throw invalid(['password'], 'is not the password of this account')

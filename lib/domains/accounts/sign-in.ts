@@ -77,14 +77,11 @@ export function signInUseCases(db: Database, { pipeline, tries, markKey, graceSi
     })
     if (!record) return undefined
     if (record.deactivatedAt)
-      throw new Problem(
-        'forbidden',
-        'This account was closed by an admin. What is held stays, and so do your rights over it.',
-      )
+      throw new Problem('forbidden', 'An admin closed this account. Your data and your rights over it are unchanged.')
     if (record.suspendedAt && graceSignIn === 'stop')
       throw new Problem(
         'fenced',
-        'The erasure of this account was asked for, and nobody signs in to it meanwhile. To cancel, use the link in the letter.',
+        'The erasure of this account was requested, so sign-in is blocked. To cancel the erasure, use the link in the email.',
       )
     const sessionId = newId('ses')
     const expiresAt = new Date(now.getTime() + sessionLife)
@@ -209,7 +206,7 @@ export function signInUseCases(db: Database, { pipeline, tries, markKey, graceSi
           },
           select: { id: true },
         })
-        if (!account) throw new Problem('not_found', 'No account has this e-mail address.')
+        if (!account) throw new Problem('not_found', 'No account has this email address.')
         // Ends all other ways to sign in.
         await endLinks(tx, account.id, now)
         await unlinkAll(tx, account.id, now)

@@ -42,20 +42,23 @@ export interface UserDeps {
 }
 
 const ownAccount = () =>
-  new Problem('forbidden', 'Nobody changes their own role or closes their own account here: ask another admin.')
+  new Problem('forbidden', 'You cannot change your own role or close your own account. Ask another admin.')
 /**
  * Only signed-in people decide who administers the installation: a token outlives the role of its creator, and does not
  * identify an account.
  */
 const refuseTokens = ({ actor }: MutationContext): void => {
   if (actor.accountId === undefined)
-    throw new Problem('forbidden', 'This takes an admin’s own session: no token does it. Nothing was changed.')
+    throw new Problem(
+      'forbidden',
+      'This operation requires the session of an admin and does not accept tokens. Nothing was changed.',
+    )
 }
 async function refuseLastAdmin(tx: Transaction, id: string): Promise<void> {
   if (await accountDirectory.isLastAdmin(tx, id))
     throw new Problem(
       'conflict',
-      'This is the last active admin: nobody could run this installation any more. Make somebody else an admin first. Nothing was changed.',
+      'This is the last active admin of the installation. Make another account an admin first. Nothing was changed.',
     )
 }
 
@@ -133,7 +136,8 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
         made === undefined
           ? (given ?? ctx.actor.organisationId)
           : await making.createOrganisation(ctx.tx, made, ctx.now)
-      if (organisationId === undefined) throw new Problem('not_found', 'Name an organisation.')
+      if (organisationId === undefined)
+        throw new Problem('not_found', 'You have no organisation. Set organisation_id or new_organisation.')
       const row = await invite(ctx, making, { ...person, organisationId })
       return {
         resourceId: row.id,
@@ -163,7 +167,7 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
       if (ctx.actor.accountId === id) throw ownAccount()
       await refuseLastAdmin(ctx.tx, id)
       const { states } = await lockedUser(ctx.tx, id)
-      if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is closed already.')
+      if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is already closed.')
       await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
       const ended = await endSessions(ctx.tx, id, ctx.now)
       await endLinks(ctx.tx, id, ctx.now)
@@ -204,10 +208,10 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
       if (states.includes('deactivated'))
         throw new Problem(
           'wrong_state',
-          'This account is closed: no letter with a link goes to it. Open it again first.',
+          'This account is closed, so no email with a link is sent to it. Reopen it first.',
         )
       if (states.includes('invited'))
-        throw new Problem('wrong_state', 'This person has not accepted the invitation yet: send that again.')
+        throw new Problem('wrong_state', 'This person has not accepted the invitation yet. Send the invitation again.')
       await boundPasswordLinkEmails(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
       await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
       return replied(ctx, id, { letter: 'reset' })

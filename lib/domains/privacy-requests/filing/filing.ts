@@ -38,13 +38,17 @@ export interface FiledRequest {
 type RepeatedFiling = Pick<Filing, 'kinds' | 'grace' | 'statement' | 'changes'> & { redact?: boolean | undefined }
 /** Rejects inconsistent input before any query. */
 export function checkFiling({ kinds, grace, redact, statement, changes }: RepeatedFiling, isAgent: boolean): void {
-  if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is for an erasure')
-  if (redact && (isAgent || !kinds.includes('erasure'))) throw invalid(['redact'], 'is for the erasure of a person')
-  if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is for a rectification')
+  if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is only for an erasure')
+  if (redact && (isAgent || !kinds.includes('erasure')))
+    throw invalid(['redact'], 'is only for the erasure of a person')
+  if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is only for a rectification')
   if (kinds.includes('rectification') && statement === undefined && !changes)
-    throw invalid(['statement'], 'says what is to be corrected, unless `changes` does')
+    throw invalid(['statement'], 'is required for a rectification without `changes`')
   if (isAgent && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
-    throw invalid(['kinds'], 'asks for a copy beside the erasure: of an agent, fetch GET /v1/export/{agent_id} first')
+    throw invalid(
+      ['kinds'],
+      'cannot combine a copy of an agent with its erasure: download GET /v1/export/{agent_id} first',
+    )
 }
 
 async function contactFor(
@@ -65,7 +69,7 @@ async function refuseLastAdmin({ people }: PrivacyDeps, tx: Transaction, about: 
   if (await people.isLastAdmin(tx, about.account))
     throw new Problem(
       'conflict',
-      'This is the last admin: nobody could run this installation any more. Make somebody else an admin first (kp admin account role <e-mail> admin), then ask again. Nothing was changed.',
+      'This is the last admin of the installation, so the account cannot be erased. Make another account an admin first (kp admin account role <e-mail> admin), then try again. Nothing was changed.',
     )
 }
 
@@ -95,7 +99,7 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
   )
     throw new Problem(
       'fenced',
-      'An erasure is under way: nothing more is begun for whom it is about. Nothing was changed.',
+      'An erasure of this subject is running, so it accepts no further requests. Nothing was changed.',
     )
   const asked = requestKindsInOrder(filing.kinds)
   const met: RequestRow[] = []
@@ -175,7 +179,10 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
  */
 export async function requestLink(work: RequestWork, row: RequestRow, purpose: 'verify' | 'address'): Promise<void> {
   if (row.contact === null)
-    throw new Problem('wrong_state', 'No address is on file for this agent: an admin has to check who asks.')
+    throw new Problem(
+      'wrong_state',
+      'No email address is stored for this agent. An admin must verify the identity of the requester.',
+    )
   await boundRequestLinkEmails(work.tx, row.subjectKey, work.now)
   await note(work, row, { event: 'link_sent', details: { purpose }, isSilent: purpose === 'address' })
   if (purpose === 'address') await enqueue(work.tx, addressJob, { requestId: row.id }, { maxAttempts: 12 })

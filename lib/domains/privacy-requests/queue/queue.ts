@@ -124,7 +124,7 @@ export function requestQueue(deps: PrivacyDeps) {
         : body.account_id !== undefined
           ? await people.byId(tx, body.account_id)
           : undefined
-    if (!found) throw new Problem('not_found', 'Nobody here has this account or address.')
+    if (!found) throw new Problem('not_found', 'No account has this id or address.')
     return { account: found.accountId }
   }
 
@@ -179,9 +179,9 @@ export function requestQueue(deps: PrivacyDeps) {
 
     fileFor: mutation(fileForSubject, async (ctx, { body }) => {
       checkFiling(body, body.agent_id !== undefined)
-      if (body.received_at > ctx.now) throw invalid(['received_at'], 'lies in the future')
+      if (body.received_at > ctx.now) throw invalid(['received_at'], 'is in the future')
       if (ctx.now.getTime() - body.received_at.getTime() > receivedAtMost)
-        throw invalid(['received_at'], 'lies more than 60 days back')
+        throw invalid(['received_at'], 'is more than 60 days ago')
       const work = workOf(ctx, 'admin')
       const filed = await fileRequestIn(deps, work, {
         about: await aboutOf(ctx, body),
