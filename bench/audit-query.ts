@@ -1,7 +1,8 @@
 import { Agent as HttpAgent } from 'node:http'
 import pg from 'pg'
-import { whereOf } from '#lib/domains/audit/conditions.ts'
+import { searchOf } from '#lib/domains/audit/conditions.ts'
 import { AuditActions } from '#lib/domains/audit/contract.ts'
+import { entriesOf } from '#lib/domains/audit/repository.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type BenchInstallation, makeAdmin, registerBenchAgent, startCluster } from './installation.ts'
 import { percentile, timeRequest } from './latency.ts'
@@ -96,13 +97,9 @@ export async function measure(
   const plain: number[] = []
   for (let n = 0; n < WARM_UP + QUESTIONS; n++) {
     const asked = question()
-    const { sql, values } = whereOf(
-      { ...asked, resource_type: undefined, resource_id: undefined },
-      undefined,
-      new Date(),
-    )
+    const search = searchOf({ ...asked, resource_type: undefined, resource_id: undefined }, undefined, new Date())
     const started = performance.now()
-    await pool.query(`SELECT * FROM audit_entries WHERE ${sql} ORDER BY at DESC, id DESC LIMIT 21`, values)
+    await entriesOf(async (text, values) => (await pool.query(text, [...values])).rows, search, 21)
     const took = performance.now() - started
     const query = new URLSearchParams({
       agent_id: asked.agent_id,

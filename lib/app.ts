@@ -52,11 +52,11 @@ import { assessSites, exportsFolder, snapshotKeysFolder, storeLocationNamed } fr
 import { sealedPurposes, subjectPurpose } from './config/secret.ts'
 import { accountDirectory } from './domains/accounts/directory.ts'
 import { accountsData, accountsModule } from './domains/accounts/module.ts'
-import { newestSignIns } from './domains/accounts/newest-sign-ins.ts'
 import { enqueueNotice, noticeJob } from './domains/accounts/notices.ts'
-import { organisationDirectory } from './domains/accounts/organisations.ts'
-import { organisationOf } from './domains/accounts/person-exporters.ts'
-import { createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
+import { dropOrganisationIfEmpty, organisationDirectory } from './domains/accounts/organisations/directory.ts'
+import { organisationOfAccount } from './domains/accounts/repository.ts'
+import { createOrganisation } from './domains/accounts/service.ts'
+import { newestSignIns } from './domains/accounts/sessions/repository.ts'
 import { cladeMembers } from './domains/agents/clade-members.ts'
 import { agentIdsInRegions, agentsInRegions } from './domains/agents/in-region.ts'
 import { lifeExporters } from './domains/agents/life/exporters.ts'
@@ -450,8 +450,8 @@ export function createApp({
     isAttributed: isAttributed(db),
     importers: [unitImporter({ strict, chosenIds, erasedAgents }), skillImporter({ strict, chosenIds })],
     personOf: async (accountId) => {
-      const organisationId = await organisationOf(db)(accountId)
-      return organisationId === undefined ? undefined : { organisationId, agents: await ownedAgents(db)(accountId) }
+      const [found] = await organisationOfAccount(db, { id: accountId })
+      return found && { organisationId: found.organisation_id, agents: await ownedAgents(db)(accountId) }
     },
   })
   const requests = privacyRequestsModule({
@@ -559,7 +559,9 @@ export function createApp({
     llmLogModule({ db, key: llmLogKey, recognise, agents: ownAgents, recordDeletion }),
     consoleModule({
       dataSources,
-      accounts: { newestSignIns: (accountId, sessionId) => newestSignIns(db, accountId, sessionId) },
+      accounts: {
+        newestSignIns: (account, sessionId) => newestSignIns(db, { account, current: sessionId ?? '' }),
+      },
       agents: { summary: (ids) => agentSummary(db, ids) },
       tokens: {
         summary: (ids, span) => tokenSummary(db, ids, span),

@@ -1,4 +1,4 @@
-import type { SessionRow } from '#lib/domains/accounts/open-sessions.ts'
+import type { SessionRow } from '#lib/domains/accounts/sessions/repository.ts'
 import type { StorageSubject } from '#lib/domains/quotas/measuring.ts'
 import type { TokenLookupRow } from '#lib/domains/tokens/bearers.ts'
 import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'

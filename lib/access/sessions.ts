@@ -1,6 +1,6 @@
 import { deriveKey } from '#lib/config/secret.ts'
-import { findOpenSession, noteSessionSeen } from '#lib/domains/accounts/open-sessions.ts'
 import { seenEvery } from '#lib/domains/accounts/rules.ts'
+import { noteSessionSeen, openSession } from '#lib/domains/accounts/sessions/repository.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Caller, personCaller } from './actor.ts'
@@ -53,9 +53,9 @@ export function createSessions({ db, clock, secret, origin }: SessionDeps) {
 
   async function callerOfSession(id: string): Promise<Caller | undefined> {
     const now = clock.now()
-    const row = await findOpenSession(db, id, now)
+    const [row] = await openSession(db, { id, now })
     if (!row) return undefined
-    if (now.getTime() - row.last_seen_at.getTime() >= seenEvery) await noteSessionSeen(db, id, now)
+    if (now.getTime() - row.last_seen_at.getTime() >= seenEvery) await noteSessionSeen(db, { id, now })
     const caller = personCaller(row)
     return row.must_change_password ? confined(caller) : caller
   }

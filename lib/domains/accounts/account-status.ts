@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
+import { lockAccountRow, lockedStatus } from './repository.ts'
 
 /** The restriction and suspension of an account, which also apply to its agents, including those claimed later. */
 export interface AccountStatus extends Restriction {
@@ -9,15 +10,8 @@ export interface AccountStatus extends Restriction {
 
 /** Returns the account's status, locked until the transaction ends; undefined without an account. */
 export async function accountStatusOf(tx: Transaction, accountId: string): Promise<AccountStatus | undefined> {
-  const [row] = await tx.$queryRaw<AccountStatus[]>`
-    SELECT restricted_at AS "restrictedAt", restricted_for AS "restrictedFor", suspended_at AS "suspendedAt"
-    FROM accounts WHERE id = ${accountId} FOR SHARE`
+  const [row] = await lockedStatus(tx, { id: accountId })
   return row
-}
-
-async function locked(tx: Transaction, accountId: string): Promise<AccountStatus | undefined> {
-  await tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
-  return accountStatusOf(tx, accountId)
 }
 
 async function change(
@@ -26,7 +20,8 @@ async function change(
   next: (restriction: Restriction) => Restriction,
   now: Date,
 ): Promise<boolean> {
-  const status = await locked(tx, accountId)
+  await lockAccountRow(tx, { id: accountId })
+  const status = await accountStatusOf(tx, accountId)
   if (!status) return false
   const { restrictedAt, restrictedFor } = next(status)
   const changed = restrictedFor.length !== status.restrictedFor.length

@@ -41,7 +41,7 @@ export async function refusalOfTry(
   if (full.length === 0) return undefined
   const seconds = Math.max(1, Math.ceil((Math.max(...full) - now.getTime()) / 1000))
   return new Problem('rate_limited', {
-    detail: `Too many tries. Nothing was changed; try again in ${seconds} seconds.`,
+    detail: `Too many attempts. Nothing was changed. Try again in ${seconds} seconds.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }

@@ -1,88 +1,80 @@
 import type { DataSource, ErasureScope, Holding } from '#lib/kernel/data-source.ts'
+import { rowsOfAccount } from '#lib/stores/postgres/account-rows.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { endedSessionRetention, signInPlaceRemembered } from './rules.ts'
-import { dropOrganisationIfEmpty } from './service.ts'
+import { dropOrganisationIfEmpty } from './organisations/directory.ts'
+import {
+  accountCreation,
+  countAccountResidue,
+  countIdentities,
+  deleteAccounts,
+  deleteIdentities,
+  inventoryOfIdentities,
+  linkRows,
+  lockAccountRows,
+} from './repository.ts'
+import { endedLinkRetention, endedSessionRetention, signInPlaceRemembered } from './rules.ts'
+import { sessionRows, signInRows } from './sessions/repository.ts'
 
 const accountOf = (scope: ErasureScope): string | null => ('subject' in scope ? scope.subject.account : null)
 const nothing: Holding = { count: 0, since: null, until: null }
-const after = (at: Date | null, kept: number) => at && new Date(at.getTime() + kept)
 
-export const sessionDataSource = (db: Database): DataSource => ({
-  name: 'accounts.sessions',
-  store: 'postgresql',
-  stage: 'account',
-  what: 'sessions: when they began and were last seen, and what the browser called itself',
-  purpose: 'to stay signed in, and to see and end one’s own sessions',
-  kept: '8 hours from sign-in, and a day after a session’s end',
-  tables: ['sessions'],
-  async inventory({ account }) {
-    if (account === null) return nothing
-    const [row] = await db.query<{ n: number; since: Date | null; until: Date | null }>(
-      'sessions-inventory',
-      'SELECT count(*)::int AS n, min(created_at) AS since, max(coalesce(revoked_at, expires_at)) AS until FROM sessions WHERE account_id = $1',
-      [account],
-    )
-    return { count: row?.n ?? 0, since: row?.since ?? null, until: after(row?.until ?? null, endedSessionRetention) }
-  },
-  async plan(scope, tx) {
-    const accountId = accountOf(scope)
-    if (accountId === null) return { items: [], held: {} }
-    const records = await tx.session.findMany({ where: { accountId }, select: { id: true } })
-    return { items: records.map(({ id }) => id).sort(), held: {} }
-  },
-  erase: async (_scope, items, tx) => (await tx.session.deleteMany({ where: { id: { in: [...items] } } })).count,
-  async residue(scope, items) {
-    const account = accountOf(scope)
-    if (account === null) return 0
-    const [row] = await db.query<{ n: number }>(
-      'sessions-residue',
-      `SELECT ((SELECT count(*) FROM sessions WHERE account_id = $1)
-        + (SELECT count(*) FROM sessions WHERE id = ANY($2::text[]) AND account_id <> $1))::int AS n`,
-      [account, items],
-    )
-    return row?.n ?? 0
-  },
-})
+export const sessionDataSource = (db: Database): DataSource =>
+  rowsOfAccount(db, {
+    name: 'accounts.sessions',
+    what: 'sessions: when they began and were last seen, and what the browser called itself',
+    purpose: 'to stay signed in, and to see and end one’s own sessions',
+    kept: '8 hours from sign-in, and a day after a session’s end',
+    rows: sessionRows,
+    retention: endedSessionRetention,
+  })
 
 /** An item is a mark in hexadecimal: a keyed hash that reveals neither address nor network. */
-export const signInDataSource = (db: Database): DataSource => ({
-  name: 'accounts.sign-ins',
+export const signInDataSource = (db: Database): DataSource =>
+  rowsOfAccount(db, {
+    name: 'accounts.sign-ins',
+    what: 'keyed hashes of the networks that an account signed in from',
+    purpose: 'to let a person sign in while somebody else guesses at their password',
+    kept: '30 days from the last sign-in',
+    rows: signInRows,
+    retention: signInPlaceRemembered,
+  })
+
+/** An item is the link's hash in hexadecimal. The code of a link is not stored. */
+export const linkDataSource = (db: Database): DataSource =>
+  rowsOfAccount(db, {
+    name: 'accounts.links',
+    what: 'links to choose a password: hashes, and when they were sent and used',
+    purpose: 'to let a person choose a password by email, once',
+    kept: 'an hour after a link’s end; it ends 7 days after an invitation, an hour after a reset was requested, or when it is used',
+    rows: linkRows,
+    retention: endedLinkRetention,
+  })
+
+/** The item is the account id, so that the provider's subject is in no plan and no ledger. */
+export const identityDataSource = (db: Database): DataSource => ({
+  name: 'accounts.identities',
   store: 'postgresql',
   stage: 'account',
-  what: 'keyed hashes of the networks that an account signed in from',
-  purpose: 'to let a person sign in while somebody else guesses at their password',
-  kept: '30 days from the last sign-in',
-  tables: ['known_sign_ins'],
+  what: 'by what an identity provider knows the person: its address, and the name that it gave them',
+  purpose: 'to sign in with an identity provider',
+  kept: 'until the person is erased; one that was unlinked too, so that it is not linked again',
+  tables: ['account_identities'],
   async inventory({ account }) {
-    if (account === null) return nothing
-    const [row] = await db.query<{ n: number; since: Date | null; until: Date | null }>(
-      'sign-ins-inventory',
-      'SELECT count(*)::int AS n, min(last_at) AS since, max(last_at) AS until FROM known_sign_ins WHERE account_id = $1',
-      [account],
-    )
-    return { count: row?.n ?? 0, since: row?.since ?? null, until: after(row?.until ?? null, signInPlaceRemembered) }
+    const [row] = account === null ? [] : await inventoryOfIdentities(db, { account })
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
   },
   async plan(scope, tx) {
     const accountId = accountOf(scope)
-    if (accountId === null) return { items: [], held: {} }
-    const records = await tx.knownSignIn.findMany({ where: { accountId }, select: { mark: true } })
-    return { items: records.map(({ mark }) => Buffer.from(mark).toString('hex')).sort(), held: {} }
+    const isLinked = accountId !== null && (await tx.accountIdentity.count({ where: { accountId } })) > 0
+    return { items: isLinked ? [accountId] : [], held: {} }
   },
-  erase: async (_scope, items, tx) =>
-    (
-      await tx.knownSignIn.deleteMany({
-        where: { mark: { in: items.map((item) => new Uint8Array(Buffer.from(item, 'hex'))) } },
-      })
-    ).count,
+  async erase(_scope, items, tx) {
+    const deleted = await deleteIdentities(tx, { accounts: items })
+    return new Set(deleted.map(({ account_id }) => account_id)).size
+  },
   async residue(scope, items) {
     const account = accountOf(scope)
-    if (account === null) return 0
-    const [row] = await db.query<{ n: number }>(
-      'sign-ins-residue',
-      `SELECT ((SELECT count(*) FROM known_sign_ins WHERE account_id = $1)
-        + (SELECT count(*) FROM known_sign_ins WHERE mark IN (SELECT decode(item, 'hex') FROM unnest($2::text[]) AS i(item)) AND account_id <> $1))::int AS n`,
-      [account, items],
-    )
+    const [row] = account === null ? [] : await countIdentities(db, { accounts: [account, ...items] })
     return row?.n ?? 0
   },
 })
@@ -97,39 +89,25 @@ export const accountDataSource = (db: Database): DataSource => ({
   kept: 'until the person is erased; of who was invited and never came, 30 days from the last letter',
   tables: ['accounts', 'organisations'],
   async inventory({ account }) {
-    if (account === null) return nothing
-    const [row] = await db.query<{ since: Date }>(
-      'accounts-inventory',
-      'SELECT created_at AS since FROM accounts WHERE id = $1',
-      [account],
-    )
+    const [row] = account === null ? [] : await accountCreation(db, { id: account })
     return row ? { count: 1, since: row.since, until: null } : nothing
   },
   async plan(scope, tx) {
     const id = accountOf(scope)
     return { items: id !== null && (await tx.account.count({ where: { id } })) > 0 ? [id] : [], held: {} }
   },
-  async erase(_scope, items, tx) {
-    const ids = [...items]
-    await tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
-    // The foreign key clears the owner of remaining agents.
-    const gone = await tx.$queryRaw<{ organisation_id: string }[]>`
-      DELETE FROM accounts WHERE id = ANY(${ids}::text[]) RETURNING organisation_id`
-    for (const id of [...new Set(gone.map(({ organisation_id }) => organisation_id))].sort())
+  async erase(_scope, ids, tx) {
+    await lockAccountRows(tx, { ids })
+    const deleted = await deleteAccounts(tx, { ids })
+    for (const id of [...new Set(deleted.map(({ organisation_id }) => organisation_id))].sort())
       await dropOrganisationIfEmpty(tx, id)
-    return gone.length
+    return deleted.length
   },
   /** Searches for the row and for references to it. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const ids = [...new Set([...items, ...(scope.subject.account === null ? [] : [scope.subject.account])])]
-    const [row] = await db.query<{ n: number }>(
-      'accounts-residue',
-      `SELECT ((SELECT count(*) FROM accounts WHERE id = ANY($1::text[]))
-        + (SELECT count(*) FROM agent_owners WHERE owner_id = ANY($1::text[]))
-        + (SELECT count(*) FROM sessions WHERE account_id = ANY($1::text[])))::int AS n`,
-      [ids],
-    )
+    const [row] = await countAccountResidue(db, { ids })
     return row?.n ?? 0
   },
 })

@@ -314,7 +314,7 @@ describe('sign-in to an account that is being erased', () => {
       expect(session?.revoked_at).not.toBeNull()
       expect(await signIn(email, 'a wrong password', stopping)).toBeUndefined()
       const problem = await refused(signIn(email, password, stopping))
-      expect(problem.toJSON()).toMatchObject({ code: 'fenced', detail: expect.stringContaining('letter') })
+      expect(problem.toJSON()).toMatchObject({ code: 'fenced', detail: expect.stringContaining('link in the email') })
       await stopping.db.transaction((tx) => stopping.app.accounts.unsuspend(tx, id))
       expect(await signIn(email, password, stopping)).toBeDefined()
     } finally {

@@ -1,4 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { adminAccounts, contactsOfAdmins } from './repository.ts'
 import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
 
 /** The address and language for emails to a person. */
@@ -19,18 +20,7 @@ const shown = ({ id, ...fields }: { id: string; organisationId: string; role: Ro
   ...fields,
 })
 
-/** SQL condition: can sign in, because the account is open, is not being erased, and has a password or a linked identity. */
-const mayEnter = `(a.deactivated_at IS NULL
-    AND (a.password_hash IS NOT NULL
-      OR EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id AND i.unlinked_at IS NULL))
-    AND NOT EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id))`
-interface StandingAdmin {
-  id: string
-  stays: boolean
-}
-const selectAdmins = `SELECT a.id, a.suspended_at IS NULL AND ${mayEnter} AS stays
-  FROM accounts a WHERE a.role = 'admin' ORDER BY a.id`
-const isOnly = (admins: readonly StandingAdmin[], accountId: string): boolean =>
+const isOnly = (admins: readonly { id: string; stays: boolean }[], accountId: string): boolean =>
   admins.some(({ id }) => id === accountId) && !admins.some(({ id, stays }) => id !== accountId && stays)
 
 /** Queries about accounts for other domains, within their transaction, or with `db.prisma` outside of one. */
@@ -138,12 +128,12 @@ export const accountDirectory = {
    * Concurrent calls are serialized, so call it in the transaction that suspends, fences or demotes the account.
    */
   async isLastAdmin(tx: Transaction, accountId: string): Promise<boolean> {
-    return isOnly(await tx.$queryRawUnsafe<StandingAdmin[]>(`${selectAdmins} FOR NO KEY UPDATE OF a`), accountId)
+    return isOnly(await adminAccounts(tx, {}, 'lock'), accountId)
   },
 
   /** Like `isLastAdmin` but without locks: only for display, not for decisions. */
   async isOnlyAdmin(tx: Transaction, accountId: string): Promise<boolean> {
-    return isOnly(await tx.$queryRawUnsafe<StandingAdmin[]>(selectAdmins), accountId)
+    return isOnly(await adminAccounts(tx, {}, 'read'), accountId)
   },
 
   /** Returns true when the first account manages the organisation of the second. False for oneself. */
@@ -164,9 +154,7 @@ export const accountDirectory = {
 
   /** Returns the admins who can sign in, with their addresses. */
   async adminContacts(tx: Transaction): Promise<(AccountContact & { accountId: string })[]> {
-    const admins = await tx.$queryRawUnsafe<{ id: string; email: string; locale: string; name: string }[]>(
-      `SELECT a.id, a.email, a.locale, a.name FROM accounts a WHERE a.role = 'admin' AND ${mayEnter} ORDER BY a.created_at, a.id`,
-    )
+    const admins = await contactsOfAdmins(tx, {})
     return admins.map(({ id, locale, ...contact }) => ({ ...contact, accountId: id, locale: localeNamed(locale) }))
   },
 }

@@ -131,7 +131,7 @@ export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
     if (!account?.passwordHash)
       throw new Problem(
         'wrong_state',
-        'Without a password you could not sign in any more. Set one first, by a link in a letter; nothing was changed.',
+        'You could no longer sign in, because your account has no password. Request an email with a link to set one first. Nothing was changed.',
       )
     if (!(await isPassword(account.passwordHash, body.password)))
       throw invalid(['password'], 'is not the password of this account')

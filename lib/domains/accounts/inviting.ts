@@ -2,8 +2,10 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { boundPasswordLinkEmails, endLinks, isFenced, lockAccount } from './links.ts'
 import { enqueueNotice } from './notices.ts'
+import { noteWithdrawnInvitation } from './organisations/repository.ts'
+import type { UserRow } from './repository.ts'
 import type { Locale, Role } from './rules.ts'
-import { type UserRow, userRow } from './user-rows.ts'
+import { userRow } from './user-rows.ts'
 
 /** Operations that create accounts and organisations. */
 export interface AccountMaking {
@@ -43,8 +45,7 @@ export async function lockedUser(tx: Transaction, id: string, organisationId?: s
   await lockAccount(tx, id)
   const row = await userRow(tx, id, organisationId)
   if (!row) throw noAccount()
-  if (await isFenced(tx, id))
-    throw new Problem('fenced', 'This account is being erased: nothing of it is changed any more.')
+  if (await isFenced(tx, id)) throw new Problem('fenced', 'This account is being erased and cannot be changed.')
   return row
 }
 
@@ -73,10 +74,10 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
   if (!row.states.includes('invited'))
     throw new Problem(
       'wrong_state',
-      'This person accepted the invitation already. To choose a new password, they take the link of a reset.',
+      'This person has already accepted the invitation. To choose a new password, they need a reset link.',
     )
   if (row.states.includes('deactivated'))
-    throw new Problem('wrong_state', 'This account is closed: no letter with a link goes to it. Open it again first.')
+    throw new Problem('wrong_state', 'This account is closed, so no email with a link is sent to it. Reopen it first.')
   await boundPasswordLinkEmails(tx, row.id, { purpose: 'invitation', by: 'admin' }, now)
   await endLinks(tx, row.id, now)
   // The account is deleted 30 days after its last email unless it is accepted: see `removeUninvited`.
@@ -94,15 +95,13 @@ export async function withdrawInvitation(
   isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
 ): Promise<void> {
   if (!row.states.includes('invited'))
-    throw new Problem('wrong_state', 'This person accepted the invitation already, so it cannot be withdrawn.')
+    throw new Problem('wrong_state', 'This person has already accepted the invitation, so it cannot be withdrawn.')
   if (await isOnRecord(tx, row.id))
     throw new Problem(
       'wrong_state',
       'A privacy request, a legal hold or an agent belongs to this account. Nothing was deleted.',
     )
   const since = new Date(now.getTime() - 24 * 3_600_000)
-  await tx.$executeRaw`UPDATE organisations SET withdrawn_invitations =
-      ARRAY(SELECT t FROM unnest(withdrawn_invitations) t WHERE t > ${since}) || ${row.created_at}::timestamptz
-    WHERE id = ${row.organisation_id}`
+  await noteWithdrawnInvitation(tx, { id: row.organisation_id, since, made: row.created_at })
   await tx.account.delete({ where: { id: row.id } })
 }

@@ -5,7 +5,7 @@ import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import type { Email, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
-import { type Addressee, dropLink, makePasswordLink } from './links.ts'
+import { type Addressee, dropLink, isFenced, makePasswordLink } from './links.ts'
 import {
   passwordResetMail,
   storageWarningMail,
@@ -15,7 +15,9 @@ import {
   tokenRevokedMail,
 } from './mails.ts'
 import { AccountNotice, noticeJob } from './notices.ts'
+import { deleteLinks } from './repository.ts'
 import { endedLinkRetention, endedSessionRetention, localeNamed, signInPlaceRemembered } from './rules.ts'
+import { deleteEndedSessions, deleteSignInMarks } from './sessions/repository.ts'
 import { removeUninvited } from './uninvited.ts'
 
 type LinkNotice = Extract<AccountNotice, { kind: 'invitation' | 'reset-link' }>
@@ -96,22 +98,10 @@ export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDep
       cron: '23 * * * *',
       async run(ctx) {
         const { now } = ctx
-        const before = (kept: number) => [new Date(now.getTime() - kept)]
-        await db.query(
-          'sessions-purge',
-          'DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1',
-          before(endedSessionRetention),
-        )
-        await db.query(
-          'account-links-purge',
-          'DELETE FROM account_links WHERE expires_at < $1 OR used_at < $1',
-          before(endedLinkRetention),
-        )
-        await db.query(
-          'known-sign-ins-purge',
-          'DELETE FROM known_sign_ins WHERE last_at < $1',
-          before(signInPlaceRemembered),
-        )
+        const before = (retention: number) => ({ before: new Date(now.getTime() - retention) })
+        await deleteEndedSessions(db, before(endedSessionRetention))
+        await deleteLinks(db, before(endedLinkRetention))
+        await deleteSignInMarks(db, before(signInPlaceRemembered))
         await mail.prune(new Date(now.getTime() - outboxRetention))
         await removeUninvited(ctx, db, deps.isOnRecord)
       },
@@ -125,11 +115,8 @@ export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDep
           where: { id: notice.accountId },
           select: { email: true, locale: true },
         })
-        const fenced = await db.query('account-fenced', "SELECT 1 FROM fenced WHERE kind = 'account' AND id = $1", [
-          notice.accountId,
-        ])
         // Nobody remains to be notified, and an email written now would outlive the erasure's search for it.
-        if (account && fenced.length === 0)
+        if (account && !(await isFenced(db, notice.accountId)))
           await mail.send({ to: account.email, about: notice.accountId, ...letterOf(notice, account.locale, deps) })
       },
     }),

@@ -21,11 +21,11 @@ export function invitationMail(
       ])
     : emailContent(locale, 'You are invited to KnowledgePulse', [
         `${organisation} invited you at ${time(at)} to an account on this installation of KnowledgePulse: ${new URL(url).host}.`,
-        'There you see, export, correct and erase what is held about you and about your agents.',
+        'There you can see, export, correct and erase the data about you and your agents.',
         'Open this link and choose a password. It works once, within seven days.',
         linkTo(url, code),
-        'If you do not know who invited you, ignore this letter: nobody can sign in to the account without the link.',
-        'How your data is treated:',
+        'If you do not know who invited you, ignore this email: nobody can sign in to the account without the link.',
+        'How we process your data:',
         `${url}/privacy`,
       ])
 }
@@ -43,10 +43,10 @@ export function resetLinkMail(
         '如果不是您本人，请忽略这封信：您的密码没有变化。',
       ])
     : emailContent(locale, 'Choose a new password', [
-        `Somebody asked at ${time(at)} to choose a new password for your account.`,
+        `Somebody requested a new password for your account at ${time(at)}.`,
         'If it was you, open this link. It works once, within one hour. All your sessions end when you use it.',
         linkTo(url, code),
-        'If it was not you, ignore this letter: your password is what it was.',
+        'If it was not you, ignore this email. Your password has not changed.',
       ])
 }
 
@@ -61,8 +61,8 @@ export function passwordSetMail(locale: Locale, { url, at }: { url: string; at: 
       ])
     : emailContent(locale, 'Your password was set', [
         `The password of your account was set at ${time(at)}, by a link that we sent you. All sessions have ended.`,
-        'If it was you, nothing is left to do: sign in with it.',
-        'If it was not you, somebody reads your mail: make your mailbox safe first, then ask for a new link here, and tell whoever runs this installation.',
+        'If it was you, sign in with the new password.',
+        'If it was not you, somebody else can read your email. Secure your mailbox first, then request a new link here and inform the operator of this installation.',
         `${url}/password/forgotten`,
       ])
 }
@@ -80,9 +80,9 @@ export function identityLinkedMail(
         `${url}/account`,
       ])
     : emailContent(locale, 'Another way to sign in was linked to your account', [
-        `Since ${time(at)} you can also sign in to your account with ${provider}: it confirmed your e-mail address.`,
-        'If it was you, nothing is left to do.',
-        'If it was not you, unlink it under Account, and tell whoever runs this installation.',
+        `Since ${time(at)} you can also sign in to your account with ${provider}: it confirmed your email address.`,
+        'If it was you, you do not need to do anything.',
+        'If it was not you, unlink it on the Account page and inform the operator of this installation.',
         `${url}/account`,
       ])
 }

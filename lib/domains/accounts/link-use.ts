@@ -43,7 +43,7 @@ export const passwordLinkUse = (deps: PasswordLinkDeps) => ({
     return {
       resourceId: accountId,
       body: {
-        message: 'If an account has this address, a letter with a link is on its way. The link works for an hour.',
+        message: 'If an account has this address, we sent it an email with a link. The link works for an hour.',
       },
     }
   }),
@@ -63,7 +63,7 @@ export const passwordLinkUse = (deps: PasswordLinkDeps) => ({
     if (taken > 0)
       throw new Problem(
         'conflict',
-        'You have an account with this address already, and an account belongs to one organisation. Sign in with it. Nothing was changed.',
+        'You already have an account with this address, and an account belongs to one organisation. Sign in to that account. Nothing was changed.',
       )
     await tx.account.update({
       where: { id: accountId },

@@ -3,16 +3,15 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { fenceOfAccount, lockAccountRow } from './repository.ts'
 import { type PasswordLinkPurpose, passwordLinkEmailsPerHour, passwordLinkLifetimes } from './rules.ts'
 
 /** Returns true while the account is being erased. */
-export async function isFenced(tx: Transaction, accountId: string): Promise<boolean> {
-  const found = await tx.$queryRaw<unknown[]>`SELECT 1 FROM fenced WHERE kind = 'account' AND id = ${accountId}`
-  return found.length > 0
-}
+export const isFenced = async (on: Queryable, accountId: string): Promise<boolean> =>
+  (await fenceOfAccount(on, { id: accountId })).length > 0
 /** Locks the account for changes of its password, links or status. */
-export const lockAccount = (tx: Transaction, accountId: string) =>
-  tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
+export const lockAccount = (tx: Transaction, accountId: string) => lockAccountRow(tx, { id: accountId })
 
 /** Who requested the email: a signed-in admin or manager, or anybody who knows the address. */
 export type EmailRequester = 'admin' | 'anybody'
@@ -49,7 +48,7 @@ export async function boundPasswordLinkEmails(
   if (!at) return
   const seconds = Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
-    detail: `No more letters with a link go to this account within the hour. Nothing was changed; try again in ${seconds} seconds.`,
+    detail: `This account has received the maximum number of emails with a link for this hour. Nothing was changed. Try again in ${seconds} seconds.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }
@@ -138,7 +137,7 @@ export interface TakenLink {
  */
 export async function takePasswordLink(tx: Transaction, code: string, now: Date): Promise<TakenLink> {
   const spent = () =>
-    new Problem('link_spent', 'It was used, has expired, or never was one. Nothing was changed; ask for a new one.')
+    new Problem('link_spent', 'This link was used, has expired or is invalid. Nothing was changed. Request a new link.')
   const record = await tx.accountLink.findUnique({ where: { codeHash: hashOf(code) }, select: { accountId: true } })
   if (!record) throw spent()
   // The account is locked first, as everywhere, which avoids deadlocks.

@@ -82,7 +82,7 @@ export function passwordResetMail(locale: Locale, { url, at }: { url: string; at
     : emailContent(locale, 'Your password was reset', [
         `The operator of this installation reset your password at ${time(at)}. All your sessions have ended.`,
         'They will give you a one-time password in another way; you choose a new one when you sign in with it. Nothing else about your account changed.',
-        'If you did not ask for this, talk to the operator.',
+        'If you did not request this, contact the operator.',
         `${url}/sign-in`,
       ])
 }

@@ -4,6 +4,7 @@ import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
+import { invitationBefore, lockInvitations } from './organisations/repository.ts'
 import { accountOf } from './own-account.ts'
 import { invitationsPerDay, normaliseEmail } from './rules.ts'
 import { memberView, userPage } from './user-rows.ts'
@@ -19,7 +20,7 @@ async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
     select: { role: true, organisationId: true },
   })
   if (record?.role !== 'manager' && record?.role !== 'admin')
-    throw new Problem('forbidden', 'Managers and admins see the members of their organisation.')
+    throw new Problem('forbidden', 'Only managers and admins can see the members of their organisation.')
   return record.organisationId
 }
 
@@ -29,17 +30,14 @@ async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
  * @throws Problem `rate_limited`
  */
 async function boundInvitations({ tx, now }: MutationContext, organisationId: string): Promise<void> {
-  await tx.$queryRaw`SELECT 1 FROM organisations WHERE id = ${organisationId} FOR NO KEY UPDATE`
+  await lockInvitations(tx, { id: organisationId })
   const day = 24 * 3_600_000
   const since = new Date(now.getTime() - day)
-  const [oldest] = await tx.$queryRaw<{ at: Date }[]>`
-    SELECT at FROM (SELECT created_at AS at FROM accounts WHERE organisation_id = ${organisationId} AND created_at > ${since}
-      UNION ALL SELECT unnest(withdrawn_invitations) FROM organisations WHERE id = ${organisationId}) AS made
-    WHERE at > ${since} ORDER BY at DESC LIMIT 1 OFFSET ${invitationsPerDay - 1}`
+  const [oldest] = await invitationBefore(tx, { id: organisationId, since, skipped: invitationsPerDay - 1 })
   if (!oldest) return
   const seconds = Math.max(1, Math.ceil((oldest.at.getTime() + day - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
-    detail: `${invitationsPerDay} people can be invited into one organisation within a day. Nobody was invited; try again in ${seconds} seconds, or ask an admin.`,
+    detail: `At most ${invitationsPerDay} people can be invited to one organisation per day. Nobody was invited. Try again in ${seconds} seconds, or ask an admin.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }

@@ -1,9 +1,14 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { accountDataSource, sessionDataSource, signInDataSource } from './data-sources.ts'
+import {
+  accountDataSource,
+  identityDataSource,
+  linkDataSource,
+  sessionDataSource,
+  signInDataSource,
+} from './data-sources.ts'
 import { accountsJobs } from './jobs.ts'
-import { identityDataSource, linkDataSource } from './link-data-sources.ts'
 import { accountExporters } from './person-exporters.ts'
 import { type AccountsServiceDeps, accountsService } from './service.ts'
 

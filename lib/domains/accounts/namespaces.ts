@@ -3,20 +3,15 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { assignNamespaces, readNamespace } from './namespaces-contract.ts'
+import { lockNamespaces, namespacesOf } from './organisations/repository.ts'
 
-interface NamespaceRow {
-  id: string
-  namespaces: string[]
-  is_any: boolean
-}
 const noOrganisation = (): Problem => new Problem('not_found', 'There is no such organisation.')
 /** Prefixes of the registry's own ids, which an assigned prefix must not cover. */
 const ownHeads = ['org_', 'prj_', 'conv_', 'msg_', 'doc_']
 const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
 
-async function viewOf(tx: Pick<Transaction, '$queryRaw'>, id: string | undefined) {
-  const [row] = await tx.$queryRaw<NamespaceRow[]>`
-    SELECT id, namespaces, is_any FROM organisation_namespaces WHERE id = ${id ?? null}`
+async function viewOf(tx: Transaction, id: string | undefined) {
+  const [row] = await namespacesOf(tx, { id: id ?? null })
   if (!row) throw noOrganisation()
   return { organisation_id: row.id, prefix: `${row.id}_`, namespaces: row.namespaces, is_any: row.is_any }
 }
@@ -29,12 +24,11 @@ export const storeNamespaces = (db: Database) => ({
   })),
 
   assignNamespaces: mutation(assignNamespaces, async ({ tx }, { params: { id }, body }) => {
-    // Serializes concurrent assignments, so that the second one sees the first.
-    await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('store-namespaces'))) AS l`
+    await lockNamespaces(tx, {})
     const namespaces = [...new Set(body.namespaces)].sort()
     const prefixes = namespaces.filter((one) => one !== '*')
     if (prefixes.some((one) => ownHeads.some((head) => overlap(one, head))))
-      throw new Problem('conflict', 'Ids of the registry begin with one of these prefixes. Nothing was changed.')
+      throw new Problem('conflict', 'One of these prefixes is reserved for ids of the registry. Nothing was changed.')
     const others = await tx.organisation.findMany({
       where: { id: { not: id }, NOT: { storeNamespaces: { isEmpty: true } } },
       select: { storeNamespaces: true },

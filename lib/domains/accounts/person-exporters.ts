@@ -117,16 +117,3 @@ export const accountExporters = (db: Database): PersonExporter[] => [
       }),
   },
 ]
-
-/** Returns the organisation of an account; undefined for unknown accounts and for accounts that are being erased. */
-export const organisationOf =
-  (db: Database) =>
-  async (accountId: string): Promise<string | undefined> =>
-    (
-      await db.query<{ organisation_id: string }>(
-        'organisation-of-account',
-        `SELECT organisation_id FROM accounts a WHERE id = $1
-         AND NOT EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id)`,
-        [accountId],
-      )
-    )[0]?.organisation_id

@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { endLinks } from './links.ts'
+import { lockAccountRow, lockEmail } from './repository.ts'
 import { type Locale, normaliseEmail } from './rules.ts'
 
 /** Fields of an account that a person can have corrected (GDPR art. 16). A new address must be confirmed before. */
@@ -25,7 +26,7 @@ export async function rectifyAccount(
   changes: AccountChanges,
   { now, unsuppress }: { now: Date; unsuppress: Unsuppress },
 ): Promise<string[]> {
-  await tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
+  await lockAccountRow(tx, { id: accountId })
   const before = await tx.account.findUnique({
     where: { id: accountId },
     select: { name: true, locale: true, email: true },
@@ -38,9 +39,9 @@ export async function rectifyAccount(
   if (changed.length === 0) return []
   if (email !== before.email) {
     // Concurrent calls for one address wait here. At the unique index, the second one would fail without a clear error.
-    await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext(${`email:${email}`}))) AS l`
+    await lockEmail(tx, { email })
     if ((await tx.account.count({ where: { email } })) > 0)
-      throw new Problem('conflict', 'An account with this e-mail address exists already. Nothing was changed.')
+      throw new Problem('conflict', 'An account with this email address already exists. Nothing was changed.')
     await tx.knownSignIn.deleteMany({ where: { accountId } })
     // The links were sent to the former address, whose reader could choose the password.
     await endLinks(tx, accountId, now)

@@ -26,6 +26,7 @@ import { enqueueNotice } from './notices.ts'
 import { accountOf } from './own-account.ts'
 import { hashPassword, isPassword, passwordFaultText } from './passwords.ts'
 import { type AccountChanges, rectifyAccount } from './rectification.ts'
+import { accountMarked } from './repository.ts'
 import {
   type Locale,
   localeNamed,
@@ -36,6 +37,7 @@ import {
   passwordFault,
   type Role,
 } from './rules.ts'
+import { listOpenSessions } from './sessions/repository.ts'
 import { type SignInDeps, signInUseCases } from './sign-in.ts'
 import { type UserDeps, userAdministration } from './users.ts'
 
@@ -43,13 +45,6 @@ import { type UserDeps, userAdministration } from './users.ts'
 export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
   const { id } = await tx.organisation.create({ data: { id: newId('org'), name, createdAt: now } })
   return id
-}
-
-/** Deletes an organisation without people and agents. */
-export async function dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<void> {
-  await tx.$executeRaw`DELETE FROM organisations o WHERE o.id = ${id}
-    AND NOT EXISTS (SELECT FROM accounts p WHERE p.organisation_id = o.id)
-    AND NOT EXISTS (SELECT FROM agent_names a WHERE a.organisation_id = o.id)`
 }
 
 /** A one-time password expires, because somebody else knows it. */
@@ -90,7 +85,7 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
     },
     skipDuplicates: true,
   })
-  if (count === 0) throw new Problem('conflict', 'An account with this e-mail address exists already.')
+  if (count === 0) throw new Problem('conflict', 'An account with this email address already exists.')
   return id
 }
 
@@ -98,15 +93,10 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
 export const setRole = (tx: Transaction, accountId: string, role: Role, now: Date): Promise<unknown> =>
   tx.account.update({ where: { id: accountId }, data: { role, updatedAt: now } })
 
-interface SessionRow {
-  id: string
-  user_agent: string
-  created_at: Date
-  last_seen_at: Date
-  expires_at: Date
-  total: number
-}
-const viewOf = (row: SessionRow, current: string | undefined): SessionView => ({
+const viewOf = (
+  row: Awaited<ReturnType<typeof listOpenSessions>>[number],
+  current: string | undefined,
+): SessionView => ({
   session_id: row.id,
   browser: row.user_agent,
   created_at: row.created_at.toISOString(),
@@ -129,11 +119,7 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
     ...accountDirectory,
     /** Returns the account whose id has this mark, which is part of the file names of emails about it. */
     async accountMarked(mark: string): Promise<string | undefined> {
-      const [record] = await db.query<{ id: string }>(
-        'account-marked',
-        "SELECT id FROM accounts WHERE left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 16) = $1",
-        [mark],
-      )
+      const [record] = await accountMarked(db, { mark })
       return record?.id
     },
     statusOf: accountStatusOf,
@@ -220,7 +206,7 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
       if (account.passwordHash === null)
         throw new Problem(
           'wrong_state',
-          'This account has no password to change. Ask for a letter with a link to set one (POST /api/account/reset); nothing was changed.',
+          'This account has no password to change. Request an email with a link to set one (POST /api/account/reset). Nothing was changed.',
         )
       if (!(await isPassword(account.passwordHash, body.current_password)))
         throw invalid(['current_password'], 'is not the password of this account')
@@ -236,7 +222,10 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
         },
       })
       if (changed === 0)
-        throw new Problem('conflict', 'The password was changed elsewhere at the same moment. Sign in with that one.')
+        throw new Problem(
+          'conflict',
+          'Another request changed the password at the same time. Sign in with that password.',
+        )
       if (account.mustChangePassword) await deps.unsuppress(ctx.tx, 'email', account.email)
       await endLinks(ctx.tx, id, ctx.now)
       const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
@@ -255,7 +244,7 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
       if (account && account.passwordHash === null)
         throw new Problem(
           'wrong_state',
-          'This account has no password. Ask for an email with a link to set one (POST /api/account/reset).',
+          'This account has no password. Request an email with a link to set one (POST /api/account/reset).',
         )
       if (!(await isPassword(account?.passwordHash, body.password)))
         throw invalid(['password'], 'is not the password of this account')
@@ -275,14 +264,10 @@ export function accountsService(db: Database, deps: AccountsServiceDeps) {
 
     sessions: read(listSessions, async (ctx, { query: { limit, cursor } }) => {
       const after = parseCursor(cursor)
-      const rows = await db.query<SessionRow>(
-        'sessions-open',
-        `SELECT * FROM (SELECT *, count(*) OVER ()::int AS total FROM sessions
-           WHERE account_id = $1 AND revoked_at IS NULL AND expires_at > $2) AS open
-         WHERE $3::timestamptz IS NULL OR (created_at, id) < ($3, $4)
-         ORDER BY created_at DESC, id DESC LIMIT $5`,
-        [accountOf(ctx), ctx.now, after?.at ?? null, after?.id ?? null, limit + 1],
-      )
+      const rows = await listOpenSessions(db, {
+        ...{ account: accountOf(ctx), now: ctx.now, limit: limit + 1 },
+        ...{ at: after?.at ?? null, id: after?.id ?? null },
+      })
       const { shown, page } = pageOf(rows, limit, rows[0]?.total ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         resourceId: 'query',

@@ -8,8 +8,9 @@ import { endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword, oneTimePassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
-import { rememberedSignIns } from './remembered-sign-ins.ts'
+import { credentialsOf } from './repository.ts'
 import { browserName, type Locale, longestPassword, normaliseEmail, oneTimePasswordLife, sessionLife } from './rules.ts'
+import { rememberedSignIns } from './sessions/remembered-sign-ins.ts'
 
 export interface SignInDeps {
   pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>
@@ -50,12 +51,7 @@ export function signInUseCases(db: Database, { pipeline, tries, markKey, graceSi
     email: string,
     password: string,
   ): Promise<{ id: string; passwordHash: string } | undefined> {
-    const [record] = await db.query<{ id: string; password_hash: string | null }>(
-      'account-by-email',
-      `SELECT id, CASE WHEN password_expires_at IS NULL OR password_expires_at > $2 THEN password_hash END AS password_hash
-       FROM accounts WHERE email = $1`,
-      [normaliseEmail(email), pipeline.clock.now()],
-    )
+    const [record] = await credentialsOf(db, { email: normaliseEmail(email), now: pipeline.clock.now() })
     // Takes the same time without a password hash.
     const isRight = await isPassword(record?.password_hash, password)
     return isRight && record?.password_hash ? { id: record.id, passwordHash: record.password_hash } : undefined
@@ -81,14 +77,11 @@ export function signInUseCases(db: Database, { pipeline, tries, markKey, graceSi
     })
     if (!record) return undefined
     if (record.deactivatedAt)
-      throw new Problem(
-        'forbidden',
-        'This account was closed by an admin. What is held stays, and so do your rights over it.',
-      )
+      throw new Problem('forbidden', 'An admin closed this account. Your data and your rights over it are unchanged.')
     if (record.suspendedAt && graceSignIn === 'stop')
       throw new Problem(
         'fenced',
-        'The erasure of this account was asked for, and nobody signs in to it meanwhile. To cancel, use the link in the letter.',
+        'The erasure of this account was requested, so sign-in is blocked. To cancel the erasure, use the link in the email.',
       )
     const sessionId = newId('ses')
     const expiresAt = new Date(now.getTime() + sessionLife)
@@ -213,7 +206,7 @@ export function signInUseCases(db: Database, { pipeline, tries, markKey, graceSi
           },
           select: { id: true },
         })
-        if (!account) throw new Problem('not_found', 'No account has this e-mail address.')
+        if (!account) throw new Problem('not_found', 'No account has this email address.')
         // Ends all other ways to sign in.
         await endLinks(tx, account.id, now)
         await unlinkAll(tx, account.id, now)

@@ -1,18 +1,10 @@
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { dropOrganisationIfEmpty } from './organisations/directory.ts'
+import { lockUninvited, uninvitedAccounts } from './repository.ts'
 import { invitedFor } from './rules.ts'
-import { dropOrganisationIfEmpty } from './service.ts'
 
 const batch = 500
-const selectWaiting = `SELECT a.id FROM accounts a WHERE a.id > $2 AND a.password_hash IS NULL AND a.updated_at < $1
-    AND a.suspended_at IS NULL AND a.restricted_at IS NULL
-    AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id)
-    AND NOT EXISTS (SELECT FROM account_links l WHERE l.account_id = a.id AND l.created_at > $1)
-    AND NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.id)
-    AND NOT EXISTS (SELECT FROM agent_owners g WHERE g.owner_id = a.id)
-    AND NOT EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id)
-  ORDER BY a.id LIMIT ${batch}`
-
 /**
  * Deletes accounts whose invitation nobody accepted within 30 days of the last email (storage limitation, GDPR art.
  * 5(1)(e)). Accounts with references stay.
@@ -27,7 +19,7 @@ export async function removeUninvited(
   const before = new Date(ctx.now.getTime() - invitedFor)
   let after = ''
   for (;;) {
-    const waiting = await db.query<{ id: string }>('accounts-uninvited', selectWaiting, [before, after])
+    const waiting = await uninvitedAccounts(db, { before, after, limit: batch })
     for (const { id } of waiting) await ctx.pipeline.transaction((tx) => remove(tx, id))
     const last = waiting.at(-1)
     if (!last || waiting.length < batch) return
@@ -35,12 +27,7 @@ export async function removeUninvited(
   }
 
   async function remove(tx: Transaction, id: string): Promise<void> {
-    const locked = await tx.$queryRaw<{ organisation_id: string }[]>`
-      SELECT organisation_id FROM accounts WHERE id = ${id} AND password_hash IS NULL AND updated_at < ${before}
-        AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = accounts.id)
-        AND NOT EXISTS (SELECT FROM agent_owners g WHERE g.owner_id = accounts.id)
-      FOR UPDATE SKIP LOCKED`
-    const [account] = locked
+    const [account] = await lockUninvited(tx, { id, before })
     if (!account || (await isOnRecord(tx, id))) return
     await tx.account.delete({ where: { id } })
     await dropOrganisationIfEmpty(tx, account.organisation_id)

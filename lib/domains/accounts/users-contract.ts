@@ -128,7 +128,7 @@ export const inviteUser = operation({
     })
     .refine(({ organisation_id: id, new_organisation: made }) => id === undefined || made === undefined, {
       path: ['new_organisation'],
-      message: 'is given beside organisation_id',
+      message: 'cannot be combined with organisation_id',
     })
     .meta({ description: 'Without an organisation: into the admin’s own' }),
   output,

@@ -51,7 +51,11 @@ describe('access to user administration', () => {
       await act(great, id, 'reactivate'),
       await test.fetch('POST', '/api/admin/users', { ...great, body: invited }),
     ])
-      expect([status, json.code, json.detail]).toEqual([403, 'forbidden', expect.stringMatching(/own session/)])
+      expect([status, json.code, json.detail]).toEqual([
+        403,
+        'forbidden',
+        expect.stringMatching(/requires the session of an admin/),
+      ])
     expect(await rows('SELECT role::text, deactivated_at FROM accounts WHERE id = $1', id)).toEqual([
       { role: 'person', deactivated_at: null },
     ])

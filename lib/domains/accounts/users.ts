@@ -8,6 +8,8 @@ import { accountDirectory } from './directory.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
+import { listOrganisationRows } from './organisations/repository.ts'
+import { userDetail } from './repository.ts'
 import { userPage, userRow, userView } from './user-rows.ts'
 import {
   changeRole,
@@ -40,43 +42,31 @@ export interface UserDeps {
 }
 
 const ownAccount = () =>
-  new Problem('forbidden', 'Nobody changes their own role or closes their own account here: ask another admin.')
+  new Problem('forbidden', 'You cannot change your own role or close your own account. Ask another admin.')
 /**
  * Only signed-in people decide who administers the installation: a token outlives the role of its creator, and does not
  * identify an account.
  */
 const refuseTokens = ({ actor }: MutationContext): void => {
   if (actor.accountId === undefined)
-    throw new Problem('forbidden', 'This takes an admin’s own session: no token does it. Nothing was changed.')
+    throw new Problem(
+      'forbidden',
+      'This operation requires the session of an admin and does not accept tokens. Nothing was changed.',
+    )
 }
 async function refuseLastAdmin(tx: Transaction, id: string): Promise<void> {
   if (await accountDirectory.isLastAdmin(tx, id))
     throw new Problem(
       'conflict',
-      'This is the last active admin: nobody could run this installation any more. Make somebody else an admin first. Nothing was changed.',
+      'This is the last active admin of the installation. Make another account an admin first. Nothing was changed.',
     )
 }
-
-interface DetailRow {
-  deactivated_at: Date | null
-  sessions: number
-  last_seen_at: Date | null
-  purpose: 'invitation' | 'reset' | null
-  sent_at: Date | null
-  expires_at: Date | null
-}
-const selectDetail = `SELECT a.deactivated_at, l.purpose::text AS purpose, l.created_at AS sent_at, l.expires_at,
-    (SELECT count(*)::int FROM sessions s WHERE s.account_id = a.id AND s.revoked_at IS NULL AND s.expires_at > $2) AS sessions,
-    (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account_id = a.id) AS last_seen_at
-  FROM accounts a LEFT JOIN LATERAL (SELECT purpose, created_at, expires_at FROM account_links
-    WHERE account_id = a.id AND used_at IS NULL AND expires_at > $2 ORDER BY created_at DESC LIMIT 1) l ON TRUE
-  WHERE a.id = $1`
 
 /** Use cases of admins for accounts. */
 export function userAdministration(db: Database, deps: UserDeps, making: AccountMaking) {
   async function detailOf(id: string, now: Date): Promise<UserDetail> {
     const row = await userRow(db.prisma, id)
-    const [more] = await db.query<DetailRow>('user-detail', selectDetail, [id, now])
+    const [more] = await userDetail(db, { id, now })
     if (!row || !more) throw noAccount()
     const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
       db.prisma.accountIdentity.findMany({ where: { accountId: id, unlinkedAt: null }, orderBy: { linkedAt: 'asc' } }),
@@ -124,12 +114,8 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
     }),
 
     organisations: read(listOrganisations, async (_ctx, { query: { q } }) => {
-      const rows = await db.query<{ organisation_id: string; name: string; people: number; namespaces: string[] }>(
-        'organisations-of-people',
-        `SELECT o.id AS organisation_id, o.name, count(*)::int AS people, o.store_namespaces AS namespaces FROM organisations o JOIN accounts a ON a.organisation_id = o.id
-         WHERE $1::text IS NULL OR o.name ILIKE $1 GROUP BY o.id ORDER BY lower(o.name), o.id LIMIT 100`,
-        [q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`],
-      )
+      const pattern = q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`
+      const rows = await listOrganisationRows(db, { pattern })
       return { resourceId: 'query', body: { data: rows } }
     }),
 
@@ -150,7 +136,8 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
         made === undefined
           ? (given ?? ctx.actor.organisationId)
           : await making.createOrganisation(ctx.tx, made, ctx.now)
-      if (organisationId === undefined) throw new Problem('not_found', 'Name an organisation.')
+      if (organisationId === undefined)
+        throw new Problem('not_found', 'You have no organisation. Set organisation_id or new_organisation.')
       const row = await invite(ctx, making, { ...person, organisationId })
       return {
         resourceId: row.id,
@@ -180,7 +167,7 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
       if (ctx.actor.accountId === id) throw ownAccount()
       await refuseLastAdmin(ctx.tx, id)
       const { states } = await lockedUser(ctx.tx, id)
-      if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is closed already.')
+      if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is already closed.')
       await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
       const ended = await endSessions(ctx.tx, id, ctx.now)
       await endLinks(ctx.tx, id, ctx.now)
@@ -221,10 +208,10 @@ export function userAdministration(db: Database, deps: UserDeps, making: Account
       if (states.includes('deactivated'))
         throw new Problem(
           'wrong_state',
-          'This account is closed: no letter with a link goes to it. Open it again first.',
+          'This account is closed, so no email with a link is sent to it. Reopen it first.',
         )
       if (states.includes('invited'))
-        throw new Problem('wrong_state', 'This person has not accepted the invitation yet: send that again.')
+        throw new Problem('wrong_state', 'This person has not accepted the invitation yet. Send the invitation again.')
       await boundPasswordLinkEmails(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
       await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
       return replied(ctx, id, { letter: 'reset' })

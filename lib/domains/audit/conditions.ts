@@ -1,11 +1,8 @@
 import { decodeCursor, notOurCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import type { AuditFilters } from './contract.ts'
+import type { EntrySearch } from './repository.ts'
 import { oldestRead } from './rules.ts'
 
-export interface Where {
-  sql: string
-  values: unknown[]
-}
 type Cut = AuditFilters & { cursor?: string | undefined }
 
 /** Decodes a cursor of the log; undefined without a cursor. @throws Problem `invalid` for a cursor of another origin */
@@ -23,40 +20,29 @@ export function oldestOf({ from }: AuditFilters, now: Date): Date {
 }
 
 /**
- * The filters as SQL, limited to 90 days and, without the right to audit, to the actor's own entries. `within` narrows
+ * What to search for, limited to 90 days and, without the right to audit, to the actor's own entries. `within` narrows
  * it to a period: from `at` (inclusive) to `before` (exclusive).
  */
-export function whereOf(
+export function searchOf(
   filters: Cut,
   ownOnly: readonly string[] | undefined,
   now: Date,
   within: { at: Date; before?: Date | undefined } = { at: oldestOf(filters, now) },
-): Where {
-  const values: unknown[] = [within.at]
-  const conditions = ['at >= $1']
-  const add = (condition: (at: string) => string, value: unknown): void => {
-    values.push(value)
-    conditions.push(condition(`$${values.length}`))
-  }
-  if (within.before) add((at) => `at < ${at}`, within.before)
-  if (ownOnly) add((at) => `agent_id = ANY(${at}::text[])`, ownOnly)
-  if (filters.agent_id) add((at) => `agent_id = ${at}`, filters.agent_id)
-  if (filters.action) add((at) => `action = ${at}`, filters.action)
-  if (filters.resource_type) add((at) => `resource_type = ${at}`, filters.resource_type)
-  if (filters.resource_id) add((at) => `resource_id = ${at}`, filters.resource_id)
-  if (filters.to) add((at) => `at <= ${at}`, filters.to)
-  if (filters.q)
-    add(
-      (at) => `(strpos(lower(resource_id), lower(${at})) > 0 OR strpos(lower(details::text), lower(${at})) > 0)`,
-      filters.q,
-    )
+): EntrySearch {
   const after = auditCursorOf(filters.cursor)
-  if (after) {
-    add((at) => `at <= ${at}`, after.at)
-    values.push(after.id)
-    conditions.push(`(at, id) < ($${values.length - 1}, $${values.length}::uuid)`)
+  return {
+    from: within.at,
+    before: within.before ?? null,
+    to: filters.to ?? null,
+    own: ownOnly ?? null,
+    agent_id: filters.agent_id || null,
+    action: filters.action ?? null,
+    resource_type: filters.resource_type || null,
+    resource_id: filters.resource_id || null,
+    q: filters.q ?? null,
+    cursor_at: after?.at ?? null,
+    cursor_id: after?.id ?? null,
   }
-  return { sql: conditions.join(' AND '), values }
 }
 
 /**

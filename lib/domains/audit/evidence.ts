@@ -1,4 +1,5 @@
 import { type DatabaseQuery, type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import { countUses, oldestEntry, rightsToEntries } from './repository.ts'
 import { oldestRead } from './rules.ts'
 
 const hour = 3_600_000
@@ -12,12 +13,8 @@ export async function usesOf(
   operations: readonly string[],
   now: Date,
 ): Promise<{ uses: number; last: Date | null }> {
-  const [row] = await query<{ uses: number; last: Date | null }>(
-    `SELECT count(*)::int AS uses, max(at) AS last
-     FROM (SELECT at, details FROM audit_entries WHERE at >= $1 ORDER BY at DESC, id DESC LIMIT ${lookedThrough}) AS newest
-     WHERE details->>'operation' = ANY($2::text[])`,
-    [new Date(now.getTime() - 24 * hour), operations],
-  )
+  const from = new Date(now.getTime() - 24 * hour)
+  const [row] = await countUses(query, { operations, from, most: lookedThrough })
   return { uses: row?.uses ?? 0, last: row?.last ?? null }
 }
 
@@ -28,15 +25,7 @@ export const auditEvidence = (): EvidenceCheck[] => [
     name: 'audit.append-only',
     page: '/admin/audit',
     async ask(query) {
-      // Checks the table and every daily partition, with the application's current role.
-      const [row] = await query<{ tables: number; writable: number; readable: boolean; owned: boolean }>(
-        `SELECT count(*)::int AS tables,
-           count(*) FILTER (WHERE has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'UPDATE'))::int AS writable,
-           has_table_privilege('audit_entries', 'INSERT') AND has_table_privilege('audit_entries', 'SELECT') AS readable,
-           bool_or(pg_has_role(c.relowner, 'USAGE')) AS owned
-         FROM pg_class c WHERE c.oid = 'audit_entries'::regclass
-           OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'audit_entries'::regclass)`,
-      )
+      const [row] = await rightsToEntries(query, {})
       const { tables = 0, writable = 0, readable = false, owned = true } = row ?? {}
       return {
         state: failsIf(tables === 0 || writable > 0 || owned || !readable),
@@ -49,9 +38,7 @@ export const auditEvidence = (): EvidenceCheck[] => [
     name: 'audit.oldest',
     page: '/admin/audit',
     async ask(query, now) {
-      const [row] = await query<{ oldest: Date | null }>(
-        'SELECT at AS oldest FROM audit_entries ORDER BY at, id LIMIT 1',
-      )
+      const [row] = await oldestEntry(query, {})
       const oldest = row?.oldest ?? null
       // Reads end at 90 days to the millisecond. The row itself is deleted after a write, up to a minute later.
       const limit = oldestRead(now).getTime() - 2 * hour

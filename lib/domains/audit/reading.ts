@@ -1,22 +1,13 @@
 import type { TimeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { boundedQuery } from '#lib/stores/postgres/bounded.ts'
+import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { auditCursorOf, isIndexed, oldestOf, type Where, whereOf } from './conditions.ts'
+import { auditCursorOf, isIndexed, oldestOf, searchOf } from './conditions.ts'
 import type { AuditFilters } from './contract.ts'
+import { countEntries, type EntryRow, entriesOf, estimateEntries } from './repository.ts'
 import { nextStep, type SearchPeriod, shortestStep, stepLimit } from './steps.ts'
 
-export interface EntryRow {
-  id: string
-  at: Date
-  action: string
-  agent_id: string
-  resource_type: string
-  resource_id: string
-  ip: string
-  details: Record<string, unknown>
-}
-interface AuditRow {
+interface AuditPage {
   rows: EntryRow[]
   /** Start of the next page. Undefined at the end. */
   next: TimeCursor | undefined
@@ -41,19 +32,24 @@ const lookingMost = 2_000
 /** Smaller than every entry id: entries after such a cursor are strictly older. */
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
+/** Undefined if the database ended the query at its time limit. */
+const inTime = <T>(result: Promise<T>): Promise<T | undefined> =>
+  result.catch((error: unknown) => {
+    if (error instanceof StatementTimeout) return undefined
+    throw error
+  })
+
+/** A whole page, from up to one row more than it shows. */
+const whole = (rows: EntryRow[], limit: number): AuditPage => {
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return { rows: shown, next: last && { at: last.at, id: last.id }, reached: undefined }
+}
+
 /** Reads pages of the log, newest first, in bounded time for all filters. */
 export function auditReading(db: Database, { most = lookingMost, step: firstStep = 3_600_000 } = {}) {
   const stepQuery = boundedQuery(db, stepLimit)
   const countQuery = boundedQuery(db, countingMost)
-
-  const select = (where: Where, limit: number): string =>
-    `SELECT * FROM audit_entries WHERE ${where.sql} ORDER BY at DESC, id DESC LIMIT ${limit}`
-
-  const whole = (rows: EntryRow[], limit: number): AuditRow => {
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
-    return { rows: shown, next: last && { at: last.at, id: last.id }, reached: undefined }
-  }
 
   /** Searches backwards in steps that grow while they are fast, until the page is full, the log ends or the time is over. */
   async function inSteps(
@@ -61,7 +57,7 @@ export function auditReading(db: Database, { most = lookingMost, step: firstStep
     own: readonly string[] | undefined,
     now: Date,
     limit: number,
-  ): Promise<AuditRow> {
+  ): Promise<AuditPage> {
     const started = performance.now()
     const oldest = oldestOf(filters, now)
     const rows: EntryRow[] = []
@@ -70,12 +66,12 @@ export function auditReading(db: Database, { most = lookingMost, step: firstStep
     for (;;) {
       const upper = before ?? auditCursorOf(filters.cursor)?.at ?? filters.to ?? now
       const at = new Date(Math.max(oldest.getTime(), upper.getTime() - step.milliseconds))
-      const where = whereOf(filters, own, now, { at, before })
+      const search = searchOf(filters, own, now, { at, before })
       const asked = performance.now()
-      const found = await stepQuery<EntryRow>(select(where, limit + 1 - rows.length), where.values)
+      const found = await inTime(entriesOf(stepQuery, search, limit + 1 - rows.length))
       if (!found && step.milliseconds <= shortestStep)
         throw new Problem('unavailable', {
-          detail: 'Looking through the audit log takes too long right now. Nothing was changed: ask again in a minute.',
+          detail: 'The search of the audit log takes too long right now. Try again in a minute.',
           headers: { 'Retry-After': '60' },
         })
       step = nextStep(step, found ? performance.now() - asked : undefined)
@@ -87,20 +83,9 @@ export function auditReading(db: Database, { most = lookingMost, step: firstStep
     }
   }
 
-  async function find(filters: Cut, own: readonly string[] | undefined, now: Date, limit: number): Promise<AuditRow> {
+  async function find(filters: Cut, own: readonly string[] | undefined, now: Date, limit: number): Promise<AuditPage> {
     if (!isIndexed(filters, own)) return inSteps(filters, own, now, limit)
-    const where = whereOf(filters, own, now)
-    return whole(await db.query<EntryRow>(undefined, select(where, limit + 1), where.values), limit)
-  }
-
-  /** The planner's row estimate, from the size of each partition and sampled columns. */
-  async function estimated({ sql, values }: Where): Promise<number | null> {
-    const [row] = await db.query<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }>(
-      undefined,
-      `EXPLAIN (FORMAT JSON) SELECT FROM audit_entries WHERE ${sql}`,
-      values,
-    )
-    return row?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? null
+    return whole(await entriesOf(db, searchOf(filters, own, now), limit + 1), limit)
   }
 
   /** The total number of matches. For a later page of a stepwise search, only the number shown so far. */
@@ -112,17 +97,13 @@ export function auditReading(db: Database, { most = lookingMost, step: firstStep
   ): Promise<Counted> {
     const hasIndex = isIndexed(filters, own)
     if (!hasIndex && cursor !== undefined) return { total: shown, counted: 'at_least', estimate: null }
-    const where = whereOf(filters, own, now)
-    const text = `SELECT count(*)::int AS n FROM (SELECT 1 FROM audit_entries WHERE ${where.sql} LIMIT ${countedTo}) AS c`
-    const counted = hasIndex
-      ? await db.query<{ n: number }>(undefined, text, where.values)
-      : await countQuery<{ n: number }>(text, where.values)
-    const total = counted?.[0]?.n
+    const search = searchOf(filters, own, now)
+    const total = await inTime(countEntries(hasIndex ? db : countQuery, search, countedTo))
     if (total !== undefined && total < countedTo) return { total, counted: 'exact', estimate: null }
     const known = total ?? shown
     // PostgreSQL keeps no statistics for text within a row, and a later page needs no total.
     if (filters.q !== undefined || cursor !== undefined) return { total: known, counted: 'at_least', estimate: null }
-    const estimate = await estimated(where)
+    const estimate = await estimateEntries(db, search)
     return { total: known, counted: 'at_least', estimate: estimate === null ? null : Math.max(estimate, known) }
   }
 

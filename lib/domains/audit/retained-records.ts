@@ -1,5 +1,6 @@
 import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { entriesOfActors } from './repository.ts'
 import { auditDays, oldestRead } from './rules.ts'
 
 /** Entries about a subject's actions. Retained for 90 days; only expiry deletes them. */
@@ -13,11 +14,8 @@ export const retainedAuditEntries = (db: Database): RetainedRecord[] => [
     kept: `${auditDays} days from each entry, also after an erasure.`,
     tables: ['audit_entries'],
     async inventory({ account, agents }, now) {
-      const [row] = await db.query<{ count: number; since: Date | null; last: Date | null }>(
-        'audit-inventory',
-        'SELECT count(*)::int AS count, min(at) AS since, max(at) AS last FROM audit_entries WHERE agent_id = ANY($1::text[]) AND at >= $2',
-        [[...agents, ...(account === null ? [] : [`user:${account}`])], oldestRead(now)],
-      )
+      const actors = [...agents, ...(account === null ? [] : [`user:${account}`])]
+      const [row] = await entriesOfActors(db, { actors, from: oldestRead(now) })
       const last = row?.last ?? null
       return {
         count: row?.count ?? 0,

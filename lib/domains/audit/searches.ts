@@ -3,6 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lockSearches } from './repository.ts'
 import { canonicalQuery, filterNames, mostSearches } from './rules.ts'
 import { deleteSearch, listSearches, type SavedSearch, saveSearch } from './searches-contract.ts'
 
@@ -21,7 +22,7 @@ const presented = ({ id, name, query, createdAt }: SearchRow): SavedSearch => ({
 
 function accountOf({ accountId }: Actor): string {
   if (accountId === undefined)
-    throw new Problem('forbidden', 'Searches are kept for people: a token has no account that they could belong to.')
+    throw new Problem('forbidden', 'Saved searches belong to an account, and a token has none. Sign in to use them.')
   return accountId
 }
 
@@ -44,14 +45,20 @@ export function searchesService(db: Database) {
     saveSearch: mutation(saveSearch, async ({ tx, actor, now }, { body: { name, query: text } }) => {
       const accountId = accountOf(actor)
       const query = canonicalQuery(text)
-      if (query === undefined) throw invalid(['query'], `takes some of ${filterNames.join(', ')}, each once`)
-      // The lock serializes concurrent requests of an account.
-      await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext(${`saved-searches:${accountId}`}))) AS l`
+      if (query === undefined)
+        throw invalid(
+          ['query'],
+          `accepts the filters ${filterNames.join(', ')}, each at most once, and needs at least one`,
+        )
+      await lockSearches(tx, { account: accountId })
       const known = await tx.savedSearch.findMany({ where: { accountId }, select: { name: true } })
       if (known.some((one) => one.name === name))
-        throw new Problem('conflict', 'You have a search of this name already. Choose another, or delete that one.')
+        throw new Problem(
+          'conflict',
+          'You already have a search with this name. Choose another name, or delete that search.',
+        )
       if (known.length >= mostSearches)
-        throw new Problem('conflict', `You have ${mostSearches} searches. Delete one that you do not need any more.`)
+        throw new Problem('conflict', `You have ${mostSearches} searches. Delete one that you no longer need.`)
       const row = await tx.savedSearch.create({
         data: { id: newId('srch'), accountId, name, query, createdAt: now },
       })
@@ -60,7 +67,7 @@ export function searchesService(db: Database) {
 
     deleteSearch: mutation(deleteSearch, async ({ tx, actor }, { params: { id } }) => {
       const { count } = await tx.savedSearch.deleteMany({ where: { id, accountId: accountOf(actor) } })
-      if (count === 0) throw new Problem('not_found', 'There is no such search, or it is not yours.')
+      if (count === 0) throw new Problem('not_found', 'You have no saved search with this id.')
       return { body: undefined, resourceId: id }
     }),
   }

@@ -1,6 +1,7 @@
 import { type DatabaseQuery, type EvidenceCheck, type EvidenceLine, failsIf } from '#lib/kernel/evidence.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { deletionCheck } from './deletion-check.ts'
+import { allTables } from './repository.ts'
 
 /** Tables without personal data, or with data that must outlive an erasure. Every other table needs a data source or a legal basis. */
 const impersonal = [
@@ -51,13 +52,7 @@ export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageDe
     name: 'holders.tables',
     page: null,
     async ask(query) {
-      const rows = await query<{ name: string }>(
-        `SELECT CASE n.nspname WHEN 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END AS name
-         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-         WHERE c.relkind IN ('r', 'p', 'm', 'f') AND NOT c.relispartition
-           AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
-           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`,
-      )
+      const rows = await allTables(query, {})
       const answered = new Set<string>([...holders, ...kept].flatMap(({ tables }) => [...tables]).concat(impersonal))
       const unanswered = rows.map(({ name }) => name).filter((name) => !answered.has(name))
       return {

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import { outgoingConnections } from './repository.ts'
 
 export interface InstallationCheckDeps {
   /** Third parties that receive data, by kind. */
@@ -17,17 +18,15 @@ export interface InstallationCheckDeps {
   outboxRetention: number
 }
 
-/** Asks about a path. Undefined when it does not exist. */
-async function known<T>(path: string, ask: (path: string) => Promise<T>): Promise<T | undefined> {
+/** Permission bits of a file or folder. Undefined when it does not exist. */
+async function modeOf(path: string): Promise<number | undefined> {
   try {
-    return await ask(path)
+    return (await stat(path)).mode & 0o777
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
-/** Permission bits. */
-const modeOf = (path: string) => known(path, async (there) => (await stat(there)).mode & 0o777)
 const isOpenToOthers = (mode: number): boolean => (mode & 0o077) !== 0
 const slack = 2 * 3_600_000
 
@@ -37,12 +36,7 @@ export const installationChecks = (deps: InstallationCheckDeps): EvidenceCheck[]
     name: 'installation.recipients',
     page: null,
     async ask(query) {
-      // Replication and foreign servers could copy rows out of this database.
-      const [row] = await query<{ publications: number; subscriptions: number; foreign_servers: number }>(
-        `SELECT (SELECT count(*)::int FROM pg_publication) AS publications,
-           (SELECT count(oid)::int FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())) AS subscriptions,
-           (SELECT count(*)::int FROM pg_foreign_server) AS foreign_servers`,
-      )
+      const [row] = await outgoingConnections(query, {})
       const { publications = 0, subscriptions = 0, foreign_servers: foreign = 0 } = row ?? {}
       return {
         state: publications + subscriptions + foreign > 0 ? 'attention' : 'holds',

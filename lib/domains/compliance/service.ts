@@ -1,8 +1,9 @@
-import { type DatabaseQuery, type EvidenceCheck, type EvidenceFinding, evidenceLines } from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, type EvidenceFinding, evidenceLines } from '#lib/kernel/evidence.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
-import { boundedQuery } from '#lib/stores/postgres/bounded.ts'
+import { withTimeout } from '#lib/kernel/with-timeout.ts'
+import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type CheckView, type LineView, readCompliance } from './contract.ts'
 import { worstOf } from './rules.ts'
@@ -13,27 +14,19 @@ const checkMost = 4_000
 /** Maximum concurrent checks. The rest of the application needs connections as well. */
 const atOnce = 3
 
-class TooSlow extends Error {}
+class CheckTimeout extends Error {}
 
 export interface ComplianceServiceDeps {
   db: Database
   checks: readonly EvidenceCheck[]
 }
 
-async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, failed) => {
-    timer = setTimeout(() => failed(new TooSlow()), milliseconds)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
-  error instanceof TooSlow ? 'too_slow' : Problem.is(error, 'unavailable') ? 'unavailable' : 'error'
+  error instanceof StatementTimeout || error instanceof CheckTimeout
+    ? 'too_slow'
+    : Problem.is(error, 'unavailable')
+      ? 'unavailable'
+      : 'error'
 
 const texts = (times: EvidenceFinding['times'] = {}): Record<string, string | null> =>
   Object.fromEntries(Object.entries(times).map(([name, at]) => [name, at?.toISOString() ?? null]))
@@ -41,18 +34,17 @@ const texts = (times: EvidenceFinding['times'] = {}): Record<string, string | nu
 /** Runs all checks. Concurrent requests share one run. */
 export function complianceService({ db, checks }: ComplianceServiceDeps) {
   const bounded = boundedQuery(db, statementMost)
-  const ask: DatabaseQuery = async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
-    const rows = await bounded<R>(text, values)
-    if (!rows) throw new TooSlow()
-    return rows
-  }
-
   async function asked({ name, page, ...check }: EvidenceCheck, now: Date): Promise<CheckView> {
     const started = performance.now()
     const known = { name, page, numbers: {}, times: {}, facts: {} }
     const took = () => Math.round(performance.now() - started)
     try {
-      const { state, numbers = {}, times, facts = {} } = await within(check.ask(ask, now), checkMost)
+      const {
+        state,
+        numbers = {},
+        times,
+        facts = {},
+      } = await withTimeout(checkMost, check.ask(bounded, now), new CheckTimeout())
       return { ...known, state, numbers, times: texts(times), facts, took_ms: took(), fault: null }
     } catch (error) {
       const fault = faultOf(error)

@@ -61,11 +61,11 @@ export const outboxService = ({ db, folder, delivery, emailJobs, accountMarked }
     const isShown = wanted === 'show'
     // A link to choose a password gives control of the account, so the audit log must name a person.
     if (isShown && actor.accountId === undefined)
-      throw new Problem('forbidden', 'Links are shown in an admin’s own session: no token reads them.')
+      throw new Problem('forbidden', 'Only the session of an admin can show links. Tokens cannot read them.')
     // A link to choose a password takes over an account, also the admin's own.
     if (isShown) requireRecentPassword({ actor, now })
     const found = await folder.read(emailFileName(id))
-    if (!found) throw new Problem('not_found', 'There is no such letter, or it has gone: letters are kept for 7 days.')
+    if (!found) throw new Problem('not_found', 'No email has this id. Emails are deleted after 7 days.')
     const { text, links } = withoutLinks(found.text ?? '')
     const mark = isShown ? folder.markIn(found.name) : undefined
     const about = mark === undefined ? undefined : await accountMarked(mark)

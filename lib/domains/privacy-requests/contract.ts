@@ -98,7 +98,7 @@ const params = z.strictObject({ id: RequestId })
 const answered = z.strictObject({ data: RequestView, message: z.string() })
 const asked = z
   .array(z.enum(requestKinds))
-  .min(1, 'names one kind at least')
+  .min(1, 'must name at least one kind')
   .max(requestKinds.length)
   .refine((list) => new Set(list).size === list.length, 'names a kind twice')
 

@@ -1,7 +1,7 @@
 import { timelineTextFor } from '#lib/domains/privacy-requests/emails/status-texts.ts'
 import { cancelRequestIn } from '#lib/domains/privacy-requests/execution/cancellation.ts'
 import { rectify } from '#lib/domains/privacy-requests/execution/execution.ts'
-import { checkFiling, fileRequestIn, lockSubject, requestLink } from '#lib/domains/privacy-requests/filing/filing.ts'
+import { checkFiling, fileRequestIn, requestLink } from '#lib/domains/privacy-requests/filing/filing.ts'
 import type { About } from '#lib/domains/privacy-requests/filing/joining.ts'
 import { makeRequestLink } from '#lib/domains/privacy-requests/filing/links.ts'
 import { type Proof, verifyRequestIn } from '#lib/domains/privacy-requests/filing/verification.ts'
@@ -24,6 +24,7 @@ import {
 } from './contract.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { pauseReasons, requestsCountedTo, storyOf } from './reading.ts'
+import { lockSubject } from './repository.ts'
 import {
   filedFor,
   isOwnOf,
@@ -43,7 +44,7 @@ import { eventView, filerView, requestView, runView, statementOf } from './views
 /** Rejects a token whose scopes do not allow the kinds. */
 function refuseScopes(actor: Actor, kinds: readonly RequestKind[]): void {
   const missing = missingScope(actor, kinds)
-  if (missing) throw new Problem('scope_too_small', `It needs the scope "${missing}".`)
+  if (missing) throw new Problem('scope_too_small', `This operation requires the scope "${missing}".`)
 }
 const missingScope = ({ kind, scopes }: Actor, kinds: readonly RequestKind[]): string | undefined =>
   kind !== 'agent' || scopes.includes('admin')
@@ -53,7 +54,7 @@ const missingScope = ({ kind, scopes }: Actor, kinds: readonly RequestKind[]): s
 /** Rejects a read-only token: cancelling a request and sending emails need a write scope. */
 function refuseReaders({ kind, scopes }: Actor): void {
   if (kind === 'agent' && !scopes.some((scope) => scope === 'write' || scope === 'admin'))
-    throw new Problem('scope_too_small', 'It needs the scope "write".')
+    throw new Problem('scope_too_small', 'This operation requires the scope "write".')
 }
 
 /** Use cases for the subject's own requests. Each change commits together with its timeline entry, audit entry and email job. */
@@ -70,7 +71,7 @@ export function ownRequests(deps: PrivacyDeps) {
   ): Promise<About> {
     const { actor, tx } = ctx
     if (body.agent_id !== undefined && body.member !== undefined)
-      throw invalid(['member'], 'cannot stand beside agent_id')
+      throw invalid(['member'], 'cannot be combined with agent_id')
     if (body.member !== undefined) {
       const isMember = actor.accountId !== undefined && (await people.mayFileFor(tx, actor.accountId, body.member))
       if (!isMember)
@@ -91,7 +92,7 @@ export function ownRequests(deps: PrivacyDeps) {
 
   const checkPassword = (ctx: MutationContext, password: string): Promise<void> => {
     const { accountId } = ctx.actor
-    if (accountId === undefined) throw invalid(['password'], 'is for people; a token shows who it is by itself')
+    if (accountId === undefined) throw invalid(['password'], 'is only for people: a token already identifies its agent')
     return people.checkPassword(ctx.tx, accountId, password, ctx.now)
   }
 
@@ -138,10 +139,10 @@ export function ownRequests(deps: PrivacyDeps) {
       checkFiling(body, actor.kind === 'agent' || body.agent_id !== undefined)
       const isForMember = body.member !== undefined
       if (body.password !== undefined && isForMember)
-        throw invalid(['password'], 'is for your own requests: the member gets a link')
+        throw invalid(['password'], 'is only for your own requests: the member receives a link')
       if (body.changes && (isForMember || actor.kind === 'agent' || body.agent_id !== undefined))
-        throw invalid(['changes'], 'is for your own account')
-      if (body.changes && body.password === undefined) throw invalid(['password'], 'is needed to change the account')
+        throw invalid(['changes'], 'is only for your own account')
+      if (body.changes && body.password === undefined) throw invalid(['password'], 'is required to change the account')
       const about = await aboutOf(ctx, body)
       if (body.password !== undefined) await checkPassword(ctx, body.password)
       const work = workOf(ctx, isForMember ? 'manager' : 'subject')
@@ -180,7 +181,7 @@ export function ownRequests(deps: PrivacyDeps) {
         ...reply,
         body: {
           data: { ...answer.data, cancel_token: takesBack ? await makeRequestLink(tx, row, 'cancel', now) : null },
-          message: `${answer.message}${filed.joined.length > 0 ? ' What was open already was joined.' : ''}${
+          message: `${answer.message}${filed.joined.length > 0 ? ' The kinds that were already open joined the open request.' : ''}${
             row.state === 'received' && isOwnOf(ctx, row) && kindsOf(row).some((kind) => !body.kinds.includes(kind))
               ? ` Confirming it confirms all that it asks for: ${kindsOf(row).join(', ')}.`
               : ''
@@ -277,12 +278,12 @@ export function ownRequests(deps: PrivacyDeps) {
       if (!found) throw noRequest()
       refuseReaders(ctx.actor)
       // The lock of the subject serializes the emails to it, across requests, so that their limit is exact.
-      await lockSubject(tx, found.subjectKey)
+      await lockSubject(tx, { subjectKey: found.subjectKey })
       const row = await lockedRequest(tx, id)
       if (!row) throw noRequest()
       const work = workOf(ctx, found.filedBy === ctx.actor.id && found.channel === 'manager' ? 'manager' : 'subject')
       if (row.state !== 'received' && !waitsForAddress(row))
-        throw new Problem('wrong_state', 'This request waits for no link. Nothing was sent.')
+        throw new Problem('wrong_state', 'This request does not wait for a confirmation by link. No email was sent.')
       await requestLink(work, row, row.state === 'received' ? 'verify' : 'address')
       return replied(ctx, work, row)
     }),

@@ -35,7 +35,7 @@ export const fileForParticipant = operation({
   body: z.strictObject({
     kinds: z
       .array(z.enum(requestKinds))
-      .min(1, 'names one kind at least')
+      .min(1, 'must name at least one kind')
       .max(requestKinds.length)
       .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
     grace: z.enum(graces).optional().meta({ description: 'Of an erasure; 24h unless told' }),

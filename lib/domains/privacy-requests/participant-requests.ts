@@ -38,19 +38,25 @@ export function participantRequests(deps: PrivacyDeps) {
   return {
     fileForParticipant: mutation(fileForParticipant, async (ctx, { params, body }) => {
       const { kinds, grace, statement, changes } = body
-      if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is for an erasure')
-      if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is for a rectification')
+      if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is only for an erasure')
+      if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is only for a rectification')
       if (kinds.includes('rectification') && statement === undefined && !changes)
-        throw invalid(['statement'], 'says what is to be corrected, unless `changes` does')
+        throw invalid(['statement'], 'is required for a rectification without `changes`')
       const found = await deps.participants.find(ctx, params)
       // Filing confirms the identity, so it needs what an admin's confirmation needs.
       if (found.actsAs === 'admin') requireRecentPassword(ctx)
       const about = aboutOf(found)
       const isParticipant = 'participant' in about
       if (changes && !isParticipant)
-        throw invalid(['changes'], 'is for a participation that nobody claimed: the person corrects their account')
+        throw invalid(
+          ['changes'],
+          'is only for an unclaimed participation: the person who claimed it corrects their account',
+        )
       if (isParticipant && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
-        throw invalid(['kinds'], 'asks for a copy beside the erasure: file the copy first, and fetch the export')
+        throw invalid(
+          ['kinds'],
+          'cannot combine a copy with an erasure: request the copy first, and download the export',
+        )
       const party = found.actsAs === 'admin' ? 'admin' : 'manager'
       const work = workOf(ctx, party)
       const filed = await fileRequestIn(deps, work, {

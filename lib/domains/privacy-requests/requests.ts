@@ -5,6 +5,7 @@ import type { Subject } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Agents, People } from './ports.ts'
+import { lockRequests } from './repository.ts'
 import {
   type Clocks,
   channels,
@@ -135,6 +136,6 @@ export async function lockedRequest(
   id: string,
   where: Prisma.PrivacyRequestWhereInput = {},
 ): Promise<RequestRow | undefined> {
-  await tx.$queryRaw`SELECT 1 FROM privacy_requests WHERE id = ${id} FOR NO KEY UPDATE`
+  await lockRequests(tx, { ids: [id] })
   return (await tx.privacyRequest.findFirst({ where: { AND: [{ id }, where] }, include: withParts })) ?? undefined
 }

@@ -1,8 +1,9 @@
-import { nearSql, nextDueSql, owedSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
+import { countWaiting } from '#lib/domains/privacy-requests/queue/repository.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { RequestView } from './contract.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { pauseReasons } from './reading.ts'
+import { openRuns, runsFiledBy } from './repository.ts'
 import { ownedBy, withParts } from './requests.ts'
 import { requestView } from './views.ts'
 
@@ -36,37 +37,18 @@ export const requestSummary = ({ db }: Pick<PrivacyDeps, 'db'>) => ({
 
   /** Counts like the admins' queue. */
   async waiting(now: Date): Promise<WaitingRequests> {
-    const [row] = await db.query<WaitingRequests>(
-      'requests-waiting',
-      `SELECT count(*)::int AS open,
-         (count(*) FILTER (WHERE ${owedSql} AND ${nextDueSql} >= $1 AND ${nearSql} < $1))::int AS near,
-         (count(*) FILTER (WHERE ${owedSql} AND ${nextDueSql} < $1))::int AS overdue
-       FROM privacy_requests WHERE closed_at IS NULL`,
-      [now],
-    )
+    const [row] = await countWaiting(db, { now })
     return row ?? { open: 0, near: 0, overdue: 0 }
   },
 
   /** Returns the erasure runs of the actor's open requests. */
   ownRuns: ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>): Promise<OwnRun[]> =>
-    db.query<OwnRun>(
-      'own-runs',
-      `SELECT id AS "requestId", run_id AS "runId" FROM privacy_requests
-       WHERE (account_id = $1 OR agent_id = ANY($2::text[])) AND closed_at IS NULL AND run_id IS NOT NULL`,
-      [accountId ?? null, agents],
-    ),
+    openRuns(db, { account: accountId ?? null, agents }),
 
   /**
    * Returns the erasure runs of agents that a person requested in the console. These requests no longer name the
    * agents' owner.
    */
   runsRequestedBy: async (accountId: string): Promise<string[]> =>
-    (
-      await db.query<{ id: string }>(
-        'runs-asked-by',
-        `SELECT run_id AS id FROM privacy_requests
-         WHERE filed_by = $1 AND channel = 'console' AND subject_kind = 'agent' AND run_id IS NOT NULL`,
-        [`user:${accountId}`],
-      )
-    ).map(({ id }) => id),
+    (await runsFiledBy(db, { actor: `user:${accountId}` })).map(({ id }) => id),
 })

@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { ChangedResource } from '#lib/kernel/use-case.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrivacyDeps } from './ports.ts'
+import { deletePayload } from './repository.ts'
 import { type RequestRow, StateName, withParts } from './requests.ts'
 import { isClosed, mayBecome, type Party, type RequestState } from './rules.ts'
 
@@ -70,7 +71,7 @@ export async function change(work: RequestWork, row: RequestRow, made: RequestCh
   const closes = made.to !== undefined && isClosed(made.to)
   if (closes) {
     await tx.privacyLink.deleteMany({ where: { requestId: row.id } })
-    await tx.$executeRaw`UPDATE privacy_requests SET payload = NULL WHERE id = ${row.id}`
+    await deletePayload(tx, { id: row.id })
   }
   const next = await tx.privacyRequest.update({
     where: { id: row.id },

@@ -1,4 +1,5 @@
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
+import { settingNamed } from './repository.ts'
 
 /** Protection by default (GDPR art. 25(2)): data is public only when somebody decided so. */
 export const settingsEvidence = (): EvidenceCheck[] => [
@@ -7,9 +8,7 @@ export const settingsEvidence = (): EvidenceCheck[] => [
     name: 'settings.anonymous-reading',
     page: null,
     async ask(query) {
-      const [row] = await query<{ value: unknown; updated_at: Date }>(
-        "SELECT value, updated_at FROM settings WHERE name = 'anonymous_reading'",
-      )
+      const [row] = await settingNamed(query, { name: 'anonymous_reading' })
       const isOn = row?.value === true
       return {
         state: isOn ? 'attention' : 'holds',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { secretFingerprint } from '#lib/config/secret.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { settingNamed, storeSetting } from './repository.ts'
 
 /** The row that identifies the secret with which keys are sealed, and the former secrets. */
 const recordName = 'installation_secret'
@@ -13,17 +14,12 @@ export type SecretRecord = z.output<typeof SecretRecord>
 export const secretRecordTable = 'settings'
 
 export async function secretRecord(client: ClientBase): Promise<SecretRecord | undefined> {
-  const { rows } = await client.query<{ value: unknown }>('SELECT value FROM settings WHERE name = $1', [recordName])
-  return rows[0] && SecretRecord.parse(rows[0].value)
+  const [row] = await settingNamed(client, { name: recordName })
+  return row && SecretRecord.parse(row.value)
 }
 
-export async function storeSecretRecord(client: ClientBase, record: SecretRecord, now: Date): Promise<void> {
-  await client.query(
-    `INSERT INTO settings (name, value, updated_at, updated_by) VALUES ($1, $2, $3, 'system:secret')
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
-    [recordName, JSON.stringify(record), now],
-  )
-}
+export const storeSecretRecord = (client: ClientBase, record: SecretRecord, now: Date): Promise<unknown> =>
+  storeSetting(client, { name: recordName, value: record, now, by: 'system:secret' })
 
 /**
  * Prevents a process with a replaced secret from sealing values that no other process could open. @throws `unavailable` if the secret
@@ -34,7 +30,7 @@ export async function assertPresentSecret(tx: Transaction, secret: string): Prom
   if (!row || SecretRecord.parse(row.value).mark === secretFingerprint(secret)) return
   throw new Problem('unavailable', {
     detail:
-      'The installation’s secret was replaced while this process ran. Nothing was lost: restart it, then repeat this.',
+      'The installation’s secret was replaced while this process ran, so nothing was stored. Restart the process, then try again.',
     headers: { 'Retry-After': '60' },
   })
 }

@@ -1,6 +1,7 @@
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { editSettings, readSettings } from './contract.ts'
+import { settingNamed } from './repository.ts'
 
 /** How long a value is cached, in milliseconds of system time. */
 const keptFor = 1_000
@@ -11,22 +12,18 @@ const resourceId = 'installation'
 /** Settings that an admin changes at runtime. */
 export function settingsService(db: Database) {
   let known: { value: boolean; until: number } | undefined
-  let asking: Promise<boolean> | undefined
+  let refreshing: Promise<boolean> | undefined
 
-  async function stored(): Promise<boolean> {
-    const [row] = await db.query<{ value: unknown }>('setting', 'SELECT value FROM settings WHERE name = $1', [
-      anonymousReadingRow,
-    ])
-    return row?.value === true
-  }
-  async function ask(): Promise<boolean> {
+  const stored = async (): Promise<boolean> =>
+    (await settingNamed(db, { name: anonymousReadingRow }))[0]?.value === true
+  async function refresh(): Promise<boolean> {
     const until = performance.now() + keptFor
     try {
       const value = await stored()
       known = { value, until }
       return value
     } finally {
-      asking = undefined
+      refreshing = undefined
     }
   }
 
@@ -54,8 +51,8 @@ export function settingsService(db: Database) {
     /** Whether anonymous reading is on, at most one second old. Off by default. */
     async anonymousReading(): Promise<boolean> {
       if (known && performance.now() < known.until) return known.value
-      asking ??= ask()
-      return asking
+      refreshing ??= refresh()
+      return refreshing
     },
   }
 }

@@ -1,19 +1,21 @@
 import type pg from 'pg'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { asProblem, type Database } from './database.ts'
 
-/** Runs one statement that only reads. Returns `undefined` if the database cancelled it at the time limit. */
-type BoundedQuery = <R extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<R[] | undefined>
+/** The database cancelled a statement at its time limit. */
+export class StatementTimeout extends Error {}
 
 /** query_canceled: the statement exceeded its time limit. */
 const canceled = '57014'
 
 /**
- * Runs queries of unpredictable cost, each in a separate read-only transaction that the database ends after `most` milliseconds. @throws
- * `unavailable` if the database is down
+ * Runs queries of unpredictable cost, each in a separate read-only transaction that the database ends after `most` milliseconds.
+ * @throws StatementTimeout if the database ended it
+ * @throws `unavailable` if the database is down
  */
 export const boundedQuery =
-  ({ pool }: Pick<Database, 'pool'>, most: number): BoundedQuery =>
+  ({ pool }: Pick<Database, 'pool'>, most: number): DatabaseQuery =>
   async <R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
     const connection = await pool.connect().catch((error: unknown) => {
       throw asProblem(error)
@@ -28,8 +30,7 @@ export const boundedQuery =
       await connection.query('ROLLBACK')
       isClean = true
       if ('rows' in asked) return asked.rows
-      if (errorCode(asked.error) === canceled) return undefined
-      throw asked.error
+      throw errorCode(asked.error) === canceled ? new StatementTimeout() : asked.error
     } catch (error) {
       throw asProblem(error)
     } finally {

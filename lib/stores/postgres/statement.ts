@@ -57,7 +57,7 @@ type ColumnValue<C> =
 /** Lists may be read-only, and `json` takes any value that JSON can represent. */
 type Given<T> = T extends Date | Uint8Array ? T : T extends (infer E)[] ? readonly E[] : T
 export type RowOf<C extends Columns> = { [K in keyof C]: ColumnValue<C[K]> }
-type ValuesOf<P extends Parameters> = { [K in keyof P]: Given<ColumnValue<P[K]>> }
+export type ValuesOf<P extends Parameters> = { [K in keyof P]: Given<ColumnValue<P[K]>> }
 
 /**
  * Types a value more precisely than PostgreSQL does, for example an enum or the content of `jsonb`. The test verifies `type`; `T` is a

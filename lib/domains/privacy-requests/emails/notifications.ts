@@ -5,7 +5,7 @@ import { hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasur
 import { openContact } from '#lib/domains/privacy-requests/filing/contact.ts'
 import { makeRequestLink, type RequestLinkPurpose } from '#lib/domains/privacy-requests/filing/links.ts'
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
-import { nearSql, nextDueSql, owedSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
+import { countNeedingAttention } from '#lib/domains/privacy-requests/queue/repository.ts'
 import {
   GraceName,
   kindsOf,
@@ -21,7 +21,6 @@ import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requ
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EmailFacts } from './email-facts.ts'
 import { type EmailMark, emailMarkOf, lastEmailMark } from './email-marks.ts'
 import { addressEmail, dueEmail, requestEmail } from './emails.ts'
@@ -155,7 +154,7 @@ export function notifying(deps: PrivacyDeps, mail: MailPort) {
       payload: z.strictObject({ accountId: z.string() }),
       async run(ctx, { accountId }) {
         const contact = await ctx.pipeline.transaction((tx) => deps.people.contactOf(tx, accountId))
-        const counts = await standingCounts(db, ctx.now)
+        const [counts = { near: 0, overdue: 0, failed: 0 }] = await countNeedingAttention(db, { now: ctx.now })
         const page = `${origin}/admin/requests?open=true&sort=due`
         if (contact)
           await mail.send({ to: contact.email, about: accountId, ...dueEmail(contact.locale, { ...counts, page }) })
@@ -187,16 +186,3 @@ async function carriedOut(tx: Transaction, row: RequestRow): Promise<RequestKind
   )
 }
 const stayingKinds: ReadonlySet<RequestKind> = new Set<RequestKind>(['restriction', 'objection'])
-
-/** Counts the open requests that are nearly due, overdue, or have a failed part, for which an erasure may wait. */
-async function standingCounts(db: Database, now: Date): Promise<{ near: number; overdue: number; failed: number }> {
-  const [row] = await db.query<{ near: number; overdue: number; failed: number }>(
-    'privacy-standing',
-    `SELECT count(*) FILTER (WHERE near < $1 AND due >= $1)::int AS near, count(*) FILTER (WHERE due < $1)::int AS overdue,
-       count(*) FILTER (WHERE has_failed)::int AS failed
-     FROM (SELECT EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id AND p.state = 'failed') AS has_failed,
-         ${nextDueSql} AS due, ${nearSql} AS near FROM privacy_requests WHERE ${owedSql}) AS open`,
-    [now],
-  )
-  return row ?? { near: 0, overdue: 0, failed: 0 }
-}

@@ -79,7 +79,7 @@ export function erasuresList(deps: PrivacyDeps) {
       if (accountId !== null)
         throw new Problem(
           'conflict',
-          'A person claimed this participation: an erasure is about their account, and only they see its plan.',
+          'A person claimed this participation. Only they can plan the erasure, which covers their account.',
         )
       const data = await planOf({ account: null, agents: [], participants: [id] }, ctx.now)
       return { body: { data }, resourceId: id, resourceType: 'participant', details: { holders: data.holdings.length } }

@@ -27,8 +27,8 @@ function tooLate(deps: PrivacyDeps, row: RequestRow): Problem {
   const isErasing = row.runId !== null && !isClosed(state)
   const problem: Problem = new Problem('wrong_state', {
     detail: isErasing
-      ? 'The erasure has begun and cannot be taken back. `erased` says what is gone already.'
-      : `The request is ${state.replace('_', ' ')}: there is nothing to take back.`,
+      ? 'The erasure has begun and cannot be cancelled. `erased` counts the records that are already erased.'
+      : `The request is ${state.replace('_', ' ')}, so it cannot be cancelled.`,
     extensions: { state, erased: {} },
     // Counted after the transaction, because the count needs its own connection.
     afterRollback: async () => Object.assign(problem.extensions, { erased: await erasedSoFar(deps, row.runId) }),

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
-import { nearSql, nextDueSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
+import { nearlyDueSql, nextDueSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
 import { nearlyDueAt, nextDue } from '#lib/domains/privacy-requests/rules.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
@@ -202,7 +202,7 @@ it.each([
   async (received, legal, ours) => {
     const [receivedAt, legalDueAt, dueAt] = [new Date(received), new Date(legal), ours === null ? null : new Date(ours)]
     const { rows } = await kit.test.db.pool.query(
-      `SELECT ${nearSql} AS near, ${nextDueSql} AS due
+      `SELECT ${nearlyDueSql} AS near, ${nextDueSql} AS due
      FROM (VALUES ($1::timestamptz, $2::timestamptz, $3::timestamptz)) AS clocks (received_at, legal_due_at, due_at)`,
       [receivedAt, legalDueAt, dueAt],
     )

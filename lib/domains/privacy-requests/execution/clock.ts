@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { notifyAdmins } from '#lib/domains/privacy-requests/emails/admin-notice.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
-import { nearSql, nextDueSql, owedSql } from '#lib/domains/privacy-requests/queue/due-sql.ts'
 import { KindName, type RequestRow, withParts } from '#lib/domains/privacy-requests/requests.ts'
-import { addMonths, contactRetention, copyTries, nearlyDueAt, nextDue } from '#lib/domains/privacy-requests/rules.ts'
+import { addMonths, contactRetention, nearlyDueAt, nextDue } from '#lib/domains/privacy-requests/rules.ts'
 import { change, type RequestWork, settle, systemWork } from '#lib/domains/privacy-requests/timeline.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { beginErasure } from './erasure-start.ts'
 import { retryCopies } from './execution.ts'
+import { type ClockWork, lockRequestsDue, requestsDue } from './repository.ts'
 import { setPart } from './request-parts.ts'
 
 const clockJob = 'privacy.clock'
@@ -17,8 +17,7 @@ const clockJob = 'privacy.clock'
 const batch = 25
 
 interface Sweep {
-  /** A constant SQL condition; $1 is the current time. */
-  sql: string
+  work: ClockWork
   act(work: RequestWork, row: RequestRow): Promise<unknown>
 }
 
@@ -30,15 +29,14 @@ export function clockJobs(deps: PrivacyDeps) {
   const { db } = deps
 
   /** Processes a batch of the requests after the given id, or `only` one request, in one transaction. Returns their ids. */
-  const some = (ctx: Context, { sql, act }: Sweep, after: string, only: string | null = null): Promise<string[]> =>
+  const some = (
+    ctx: Context,
+    { work: needed, act }: Sweep,
+    after: string,
+    only: string | null = null,
+  ): Promise<string[]> =>
     ctx.pipeline.transaction(async (tx) => {
-      const records = await tx.$queryRawUnsafe<{ id: string }[]>(
-        `SELECT id FROM privacy_requests WHERE id > $2 AND id = coalesce($3, id) AND ${sql}
-         ORDER BY id LIMIT ${batch} FOR NO KEY UPDATE SKIP LOCKED`,
-        ctx.now,
-        after,
-        only,
-      )
+      const records = await lockRequestsDue(tx, { now: ctx.now, after, only, limit: batch }, needed)
       const ids = records.map(({ id }) => id)
       const rows = await tx.privacyRequest.findMany({
         where: { id: { in: ids } },
@@ -52,7 +50,7 @@ export function clockJobs(deps: PrivacyDeps) {
     })
 
   /**
-   * Processes all requests that match `sql` ($1 is the current time). A failing request is logged and retried a minute
+   * Processes all requests that need the work. A failing request is logged and retried a minute
    * later; it does not block the others.
    */
   async function sweep(ctx: Context, what: Sweep): Promise<void> {
@@ -72,11 +70,7 @@ export function clockJobs(deps: PrivacyDeps) {
     }
   }
   async function oneByOne(ctx: Context, what: Sweep, after: string): Promise<{ ids: string[]; faults: number }> {
-    const records = await db.query<{ id: string }>(
-      undefined,
-      `SELECT id FROM privacy_requests WHERE id > $2 AND ${what.sql} ORDER BY id LIMIT ${batch}`,
-      [ctx.now, after],
-    )
+    const records = await requestsDue(db, { now: ctx.now, after, limit: batch }, what.work)
     const ids = records.map(({ id }) => id)
     let faults = 0
     for (const id of ids)
@@ -105,31 +99,12 @@ export function clockJobs(deps: PrivacyDeps) {
       await notifyAdmins(deps, work.tx)
     }
   const rounds: Sweep[] = [
-    {
-      sql: "state = 'waiting' AND paused_at IS NULL AND waiting_until <= $1",
-      act: (work, row) => beginErasure(deps, work, row),
-    },
-    {
-      sql: `closed_at IS NULL AND run_id IS NULL AND EXISTS (SELECT FROM privacy_request_parts p
-        WHERE p.request_id = privacy_requests.id AND p.kind IN ('access', 'portability') AND p.state = 'failed'
-          AND p.finished_at <= $1::timestamptz - interval '${copyTries.after} milliseconds'
-          AND coalesce((p.outcome->>'tries')::int, 0) < ${copyTries.most})`,
-      act: (work, row) => retryCopies(deps, work, row),
-    },
-    {
-      sql: `state = 'waiting' AND paused_at IS NULL AND reminded_at IS NULL AND grace IN ('7d', '14d')
-        AND waiting_until > $1 AND waiting_until <= $1 + interval '1 day'`,
-      act: (work, row) => change(work, row, { event: 'reminded', data: { remindedAt: work.now } }),
-    },
-    { sql: "state = 'received' AND paused_at IS NULL AND legal_due_at <= $1", act: expire },
-    {
-      sql: `${owedSql} AND overdue_told_at IS NULL AND ${nextDueSql} < $1`,
-      act: flag('overdue', nextDue),
-    },
-    {
-      sql: `${owedSql} AND nearly_told_at IS NULL AND ${nearSql} < $1`,
-      act: flag('nearly_due', nearlyDueAt),
-    },
+    { work: 'erasure', act: (work, row) => beginErasure(deps, work, row) },
+    { work: 'copies', act: (work, row) => retryCopies(deps, work, row) },
+    { work: 'reminder', act: (work, row) => change(work, row, { event: 'reminded', data: { remindedAt: work.now } }) },
+    { work: 'expiry', act: expire },
+    { work: 'overdue', act: flag('overdue', nextDue) },
+    { work: 'nearlyDue', act: flag('nearly_due', nearlyDueAt) },
   ]
 
   return [

@@ -13,6 +13,7 @@ import {
 import { isCancellable } from '#lib/domains/privacy-requests/rules.ts'
 import { change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
 import type { Subject } from '#lib/kernel/data-source.ts'
+import { lockOtherRequests } from './repository.ts'
 import { conclude, isPartOver, setPart } from './request-parts.ts'
 
 /** Returns true when the copy of this part was fetched, is deleted, or was never prepared. */
@@ -50,10 +51,7 @@ async function closeOthers(
   { account, agents, participants = [] }: Subject,
 ): Promise<void> {
   const { tx } = work
-  const free = await tx.$queryRaw<{ id: string }[]>`
-    SELECT id FROM privacy_requests
-    WHERE (account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR participant_id = ANY(${[...participants]}::text[])) AND id <> ${id} AND run_id IS NULL AND closed_at IS NULL
-    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`
+  const free = await lockOtherRequests(tx, { id, account, agents, participants })
   for (const { id: otherId } of free) {
     const found = await tx.privacyRequest.findUnique({ where: { id: otherId }, include: withParts })
     if (found) await closeAsObsolete(work, found)

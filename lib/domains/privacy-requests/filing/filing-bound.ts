@@ -42,7 +42,7 @@ export async function boundFilings(
     if (!oldest) continue
     const seconds = Math.max(1, Math.ceil((oldest.at.getTime() - since.getTime()) / 1000))
     throw new Problem('rate_limited', {
-      detail: `${filingsPerDay} requests for ${kind} are taken within a day. Nothing was changed, and those that are open go on; try again in ${seconds} seconds.`,
+      detail: `At most ${filingsPerDay} requests for ${kind} are accepted per day. Nothing was changed, and open requests continue. Try again in ${seconds} seconds.`,
       headers: { 'Retry-After': String(seconds) },
     })
   }

@@ -1,5 +1,6 @@
 import type { Prisma } from '#generated/prisma/client.ts'
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
+import { lockSubject } from '#lib/domains/privacy-requests/repository.ts'
 import {
   GraceName,
   KindName,
@@ -37,18 +38,18 @@ export interface FiledRequest {
 type RepeatedFiling = Pick<Filing, 'kinds' | 'grace' | 'statement' | 'changes'> & { redact?: boolean | undefined }
 /** Rejects inconsistent input before any query. */
 export function checkFiling({ kinds, grace, redact, statement, changes }: RepeatedFiling, isAgent: boolean): void {
-  if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is for an erasure')
-  if (redact && (isAgent || !kinds.includes('erasure'))) throw invalid(['redact'], 'is for the erasure of a person')
-  if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is for a rectification')
+  if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is only for an erasure')
+  if (redact && (isAgent || !kinds.includes('erasure')))
+    throw invalid(['redact'], 'is only for the erasure of a person')
+  if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is only for a rectification')
   if (kinds.includes('rectification') && statement === undefined && !changes)
-    throw invalid(['statement'], 'says what is to be corrected, unless `changes` does')
+    throw invalid(['statement'], 'is required for a rectification without `changes`')
   if (isAgent && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
-    throw invalid(['kinds'], 'asks for a copy beside the erasure: of an agent, fetch GET /v1/export/{agent_id} first')
+    throw invalid(
+      ['kinds'],
+      'cannot combine a copy of an agent with its erasure: download GET /v1/export/{agent_id} first',
+    )
 }
-
-/** Serializes filing for one subject, so that the second of two concurrent requests joins the first. */
-export const lockSubject = (tx: Transaction, subjectKey: string) =>
-  tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtextextended(${`privacy:${subjectKey}`}, 0))) AS l`
 
 async function contactFor(
   { people, agents }: PrivacyDeps,
@@ -68,7 +69,7 @@ async function refuseLastAdmin({ people }: PrivacyDeps, tx: Transaction, about: 
   if (await people.isLastAdmin(tx, about.account))
     throw new Problem(
       'conflict',
-      'This is the last admin: nobody could run this installation any more. Make somebody else an admin first (kp admin account role <e-mail> admin), then ask again. Nothing was changed.',
+      'This is the last admin of the installation, so the account cannot be erased. Make another account an admin first (kp admin account role <e-mail> admin), then try again. Nothing was changed.',
     )
 }
 
@@ -86,7 +87,7 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
   const { about } = filing
   const [kindOfSubject, id] = namedBy(about)
   const subjectKey = requestSubjectHash(deps.subjectKey(), kindOfSubject, id)
-  await lockSubject(tx, subjectKey)
+  await lockSubject(tx, { subjectKey })
   const open = await tx.privacyRequest.findMany({
     where: { subjectKey, state: { notIn: [...closedStates] } },
     include: withParts,
@@ -98,7 +99,7 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
   )
     throw new Problem(
       'fenced',
-      'An erasure is under way: nothing more is begun for whom it is about. Nothing was changed.',
+      'An erasure of this subject is running, so it accepts no further requests. Nothing was changed.',
     )
   const asked = requestKindsInOrder(filing.kinds)
   const met: RequestRow[] = []
@@ -178,7 +179,10 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
  */
 export async function requestLink(work: RequestWork, row: RequestRow, purpose: 'verify' | 'address'): Promise<void> {
   if (row.contact === null)
-    throw new Problem('wrong_state', 'No address is on file for this agent: an admin has to check who asks.')
+    throw new Problem(
+      'wrong_state',
+      'No email address is stored for this agent. An admin must verify the identity of the requester.',
+    )
   await boundRequestLinkEmails(work.tx, row.subjectKey, work.now)
   await note(work, row, { event: 'link_sent', details: { purpose }, isSilent: purpose === 'address' })
   if (purpose === 'address') await enqueue(work.tx, addressJob, { requestId: row.id }, { maxAttempts: 12 })

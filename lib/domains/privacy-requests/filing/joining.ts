@@ -35,16 +35,16 @@ export async function addStatement(work: RequestWork, row: RequestRow, filing: F
   if (!isOnSide(row, filing))
     throw new Problem(
       'conflict',
-      'What is open was asked for by the agent itself, who would read these words. Ask without them. Nothing was changed.',
+      'The agent filed the open request and could read this statement. File the request without a statement. Nothing was changed.',
     )
   if (row.state !== 'received' && !isProven)
     throw new Problem(
       'conflict',
-      'The open request is confirmed already: its subject alone adds to it, with their password.',
+      'The open request is already confirmed. Only its subject can add to it, with their password.',
     )
   const before = payloadOf(row)
   if ((before.statements?.length ?? 0) >= 20)
-    throw new Problem('conflict', 'The open request has twenty statements already. Wait until it is decided.')
+    throw new Problem('conflict', 'The open request already has 20 statements. Wait until it is decided.')
   const after = {
     statements: [...(before.statements ?? []), ...(statement === undefined ? [] : [statement])],
     changes: { ...before.changes, ...changes },
@@ -119,7 +119,7 @@ export async function takeOver(
     if (row.state !== 'received' && taken.includes('erasure'))
       throw new Problem(
         'conflict',
-        'The erasure of this agent is asked for already, and not by the agent itself: whoever asked follows it, or takes it back. Nothing was changed.',
+        'Another requester has already requested the erasure of this agent, and only they can follow or cancel it. Nothing was changed.',
       )
     if (taken.length === 0 || row.state !== 'received' || !filing.isProven) continue
     await takeOut(work, row, taken, into)

@@ -29,7 +29,8 @@ export const requestLinkUse = (deps: PrivacyDeps) => ({
       }
     }
     const next = await settled()
-    if (work.entries.length === 0) throw new Problem('link_spent', 'There is nothing left for it to do.')
+    if (work.entries.length === 0)
+      throw new Problem('link_spent', 'This link is no longer needed. The request does not wait for it.')
     await notifyParties(work)
     return {
       body: { data: { purpose, state: StateName.parse(next.state) } },

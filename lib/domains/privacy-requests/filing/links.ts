@@ -40,7 +40,7 @@ export async function takeRequestLink(
   now: Date,
 ): Promise<RequestRow> {
   const spent = () =>
-    new Problem('link_spent', 'It was used, has expired, or never was one. Nothing was changed; ask for a new one.')
+    new Problem('link_spent', 'This link was used, has expired or is invalid. Nothing was changed. Request a new link.')
   const record = await tx.privacyLink.findUnique({ where: { hash: hashOf(token) }, select: { requestId: true } })
   // The request is locked first, as everywhere, which avoids deadlocks.
   const row = record && (await lockedRequest(tx, record.requestId))
@@ -68,7 +68,7 @@ export async function boundRequestLinkEmails(tx: Transaction, subjectKey: string
   if (!oldest) return
   const seconds = Math.max(1, Math.ceil((oldest.at.getTime() - hourAgo.getTime()) / 1000))
   throw new Problem('rate_limited', {
-    detail: `${requestLinkEmailsPerHour} letters with a link go to one address within an hour. Nothing was changed; try again in ${seconds} seconds.`,
+    detail: `At most ${requestLinkEmailsPerHour} emails with a link are sent to one address per hour. Nothing was changed. Try again in ${seconds} seconds.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }

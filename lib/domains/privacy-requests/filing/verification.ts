@@ -19,7 +19,10 @@ export async function verifyRequestIn(
 ): Promise<RequestRow> {
   const state = StateName.parse(row.state)
   if (state !== 'received')
-    throw new Problem('wrong_state', `The request is ${state.replace('_', ' ')}: who asked for it is settled.`)
+    throw new Problem(
+      'wrong_state',
+      `The request is ${state.replace('_', ' ')}, and the identity of the requester is already verified.`,
+    )
   await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: 'verify', usedAt: null } })
   // A pause because of doubts about identity ends here.
   const paused = row.pausedAt ? work.now.getTime() - row.pausedAt.getTime() : 0

@@ -125,7 +125,7 @@ export const fileForSubject = operation({
     .strictObject({
       kinds: z
         .array(z.enum(requestKinds))
-        .min(1, 'names one kind at least')
+        .min(1, 'must name at least one kind')
         .max(requestKinds.length)
         .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
       email: z.email('takes an e-mail address').max(320).optional(),

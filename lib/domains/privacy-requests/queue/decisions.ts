@@ -178,7 +178,7 @@ export async function assign(
   if (isClosed(StateName.parse(row.state)) && isPseudonymous(row))
     throw wrong(row, 'whom it was about is erased, and there is nothing left to mind')
   if (accountId !== null && !(await people.adminContacts(work.tx)).some((admin) => admin.accountId === accountId))
-    throw invalid(['account_id'], 'is not the id of an admin who may sign in')
+    throw invalid(['account_id'], 'is not the id of an admin who can sign in')
   return change(work, row, {
     event: 'assigned',
     data: { assignedTo: accountId },

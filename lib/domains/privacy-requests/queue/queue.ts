@@ -48,54 +48,35 @@ import {
   resume,
   retry,
 } from './decisions.ts'
-import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
+import { countQueue, listQueue, type QueueCondition } from './repository.ts'
 
 const notThere = () => new Problem('not_found', 'There is no such request.')
 
 type Filters = Input<typeof listAllRequests>['query']
-interface QueueRow {
-  id: string
-  at: Date
-}
-/** Returns one page of the queue and one more row, by due date or newest first. The conditions must match {@link dueNow}. */
-async function matching(
-  { db }: PrivacyDeps,
-  query: Filters,
-  after: TimeCursor | undefined,
-  now: Date,
-): Promise<{ found: QueueRow[]; total: number }> {
-  const values: unknown[] = []
-  const param = (value: unknown): string => `$${values.push(value)}`
-  const conditions = ['TRUE']
-  if (query.state !== undefined) conditions.push(`state = ${param(query.state)}::request_state`)
-  if (query.kind !== undefined) conditions.push(`${param(query.kind)} = ANY(kinds)`)
-  if (query.channel !== undefined) conditions.push(`channel = ${param(query.channel)}`)
-  if (query.assignee === 'none') conditions.push('assigned_to IS NULL')
-  else if (query.assignee !== undefined) conditions.push(`assigned_to = ${param(query.assignee)}`)
-  if (query.q !== undefined) conditions.push(`starts_with(id, ${param(query.q)})`)
-  if (query.hold !== undefined)
-    conditions.push(`EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id
-      AND p.state = 'partly_done' AND ${param(query.hold)} = ANY(string_to_array(p.outcome->>'holds', ',')))`)
-  if (query.open !== undefined) conditions.push(`closed_at IS ${query.open ? '' : 'NOT '}NULL`)
-  if (query.due !== undefined) conditions.push(owedSql)
-  if (query.due === 'overdue') conditions.push(`${nextDueSql} < ${param(now)}`)
-  if (query.due === 'near') conditions.push(`${nearSql} < ${param(now)} AND ${nextDueSql} >= ${param(now)}`)
-  const all = conditions.join(' AND ')
-  const [counted] = await db.query<{ n: number }>(
-    undefined,
-    `SELECT count(*)::int AS n FROM (SELECT FROM privacy_requests WHERE ${all} LIMIT ${requestsCountedTo}) AS counted`,
-    [...values],
-  )
-  const [at, beyond, way] = query.sort === 'due' ? [nextDueSql, '>', 'ASC'] : ['received_at', '<', 'DESC']
-  const rest = after ? `(${at}, id) ${beyond} (${param(after.at)}::timestamptz, ${param(after.id)})` : 'TRUE'
-  const found = await db.query<QueueRow>(
-    undefined,
-    `SELECT id, ${at} AS at FROM privacy_requests WHERE ${all} AND ${rest}
-     ORDER BY ${at} ${way}, id ${way} LIMIT ${query.limit + 1}`,
-    values,
+/** Returns one page of the queue and one more row, and the number of matching requests. */
+async function matching({ db }: PrivacyDeps, query: Filters, after: TimeCursor | undefined, now: Date) {
+  const { state, kind, channel, assignee, q, hold, open, due, sort, limit } = query
+  const conditions = [
+    ...conditionsOf({ state, kind, channel, q, hold }),
+    ...(assignee === undefined ? [] : [assignee === 'none' ? ('unassigned' as const) : ('assignee' as const)]),
+    ...(open === undefined ? [] : [open ? ('open' as const) : ('closed' as const)]),
+    ...(due === undefined ? [] : [due]),
+  ]
+  const values = {
+    ...{ state: state ?? null, kind: kind ?? null, channel: channel ?? null, assignee: assignee ?? null },
+    ...{ q: q ?? null, hold: hold ?? null, now },
+  }
+  const [counted] = await countQueue(db, { ...values, most: requestsCountedTo }, conditions)
+  const found = await listQueue(
+    db,
+    { ...values, at: after?.at ?? null, id: after?.id ?? null, limit: limit + 1 },
+    { conditions, isByDue: sort === 'due' },
   )
   return { found, total: counted?.n ?? 0 }
 }
+/** The names of the given filters. */
+const conditionsOf = <N extends QueueCondition>(given: Readonly<Record<N, unknown>>): N[] =>
+  (Object.keys(given) as N[]).filter((name) => given[name] !== undefined)
 
 /** Use cases of admins for privacy requests. */
 export function requestQueue(deps: PrivacyDeps) {
@@ -143,7 +124,7 @@ export function requestQueue(deps: PrivacyDeps) {
         : body.account_id !== undefined
           ? await people.byId(tx, body.account_id)
           : undefined
-    if (!found) throw new Problem('not_found', 'Nobody here has this account or address.')
+    if (!found) throw new Problem('not_found', 'No account has this id or address.')
     return { account: found.accountId }
   }
 
@@ -198,9 +179,9 @@ export function requestQueue(deps: PrivacyDeps) {
 
     fileFor: mutation(fileForSubject, async (ctx, { body }) => {
       checkFiling(body, body.agent_id !== undefined)
-      if (body.received_at > ctx.now) throw invalid(['received_at'], 'lies in the future')
+      if (body.received_at > ctx.now) throw invalid(['received_at'], 'is in the future')
       if (ctx.now.getTime() - body.received_at.getTime() > receivedAtMost)
-        throw invalid(['received_at'], 'lies more than 60 days back')
+        throw invalid(['received_at'], 'is more than 60 days ago')
       const work = workOf(ctx, 'admin')
       const filed = await fileRequestIn(deps, work, {
         about: await aboutOf(ctx, body),

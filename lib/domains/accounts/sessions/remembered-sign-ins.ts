@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
+import { normaliseEmail, signInPlaceRemembered } from '#lib/domains/accounts/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { normaliseEmail, signInPlaceRemembered } from './rules.ts'
+import { signInMark } from './repository.ts'
 
 /** The networks from which accounts signed in recently, stored as keyed hashes that do not reveal the network. */
 export function rememberedSignIns(db: Database, markKey: () => Uint8Array) {
@@ -16,10 +17,10 @@ export function rememberedSignIns(db: Database, markKey: () => Uint8Array) {
      * for unknown addresses.
      */
     async has(email: string, limitKey: string, now: Date): Promise<boolean> {
-      const records = await db.query('known-sign-in', 'SELECT 1 FROM known_sign_ins WHERE mark = $1 AND last_at > $2', [
-        markOf(email, limitKey),
-        new Date(now.getTime() - signInPlaceRemembered),
-      ])
+      const records = await signInMark(db, {
+        mark: markOf(email, limitKey),
+        after: new Date(now.getTime() - signInPlaceRemembered),
+      })
       return records.length > 0
     },
     async note(tx: Transaction, account: { id: string; email: string }, limitKey: string, now: Date): Promise<void> {

@@ -1,9 +1,13 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { countEmptyNamed, deleteIfEmpty, organisationsWithPeople } from './repository.ts'
 
 export interface StorageQuotaOverride {
   bytes: number | null
   rows: number | null
 }
+
+/** Deletes an organisation without people and agents. */
+export const dropOrganisationIfEmpty = (tx: Transaction, id: string): Promise<unknown> => deleteIfEmpty(tx, { id })
 
 /** Queries and changes of organisations for other domains, within their transaction, or with `db.prisma` outside of one. */
 export const organisationDirectory = {
@@ -11,18 +15,13 @@ export const organisationDirectory = {
 
   /** Ids of the organisations that have people, in order, after `after`. */
   async withPeople(tx: Transaction, after: string, limit: number): Promise<string[]> {
-    const rows = await tx.$queryRaw<{ id: string }[]>`
-      SELECT id FROM organisations o WHERE id > ${after} AND EXISTS (SELECT FROM accounts a WHERE a.organisation_id = o.id)
-      ORDER BY id LIMIT ${limit}::int`
+    const rows = await organisationsWithPeople(tx, { after, limit })
     return rows.map(({ id }) => id)
   },
 
   /** Number of organisations with one of these names that have neither people nor agents. */
   async countEmptyNamed(tx: Transaction, names: readonly string[]): Promise<number> {
-    const [row] = await tx.$queryRaw<{ n: number }[]>`
-      SELECT count(*)::int AS n FROM organisations o WHERE o.name = ANY(${[...names]}::text[])
-        AND NOT EXISTS (SELECT FROM agent_names a WHERE a.organisation_id = o.id)
-        AND NOT EXISTS (SELECT FROM accounts p WHERE p.organisation_id = o.id)`
+    const [row] = await countEmptyNamed(tx, { names })
     return row?.n ?? 0
   },
 

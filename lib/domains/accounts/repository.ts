@@ -1,0 +1,272 @@
+import type { RestrictionReason } from '#lib/kernel/restriction.ts'
+import { accountRows } from '#lib/stores/postgres/account-rows.ts'
+import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { type AccountState, accountStates, type PasswordLinkPurpose, type Role } from './rules.ts'
+
+/** SQL condition: an identity of the account `a` is linked. */
+const hasIdentity = 'EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id AND i.unlinked_at IS NULL)'
+/** SQL condition: the account `a` is being erased. */
+const isFenced = "EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id)"
+
+/** Locks the account for changes of its password, links, address or status. */
+export const lockAccountRow = statement('accounts.lock', {
+  takes: { id: 'text' },
+  returns: { id: 'text' },
+  sql: 'SELECT id FROM accounts WHERE id = $id FOR NO KEY UPDATE',
+})
+
+/** Locks the accounts for their deletion, in the lock order. */
+export const lockAccountRows = statement('accounts.lock-all', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text' },
+  sql: 'SELECT id FROM accounts WHERE id = ANY($ids) ORDER BY id FOR UPDATE',
+})
+
+/** Locks the account exclusively and returns the address at which it receives email. */
+export const lockedAddress = statement('accounts.locked-address', {
+  takes: { id: 'text' },
+  returns: { email: 'text' },
+  sql: 'SELECT coalesce(invited_email, email) AS email FROM accounts WHERE id = $id FOR UPDATE',
+})
+
+/** Serializes changes of accounts to one address until the end of the transaction. */
+export const lockEmail = statement('accounts.lock-email', {
+  takes: { email: 'text' },
+  returns: { lock: 'text' },
+  sql: `SELECT pg_advisory_xact_lock(hashtext('email:' || $email))::text AS lock`,
+})
+
+/** The restriction and suspension of an account, locked against changes until the end of the transaction. */
+export const lockedStatus = statement('accounts.status', {
+  takes: { id: 'text' },
+  returns: {
+    restrictedAt: 'timestamptz?',
+    restrictedFor: typed<RestrictionReason[]>('text[]!'),
+    suspendedAt: 'timestamptz?',
+  },
+  sql: `SELECT restricted_at AS "restrictedAt", restricted_for AS "restrictedFor", suspended_at AS "suspendedAt"
+    FROM accounts WHERE id = $id FOR SHARE`,
+})
+
+export const fenceOfAccount = statement('accounts.fence', {
+  takes: { id: 'text' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: "SELECT id FROM fenced WHERE kind = 'account' AND id = $id",
+})
+
+/** The account with this address. The hash is null without a password, and when a one-time password has expired. */
+export const credentialsOf = statement('accounts.credentials', {
+  takes: { email: 'text', now: 'timestamptz' },
+  returns: { id: 'text', password_hash: 'text?' },
+  isPrepared: true,
+  sql: `SELECT id, CASE WHEN password_expires_at IS NULL OR password_expires_at > $now THEN password_hash END AS password_hash
+    FROM accounts WHERE email = $email`,
+})
+
+/** The account whose id has this hash. */
+export const accountMarked = statement('accounts.marked', {
+  takes: { mark: 'text' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: "SELECT id FROM accounts WHERE left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 16) = $mark",
+})
+
+/** The organization of an account that is not being erased. */
+export const organisationOfAccount = statement('accounts.organisation', {
+  takes: { id: 'text' },
+  returns: { organisation_id: 'text' },
+  isPrepared: true,
+  sql: `SELECT organisation_id FROM accounts a WHERE id = $id AND NOT ${isFenced}`,
+})
+
+/** SQL condition: the person can sign in. The account is open, is not being erased, and has a password or a linked identity. */
+const canSignIn = `(a.deactivated_at IS NULL AND (a.password_hash IS NOT NULL OR ${hasIdentity}) AND NOT ${isFenced})`
+
+/** All admins, and whether each can sign in and is not suspended. With the variant `lock`, their rows are locked in the lock order. */
+export const adminAccounts = statement('accounts.admins', {
+  takes: {},
+  returns: { id: 'text', stays: 'bool' },
+  variants: ['lock', 'read'],
+  sql: (mode: 'lock' | 'read') => `SELECT a.id, a.suspended_at IS NULL AND ${canSignIn} AS stays
+    FROM accounts a WHERE a.role = 'admin' ORDER BY a.id ${mode === 'lock' ? 'FOR NO KEY UPDATE OF a' : ''}`,
+})
+
+/** The addresses of admins who can sign in, oldest first. */
+export const contactsOfAdmins = statement('accounts.admin-contacts', {
+  takes: {},
+  returns: { id: 'text', email: 'text', locale: 'text', name: 'text' },
+  sql: `SELECT a.id, a.email, a.locale, a.name FROM accounts a WHERE a.role = 'admin' AND ${canSignIn}
+    ORDER BY a.created_at, a.id`,
+})
+
+const isInvited = `(a.password_hash IS NULL AND NOT ${hasIdentity})`
+const isErasing = `(a.suspended_at IS NOT NULL OR ${isFenced})`
+/** SQL conditions for the states of an account `a`. */
+const stateConditions: Record<AccountState, string> = {
+  invited: isInvited,
+  deactivated: '(a.deactivated_at IS NOT NULL)',
+  erasing: isErasing,
+  restricted: '(a.restricted_at IS NOT NULL)',
+  active: `NOT (${isInvited} OR a.deactivated_at IS NOT NULL OR ${isErasing})`,
+}
+const userColumns = `a.id, a.name, coalesce(a.invited_email, a.email) AS email, a.role::text AS role, a.organisation_id, o.name AS organisation, a.locale,
+  array_remove(ARRAY[${accountStates.map((state) => `CASE WHEN ${stateConditions[state]} THEN '${state}' END`).join(', ')}], NULL) AS states,
+  a.password_hash IS NOT NULL AS has_password, a.created_at`
+const users = 'accounts a JOIN organisations o ON o.id = a.organisation_id'
+const userReturns = {
+  id: 'text',
+  name: 'text',
+  email: 'text',
+  role: typed<Role>('text'),
+  organisation_id: 'text',
+  organisation: 'text',
+  locale: 'text',
+  states: typed<AccountState[]>('text[]'),
+  has_password: 'bool',
+  created_at: 'timestamptz',
+} as const
+
+export const userById = statement('accounts.user', {
+  takes: { id: 'text' },
+  returns: userReturns,
+  sql: `SELECT ${userColumns} FROM ${users} WHERE a.id = $id`,
+})
+export type UserRow = Awaited<ReturnType<typeof userById>>[number]
+
+const userFilters = {
+  q: '(coalesce(a.invited_email, a.email) ILIKE $q OR a.name ILIKE $q)',
+  role: 'a.role = $role::account_role',
+  organisation: 'a.organisation_id = $organisation',
+} as const
+/** The filters that apply to a list of accounts. */
+export interface UserSelection {
+  filters: readonly (keyof typeof userFilters)[]
+  state: AccountState | undefined
+}
+const selected = ({ filters, state }: UserSelection): string =>
+  ['TRUE', ...filters.map((name) => userFilters[name]), ...(state === undefined ? [] : [stateConditions[state]])].join(
+    ' AND ',
+  )
+const userTakes = { q: 'text?', role: 'text?', organisation: 'text?' } as const
+const userVariants: readonly UserSelection[] = [
+  { filters: [], state: undefined },
+  ...accountStates.map((state): UserSelection => ({ filters: ['q', 'role', 'organisation'], state })),
+]
+
+export const countUsers = statement('accounts.count-users', {
+  takes: userTakes,
+  returns: { n: 'int4' },
+  variants: userVariants,
+  sql: (selection: UserSelection) => `SELECT count(*)::int AS n FROM ${users} WHERE ${selected(selection)}`,
+})
+
+/** A page of accounts, newest first. A page after a cursor begins after `at` and `id`. */
+export const listUserRows = statement('accounts.list-users', {
+  takes: { ...userTakes, at: 'timestamptz?', id: 'text?', limit: 'int4' },
+  returns: userReturns,
+  variants: userVariants,
+  sql: (selection: UserSelection) => `SELECT ${userColumns} FROM ${users} WHERE ${selected(selection)}
+    AND ($at IS NULL OR (a.created_at, a.id) < ($at, $id)) ORDER BY a.created_at DESC, a.id DESC LIMIT $limit`,
+})
+
+/** What admins see of an account in addition to its row: its sessions, and the newest open link to choose a password. */
+export const userDetail = statement('accounts.user-detail', {
+  takes: { id: 'text', now: 'timestamptz' },
+  returns: {
+    deactivated_at: 'timestamptz?',
+    purpose: typed<PasswordLinkPurpose | null>('text?'),
+    sent_at: 'timestamptz?',
+    expires_at: 'timestamptz?',
+    sessions: 'int4',
+    last_seen_at: 'timestamptz?',
+  },
+  isPrepared: true,
+  sql: `SELECT a.deactivated_at, l.purpose::text AS purpose, l.created_at AS sent_at, l.expires_at,
+      (SELECT count(*)::int FROM sessions s WHERE s.account_id = a.id AND s.revoked_at IS NULL AND s.expires_at > $now) AS sessions,
+      (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account_id = a.id) AS last_seen_at
+    FROM accounts a LEFT JOIN LATERAL (SELECT purpose, created_at, expires_at FROM account_links
+      WHERE account_id = a.id AND used_at IS NULL AND expires_at > $now ORDER BY created_at DESC LIMIT 1) l ON TRUE
+    WHERE a.id = $id`,
+})
+
+/** Accounts after this id whose invitation nobody accepted since `before`, and to which nothing refers. */
+export const uninvitedAccounts = statement('accounts.uninvited', {
+  takes: { before: 'timestamptz', after: 'text', limit: 'int4' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: `SELECT a.id FROM accounts a WHERE a.id > $after AND a.password_hash IS NULL AND a.updated_at < $before
+      AND a.suspended_at IS NULL AND a.restricted_at IS NULL
+      AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id)
+      AND NOT EXISTS (SELECT FROM account_links l WHERE l.account_id = a.id AND l.created_at > $before)
+      AND NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.id)
+      AND NOT EXISTS (SELECT FROM agent_owners g WHERE g.owner_id = a.id)
+      AND NOT ${isFenced}
+    ORDER BY a.id LIMIT $limit`,
+})
+
+/** Locks an account for its deletion, if it is still uninvited and no other transaction has locked it. */
+export const lockUninvited = statement('accounts.lock-uninvited', {
+  takes: { id: 'text', before: 'timestamptz' },
+  returns: { organisation_id: 'text' },
+  sql: `SELECT organisation_id FROM accounts WHERE id = $id AND password_hash IS NULL AND updated_at < $before
+      AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = accounts.id)
+      AND NOT EXISTS (SELECT FROM agent_owners g WHERE g.owner_id = accounts.id)
+    FOR UPDATE SKIP LOCKED`,
+})
+
+/** The foreign key clears the owner of remaining agents. */
+export const deleteAccounts = statement('accounts.delete', {
+  takes: { ids: 'text[]' },
+  returns: { organisation_id: 'text' },
+  sql: 'DELETE FROM accounts WHERE id = ANY($ids) RETURNING organisation_id',
+})
+
+export const accountCreation = statement('accounts.created', {
+  takes: { id: 'text' },
+  returns: { since: 'timestamptz' },
+  isPrepared: true,
+  sql: 'SELECT created_at AS since FROM accounts WHERE id = $id',
+})
+
+/** Counts the accounts and references to them. */
+export const countAccountResidue = statement('accounts.residue', {
+  takes: { ids: 'text[]' },
+  returns: { n: 'int4' },
+  isPrepared: true,
+  sql: `SELECT ((SELECT count(*) FROM accounts WHERE id = ANY($ids))
+    + (SELECT count(*) FROM agent_owners WHERE owner_id = ANY($ids))
+    + (SELECT count(*) FROM sessions WHERE account_id = ANY($ids)))::int AS n`,
+})
+
+export const linkRows = accountRows({
+  ...{ table: 'account_links', id: 'code_hash', isBytes: true },
+  ...{ at: 'created_at', endsAt: 'coalesce(used_at, expires_at)' },
+})
+
+export const deleteLinks = statement('accounts.purge-links', {
+  takes: { before: 'timestamptz' },
+  returns: 'count',
+  isPrepared: true,
+  sql: 'DELETE FROM account_links WHERE expires_at < $before OR used_at < $before',
+})
+
+export const inventoryOfIdentities = statement('accounts.identities-inventory', {
+  takes: { account: 'text' },
+  returns: { n: 'int4', since: 'timestamptz?' },
+  isPrepared: true,
+  sql: 'SELECT count(*)::int AS n, min(linked_at) AS since FROM account_identities WHERE account_id = $account',
+})
+
+export const deleteIdentities = statement('accounts.delete-identities', {
+  takes: { accounts: 'text[]' },
+  returns: { account_id: 'text' },
+  sql: 'DELETE FROM account_identities WHERE account_id = ANY($accounts) RETURNING account_id',
+})
+
+export const countIdentities = statement('accounts.identities-residue', {
+  takes: { accounts: 'text[]' },
+  returns: { n: 'int4' },
+  isPrepared: true,
+  sql: 'SELECT count(*)::int AS n FROM account_identities WHERE account_id = ANY($accounts)',
+})

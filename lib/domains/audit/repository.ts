@@ -1,0 +1,191 @@
+import type { SqlRow, Statement, Transaction } from '#lib/kernel/context.ts'
+import { accountRows } from '#lib/stores/postgres/account-rows.ts'
+import { type Database, statementRunner } from '#lib/stores/postgres/database.ts'
+import { type Queryable, statement, typed, type ValuesOf } from '#lib/stores/postgres/statement.ts'
+
+export const auditColumns = 'id, at, action, agent_id, resource_type, resource_id, ip, details'
+
+/** Inserts a group of entries in one round trip. On the hot path of reads and writes. */
+export const insertEntries = statement('audit.insert-entries', {
+  takes: { entries: 'json' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `INSERT INTO audit_entries (${auditColumns})
+    SELECT ${auditColumns} FROM json_to_recordset($entries)
+    AS e(id uuid, at timestamptz, action text, agent_id text, resource_type text, resource_id text, ip text, details jsonb)`,
+})
+
+const texts = new Map<string, { withEntry: string; plain: string }>()
+function textsOf({ name, ctes, values }: Statement) {
+  const known = texts.get(name)
+  if (known) return known
+  const at = (offset: number) => `$${values.length + offset}`
+  const made = {
+    plain: `WITH ${ctes} SELECT * FROM done`,
+    withEntry: `WITH ${ctes}, entry AS (INSERT INTO audit_entries (${auditColumns})
+      SELECT ${at(1)}::uuid, ${at(2)}::timestamptz, ${at(3)}, ${at(4)}, ${at(5)}, done.resource_id, ${at(6)}, ${at(7)}::jsonb FROM done)
+      SELECT * FROM done`,
+  }
+  texts.set(name, made)
+  return made
+}
+/**
+ * Runs the statement of another domain. `entry` has the values of an audit entry, in the order of the columns and without the resource
+ * id, which the same round trip inserts if `done` returned a row. Without a transaction, the statement is prepared under its name.
+ */
+export async function runStatement(
+  db: Database,
+  tx: Transaction | undefined,
+  given: Statement,
+  entry: readonly unknown[] | undefined,
+): Promise<SqlRow | undefined> {
+  const { plain, withEntry } = textsOf(given)
+  const { rows } = await statementRunner(tx ?? db)(
+    tx ? undefined : given.name,
+    entry ? withEntry : plain,
+    entry ? [...given.values, ...entry] : given.values,
+  )
+  return rows[0]
+}
+
+/** Deletes entries before the time, and none that are younger than 90 days by the database clock. Returns how many it removed. */
+export const purgeEntries = statement('audit.purge', {
+  takes: { before: 'timestamptz' },
+  returns: { removed: 'int4' },
+  isPrepared: true,
+  sql: 'SELECT audit_purge($before) AS removed',
+})
+
+/** Creates the daily partitions of the next days. */
+export const createPartitions = statement('audit.create-partitions', {
+  takes: { days: 'int4' },
+  returns: {},
+  isPrepared: true,
+  sql: 'SELECT FROM audit_ensure_partitions($days)',
+})
+
+const searched = {
+  from: 'timestamptz',
+  before: 'timestamptz?',
+  to: 'timestamptz?',
+  own: 'text[]?',
+  agent_id: 'text?',
+  action: 'text?',
+  resource_type: 'text?',
+  resource_id: 'text?',
+  q: 'text?',
+  cursor_at: 'timestamptz?',
+  cursor_id: 'uuid?',
+} as const
+/**
+ * What a search of the log compares; null: no condition. `before` is exclusive, `own` lists actors, `q` is text in the resource id or the
+ * details, and the cursor selects the entries after this one in the order of the log.
+ */
+export type EntrySearch = ValuesOf<typeof searched>
+const conditions = {
+  before: 'at < $before',
+  to: 'at <= $to',
+  own: 'agent_id = ANY($own)',
+  agent_id: 'agent_id = $agent_id',
+  action: 'action = $action',
+  resource_type: 'resource_type = $resource_type',
+  resource_id: 'resource_id = $resource_id',
+  q: '(strpos(lower(resource_id), lower($q)) > 0 OR strpos(lower(details::text), lower($q)) > 0)',
+  cursor_at: 'at <= $cursor_at AND (at, id) < ($cursor_at, $cursor_id)',
+} as const
+type Condition = keyof typeof conditions
+const allConditions = Object.keys(conditions) as Condition[]
+const conditionsOf = (search: EntrySearch): Condition[] => allConditions.filter((name) => search[name] !== null)
+/** Only the conditions that apply, so that the planner chooses the best index for each combination. */
+const matches = (given: readonly Condition[]): string =>
+  ['at >= $from', ...given.map((name) => conditions[name])].join(' AND ')
+const variants: readonly (readonly Condition[])[] = [[], ...allConditions.map((one) => [one]), allConditions]
+
+const searchEntries = statement('audit.search', {
+  takes: { ...searched, limit: 'int4' },
+  returns: {
+    id: 'uuid',
+    at: 'timestamptz',
+    action: 'text',
+    agent_id: 'text',
+    resource_type: 'text',
+    resource_id: 'text',
+    ip: 'text',
+    details: typed<Record<string, unknown>>('jsonb'),
+  },
+  variants,
+  sql: (given: readonly Condition[]) =>
+    `SELECT ${auditColumns} FROM audit_entries WHERE ${matches(given)} ORDER BY at DESC, id DESC LIMIT $limit`,
+})
+/** The newest matching entries. */
+export const entriesOf = (on: Queryable, search: EntrySearch, limit: number) =>
+  searchEntries(on, { ...search, limit }, conditionsOf(search))
+export type EntryRow = Awaited<ReturnType<typeof entriesOf>>[number]
+
+const countMatching = statement('audit.count', {
+  takes: { ...searched, most: 'int4' },
+  returns: { n: 'int4' },
+  variants,
+  sql: (given: readonly Condition[]) =>
+    `SELECT count(*)::int AS n FROM (SELECT 1 FROM audit_entries WHERE ${matches(given)} LIMIT $most) AS c`,
+})
+/** The number of matching entries; counts at most `most`. */
+export const countEntries = async (on: Queryable, search: EntrySearch, most: number): Promise<number> =>
+  (await countMatching(on, { ...search, most }, conditionsOf(search)))[0]?.n ?? 0
+
+const explainMatching = statement('audit.explain', {
+  takes: searched,
+  returns: { 'QUERY PLAN': typed<{ Plan: { 'Plan Rows': number } }[]>('json') },
+  variants,
+  sql: (given: readonly Condition[]) => `EXPLAIN (FORMAT JSON) SELECT FROM audit_entries WHERE ${matches(given)}`,
+})
+/** The planner's estimate of the number of matching entries, from the size of each partition and sampled columns. */
+export async function estimateEntries(on: Queryable, search: EntrySearch): Promise<number | null> {
+  const [row] = await explainMatching(on, search, conditionsOf(search))
+  return row?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? null
+}
+
+/** Entries of these actors that a subject can still see. */
+export const entriesOfActors = statement('audit.inventory', {
+  takes: { actors: 'text[]', from: 'timestamptz' },
+  returns: { count: 'int4', since: 'timestamptz?', last: 'timestamptz?' },
+  isPrepared: true,
+  sql: `SELECT count(*)::int AS count, min(at) AS since, max(at) AS last FROM audit_entries
+    WHERE agent_id = ANY($actors) AND at >= $from`,
+})
+
+/** How often these operations succeeded among the newest entries, and the last time. Only success writes an entry. */
+export const countUses = statement('audit.uses', {
+  takes: { operations: 'text[]', from: 'timestamptz', most: 'int4' },
+  returns: { uses: 'int4', last: 'timestamptz?' },
+  sql: `SELECT count(*)::int AS uses, max(at) AS last
+    FROM (SELECT at, details FROM audit_entries WHERE at >= $from ORDER BY at DESC, id DESC LIMIT $most) AS newest
+    WHERE details->>'operation' = ANY($operations)`,
+})
+
+/** What the application's current role may do to the table and every daily partition. */
+export const rightsToEntries = statement('audit.rights', {
+  takes: {},
+  returns: { tables: 'int4', writable: 'int4', readable: 'bool', owned: 'bool' },
+  sql: `SELECT count(*)::int AS tables,
+      count(*) FILTER (WHERE has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'UPDATE'))::int AS writable,
+      has_table_privilege('audit_entries', 'INSERT') AND has_table_privilege('audit_entries', 'SELECT') AS readable,
+      bool_or(pg_has_role(c.relowner, 'USAGE')) AS owned
+    FROM pg_class c WHERE c.oid = 'audit_entries'::regclass
+      OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'audit_entries'::regclass)`,
+})
+
+export const oldestEntry = statement('audit.oldest', {
+  takes: {},
+  returns: { oldest: 'timestamptz' },
+  sql: 'SELECT at AS oldest FROM audit_entries ORDER BY at, id LIMIT 1',
+})
+
+/** Serializes changes of an account's searches until the end of the transaction. */
+export const lockSearches = statement('audit.lock-searches', {
+  takes: { account: 'text' },
+  returns: { lock: 'text' },
+  sql: `SELECT pg_advisory_xact_lock(hashtext('saved-searches:' || $account))::text AS lock`,
+})
+
+export const savedSearchRows = accountRows({ table: 'saved_searches', id: 'id', at: 'created_at' })
