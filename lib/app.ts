@@ -301,7 +301,7 @@ export function createApp({
     profileOf: profileOf(db),
     notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
     agents: agentListing(db),
-    purgeWindows: () => purgeExpiredWindows(db.pool, new Date()),
+    purgeWindows: () => purgeExpiredWindows(db, new Date()),
   })
   const accounts = accountsModule({
     ...{ db, mail, pipeline, isOnRecord },

@@ -7,6 +7,7 @@ import { countRecords } from '#lib/domains/knowledge/record-count.ts'
 import { countRequests } from '#lib/domains/privacy-requests/open-count.ts'
 import { countProjects } from '#lib/domains/projects/project-count.ts'
 import { countTokens } from '#lib/domains/tokens/bearers.ts'
+import { countOtherConnections } from '#lib/platform/repository.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
 /** Only these may exist before the demo: the first start creates them. */
@@ -29,10 +30,7 @@ export async function beyondFirstAdmin({ db }: Pick<App, 'db'>): Promise<string[
 }
 
 /** The number of other database connections. A running worker would execute the story's jobs at the current time. */
-export const othersConnected = (ownerUrl: string): Promise<number> =>
-  withConnection(ownerUrl, async (client) => {
-    const { rows } = await client.query<{ n: number }>(
-      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
-    )
-    return rows[0]?.n ?? 0
-  })
+export async function othersConnected(ownerUrl: string): Promise<number> {
+  const [counted] = await withConnection(ownerUrl, (client) => countOtherConnections(client, {}))
+  return counted?.n ?? 0
+}

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from
 import { join } from 'node:path'
 import { Logger, runOnce } from 'graphile-worker'
 import type { App } from '#lib/app.ts'
+import { countPendingJobs, runJobsNow } from '#lib/jobs/repository.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 
 const hour = 3_600_000
@@ -50,13 +51,9 @@ export function history(app: App, clock: MovableClock) {
   let day = ''
   let days = 0
 
-  /** Counts locked jobs as well, because a round may return them to the queue. */
   async function waiting(names: readonly string[]): Promise<number> {
-    const { rows } = await app.db.pool.query<{ n: number }>(
-      'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE (locked_at IS NOT NULL OR attempts < max_attempts) AND task_identifier = ANY($1::text[])',
-      [names],
-    )
-    return rows[0]?.n ?? 0
+    const [counted] = await countPendingJobs(app.db, { names })
+    return counted?.n ?? 0
   }
 
   /** Runs the queue until it is empty. */
@@ -77,11 +74,7 @@ export function history(app: App, clock: MovableClock) {
     )
     for (let round = 0; (await waiting(names)) > 0; round++) {
       if (round === mostRounds) throw new Error('the queue does not become empty')
-      await app.db.pool.query(
-        `SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at => now() - interval '1 second') FROM graphile_worker.jobs
-         WHERE locked_at IS NULL AND attempts < max_attempts AND run_at > now() AND task_identifier = ANY($1::text[]) HAVING count(*) > 0`,
-        [names],
-      )
+      await runJobsNow(app.db, { names })
       await runOnce({ pgPool: app.db.pool, taskList, noHandleSignals: true, concurrency: 1, logger: silent })
       if (fault !== undefined && !mayFail) throw fault
     }

@@ -6,6 +6,7 @@ import { BadVariable, type Env } from '#lib/config/env.ts'
 import { snapshotKeysFolder } from '#lib/config/locations.ts'
 import { replayCommand } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { overdueExchanges } from '#lib/domains/llm-log/repository.ts'
+import { auditLogRights, workersAndLateJobs } from '#lib/operator/repository.ts'
 import { joinInstallation } from '#lib/platform/installation.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
@@ -19,11 +20,7 @@ import { checkStores } from './store-checks.ts'
 
 async function roleCheck(client: Client): Promise<HealthCheck> {
   const name = 'audit log'
-  const { rows } = await client.query<{ role: string; may: boolean }>(
-    `SELECT current_user AS role, bool_or(has_table_privilege(t, 'UPDATE') OR has_table_privilege(t, 'DELETE') OR has_table_privilege(t, 'TRUNCATE')) AS may
-       FROM unnest(ARRAY['audit_entries', 'deletion_audit_log']) AS t`,
-  )
-  const found = rows[0]
+  const [found] = await auditLogRights(client, {})
   return found && !found.may
     ? ok(name, `the application's role (${found.role}) cannot alter it`)
     : fault(
@@ -35,12 +32,7 @@ async function roleCheck(client: Client): Promise<HealthCheck> {
 
 async function workerCheck(client: Client): Promise<HealthCheck> {
   const name = 'worker'
-  // Each worker listens for jobs on its own connection. The application's role sees connections of the same role.
-  const { rows } = await client.query<{ workers: number; overdue: number }>(
-    `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE '%LISTEN "jobs:insert"%' AND pid <> pg_backend_pid()) AS workers,
-            (SELECT count(*)::int FROM graphile_worker.jobs WHERE run_at < now() - interval '5 minutes' AND locked_at IS NULL AND attempts < max_attempts) AS overdue`,
-  )
-  const { workers = 0, overdue = 0 } = rows[0] ?? {}
+  const [{ workers, overdue } = { workers: 0, overdue: 0 }] = await workersAndLateJobs(client, {})
   if (workers === 0)
     return fault(
       name,

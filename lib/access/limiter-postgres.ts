@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { type Limiter, UNREACHABLE, WINDOW_SECONDS, type WindowRecord } from './limiter.ts'
 import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
+import { deleteEndedWindows } from './repository.ts'
 
 type StoredWindow = { points: number; expire: string | number | bigint }
 
@@ -69,7 +71,5 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?
  * Deletes windows that have ended; returns how many. `now` is system time, like the limiter's: with a business clock set ahead, it would
  * delete open windows.
  */
-export async function purgeExpiredWindows(pool: Pick<pg.Pool, 'query'>, now: Date): Promise<number> {
-  const { rowCount } = await pool.query('DELETE FROM rate_limit_windows WHERE expire <= $1', [now.getTime()])
-  return rowCount ?? 0
-}
+export const purgeExpiredWindows = (on: Queryable, now: Date): Promise<number> =>
+  deleteEndedWindows(on, { now: String(now.getTime()) })

@@ -51,14 +51,18 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
     if (!isStored) throw unknown()
   }
 
-  const unknown = () => new Problem('token_invalid', { detail: 'No such token.', headers: challenge('invalid_token') })
+  const unknown = () =>
+    new Problem('token_invalid', {
+      detail: 'This token does not exist. Check the key, or create a new token.',
+      headers: challenge('invalid_token'),
+    })
 
   return {
     flushUses,
     async find(key, { isOpenToSuspended }) {
       if (!isTokenKey(key))
         throw new Problem('token_invalid', {
-          detail: 'This is not a KnowledgePulse token (a character is missing or wrong).',
+          detail: 'The key is not a valid KnowledgePulse token: a character is missing or wrong. Copy it again.',
           headers: challenge('invalid_token'),
         })
       const row = await lookUp(hashOf(key))
@@ -66,18 +70,18 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
       if (!row) throw unknown()
       if (row.revoked_at)
         throw new Problem('token_revoked', {
-          detail: 'Use another token, or register.',
+          detail: 'Use another token, or register a new agent.',
           headers: challenge('invalid_token'),
         })
       if (row.expires_at && row.expires_at <= now)
         throw new Problem('token_expired', {
-          detail: 'Create one with another token of the agent, or ask its owner.',
+          detail: 'Create a new token with another token of the agent, or ask its owner for one.',
           headers: challenge('invalid_token'),
         })
       if (row.suspended_at && !isOpenToSuspended)
         throw new Problem('token_suspended', {
           detail:
-            'The erasure of its agent was asked for, so nothing is done with it. While the grace runs it can be cancelled: where the agent asked itself, by POST /api/privacy/requests/{id}/cancel with this token (GET /api/privacy/requests has the id); where its owner asked, by them, when signed in or by the link in the letter.',
+            'The erasure of this agent was requested, so its tokens are suspended. During the grace period, the erasure can be cancelled. If the agent requested it, send POST /api/privacy/requests/{id}/cancel with this token (GET /api/privacy/requests returns the id). If its owner requested it, the owner can cancel it in the console or with the link in the email.',
           headers: challenge('invalid_token'),
         })
       if (row.last_used_at === null) await firstUse(row, now)

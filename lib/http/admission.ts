@@ -17,7 +17,7 @@ export function admission(bounds: TurnBounds & { patience: number }): Admission 
       const taken = await take(work, party)
       if (typeof taken === 'object') return taken.value
       throw new Problem('unavailable', {
-        detail: 'Too many requests of this kind are running. Nothing of this was done. Send it again later.',
+        detail: 'Too many requests of this kind are running. Send the request again later.',
         headers: { 'Retry-After': '2' },
       })
     },

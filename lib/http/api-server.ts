@@ -71,7 +71,7 @@ const unknown = operation({
 const pageMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
 const wrongMethod = (allowed: readonly string[]): Problem =>
   new Problem('method_not_allowed', {
-    detail: `It takes ${allowed.join(', ')}.`,
+    detail: `Use ${allowed.join(' or ')}.`,
     headers: { Allow: allowed.join(', ') },
   })
 
@@ -178,7 +178,7 @@ export function createApiServer(
     const allowed = allowedAt(url)
     const problem =
       allowed.length === 0
-        ? new Problem('not_found', 'This address is not part of the API; /docs/api shows what is.')
+        ? new Problem('not_found', 'This address is not part of the API. See /docs/api for all operations.')
         : wrongMethod(allowed)
     return { operation: unknown, execute: () => Promise.reject(problem) }
   }
@@ -190,7 +190,7 @@ export function createApiServer(
     if (headers['transfer-encoding'] === undefined && Number(length ?? 0) <= largestForm) return undefined
     const problem = new Problem(
       'too_large',
-      `At most ${largestForm.toLocaleString('en')} bytes are taken here, and their number in Content-Length.`,
+      `At most ${largestForm.toLocaleString('en')} bytes are accepted here, and Content-Length is required.`,
     )
     return refusedPage(problem, { Connection: 'close' })
   }
@@ -224,7 +224,7 @@ export function createApiServer(
       )
     const refused = isDecodable(path)
       ? refusedBody(request)
-      : refusedPage(new Problem('bad_request', 'The escapes in the address are not UTF-8.'))
+      : refusedPage(new Problem('bad_request', 'The percent-encoded characters in the address are not valid UTF-8.'))
     if (refused) return send(response, refused, isHead, most)
     // Built files are not counted: they cost no more than their bytes.
     if (!path.startsWith('/_next/static/')) {

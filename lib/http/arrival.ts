@@ -9,7 +9,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 const slow = (seconds: number) =>
   new Problem('bad_request', {
-    detail: `The body stood still for ${seconds} seconds, so nobody waits for the rest of it.`,
+    detail: `No data arrived for ${seconds} seconds, so the request was ended. Send it again.`,
     headers: { Connection: 'close' },
   })
 

@@ -6,7 +6,7 @@ import type { ApiRequest } from './api-request.ts'
 
 const tooLarge = (limit: number) =>
   new Problem('too_large', {
-    detail: `At most ${limit.toLocaleString('en')} bytes are taken here.`,
+    detail: `At most ${limit.toLocaleString('en')} bytes are accepted here.`,
     extensions: { limit },
   })
 
@@ -25,7 +25,10 @@ async function readBytes(request: ApiRequest, limit: number): Promise<Uint8Array
     }
   } catch (error) {
     if (Problem.is(error)) throw error
-    throw new Problem('bad_request', { detail: 'The body ended before it was whole.', cause: error })
+    throw new Problem('bad_request', {
+      detail: 'The connection closed before the whole body arrived. Send the request again.',
+      cause: error,
+    })
   }
   return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)
 }

@@ -135,7 +135,7 @@ function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): v
   const from = request.headers.get('origin')
   const site = request.headers.get('sec-fetch-site')
   if (from === origin || (from === null && site === 'same-origin')) return
-  throw new Problem('cross_site', 'This request did not come from a page of this installation.')
+  throw new Problem('cross_site', 'The request came from another website. Send it from a page of this installation.')
 }
 
 /** Keyed, because a plain hash of a body could reveal guessable contents. */
@@ -356,7 +356,7 @@ export function refusalResponse(
   const known = asProblem(error)
   const problem = Problem.is(known)
     ? known
-    : new Problem('internal', `Nothing more is told here; the log has it under ${requestId}.`)
+    : new Problem('internal', `The details are in the log of the server, under the request id ${requestId}.`)
   if (problem !== known) logFault(error, { operationId, requestId })
   else if (problem.status >= 500 && problem.cause !== undefined) logFault(problem.cause, { operationId, requestId })
   return {

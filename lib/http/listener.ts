@@ -21,11 +21,11 @@ function problemOf(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new Problem(
       'headers_too_large',
-      `The address and the headers have more than ${maxHeaderSize.toLocaleString('en')} bytes. Nothing was done.`,
+      `The address and the headers have more than ${maxHeaderSize.toLocaleString('en')} bytes. Shorten them, then send the request again.`,
     )
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Problem('too_slow', 'The headers did not come whole in time. Nothing was done.')
-  return new Problem('bad_request', 'This is not HTTP as RFC 9112 has it. Nothing was done.')
+    return new Problem('too_slow', 'The headers did not arrive in time. Send the request again.')
+  return new Problem('bad_request', 'The request is not valid HTTP/1.1 (RFC 9112).')
 }
 
 const headerCount = ({ rawHeaders }: IncomingMessage, name: string): number =>
@@ -34,9 +34,9 @@ const headerCount = ({ rawHeaders }: IncomingMessage, name: string): number =>
 /** Requests that Node's parser accepts although RFC 9112 (§2.3, §3.2) forbids them. */
 function malformedBecause(request: IncomingMessage): Problem | undefined {
   if (request.httpVersionMajor !== 1)
-    return new Problem('bad_request', 'This server speaks HTTP/1.1 and HTTP/1.0. Nothing was done.')
+    return new Problem('bad_request', 'This server supports only HTTP/1.1 and HTTP/1.0.')
   if (headerCount(request, 'host') > 1)
-    return new Problem('bad_request', 'The request has more than one Host header. Nothing was done.')
+    return new Problem('bad_request', 'The request has more than one Host header. Send exactly one.')
   return undefined
 }
 

@@ -35,7 +35,11 @@ export function observedUpload(
     /** The hash of the whole body; it reads the bytes that the reader has not read. */
     async digest() {
       while (!isWhole && size <= mostCompared) await next()
-      if (!isWhole) throw new Problem('too_large', 'This upload is too large to be compared with the first one.')
+      if (!isWhole)
+        throw new Problem(
+          'too_large',
+          'The upload is too large to compare it with the first request of this Idempotency-Key.',
+        )
       digest ??= hash.digest()
       return digest
     },

@@ -1,4 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { addJob } from './repository.ts'
 
 export interface EnqueueOptions {
   runAt?: Date
@@ -19,6 +20,6 @@ export async function enqueue(
   payload: Record<string, string | number>,
   { runAt, key, maxAttempts = 25, isWaiting = false }: EnqueueOptions = {},
 ): Promise<void> {
-  await tx.$queryRaw`SELECT id FROM graphile_worker.add_job(${name}, payload => ${JSON.stringify(payload)}::json,
-    run_at => ${runAt ?? null}::timestamptz, job_key => ${key ?? null}, max_attempts => ${maxAttempts}::int, flags => ${isWaiting ? [waitingFlag] : null}::text[])`
+  const flags = isWaiting ? [waitingFlag] : null
+  await addJob(tx, { name, payload, run_at: runAt ?? null, key: key ?? null, max_attempts: maxAttempts, flags })
 }

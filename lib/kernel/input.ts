@@ -14,7 +14,7 @@ export function parseInput<O extends OperationShape>(operation: O, raw: RawInput
   const unasked = operation.query || operation.limit === 'exempt' ? [] : Object.keys(raw.query)
   if (unasked.length > 0)
     throw new Problem('invalid', {
-      detail: 'This operation takes no query parameters.',
+      detail: 'This operation does not accept query parameters.',
       issues: unasked.map((name) => ({ path: ['query', name], message: 'This field is not known' })),
     })
   for (const part of parts) {

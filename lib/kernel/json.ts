@@ -62,7 +62,7 @@ export function parseJson(
     const place = error instanceof SyntaxError ? /position (\d+)/.exec(error.message)?.[1] : undefined
     throw new Problem(
       'malformed_json',
-      place ? `The JSON breaks at character ${place}.` : 'The JSON ends too early or breaks.',
+      place ? `The JSON is not valid at character ${place}.` : 'The JSON is incomplete or not valid.',
     )
   }
   if (!isCheckedLater && /\\u(?:0000|d[89a-f])|__proto__|\\u005f/i.test(text)) refuseUnstorable(value)

@@ -14,6 +14,6 @@ export function requireRecentPassword({ actor, now }: Pick<Context, 'actor' | 'n
   if (age === undefined || age > passwordStaysRecent)
     throw new Problem(
       'step_up_required',
-      'Confirm your password (POST /api/account/confirm), then repeat the request within ten minutes. Nothing was changed.',
+      'Confirm your password (POST /api/account/confirm), then repeat the request within ten minutes.',
     )
 }

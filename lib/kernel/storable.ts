@@ -25,7 +25,7 @@ export function refuseUnstorable(value: unknown, most = Number.POSITIVE_INFINITY
     members += more
     bytes += more * around
     if (members > most)
-      throw new Problem('too_large', `It has more than ${most.toLocaleString('en')} members and elements.`)
+      throw new Problem('too_large', `The value has more than ${most.toLocaleString('en')} members and elements.`)
   }
   const visit = (node: unknown): void => {
     if (typeof node === 'string') refuseText(node)

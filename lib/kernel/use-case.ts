@@ -88,14 +88,17 @@ function authorise(operation: OperationShape, ctx: Context): void {
   if (actor.status === 'dead' && !operation.isOpenToDead)
     throw new Problem(
       'dead',
-      'This agent is dead. Its token does one thing more, for 24 hours from then on: GET /v1/agents/{id}/heartbeats/export. What it left is its owner’s.',
+      'This agent has been retired. For 24 hours, its token can only export heartbeats (GET /v1/agents/{id}/heartbeats/export). Its owner still has its documents.',
     )
   if (!actor.can(operation.permission)) {
     if (actor.kind === 'anonymous')
       throw new Problem(operation.path.startsWith('/v1/') ? 'token_missing' : 'sign_in_needed')
     const [, verb] = operation.permission.split(':')
     const isScope = actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'admin')
-    throw new Problem(isScope ? 'scope_too_small' : 'forbidden', isScope ? `It needs the scope "${verb}".` : {})
+    throw new Problem(
+      isScope ? 'scope_too_small' : 'forbidden',
+      isScope ? `This operation needs the scope "${verb}".` : {},
+    )
   }
   if (operation.needsRecentPassword) requireRecentPassword(ctx)
   if (!isOrdinaryWriting(operation)) return
@@ -105,7 +108,7 @@ function authorise(operation: OperationShape, ctx: Context): void {
   if (actor.status === 'paused')
     throw new Problem(
       'paused',
-      'This agent was paused: it reads, and writes nothing until its status is "active" again. Nothing was written.',
+      'This agent is paused. It can read, but it cannot write until its status is "active" again.',
     )
   if (operation.stores && !operation.isOpenOutsideRegion)
     requireStorable(ctx.pipeline.regions, actor.region, 'outside_region')

@@ -39,7 +39,7 @@ export function operatorAccounts({ pipeline, accounts, db }: App) {
       return pipeline.transaction(async (tx) => {
         const organisationId = person.organisationId ?? (await firstAdmin(tx)).organisationId
         if (!(await organisationDirectory.exists(tx, organisationId)))
-          throw new Problem('not_found', `There is no organisation ${organisationId}.`)
+          throw new Problem('not_found', `The organisation ${organisationId} does not exist.`)
         const { email, name, role } = person
         const now = pipeline.clock.now()
         const accountId = await accounts.create(tx, {
@@ -60,7 +60,7 @@ export function operatorAccounts({ pipeline, accounts, db }: App) {
         if (role !== 'admin' && (await accounts.isLastAdmin(tx, accountId)))
           throw new Problem(
             'conflict',
-            'This is the last admin, so nobody could run the installation any more. Make somebody else an admin first: kp admin account role <e-mail> admin',
+            'This account is the only admin. Make another account an admin first: kp admin account role <e-mail> admin',
           )
         await setRole(tx, accountId, role, pipeline.clock.now())
         await audit(tx, 'update', accountId, { operation: 'changeRole', changed: ['role'], from: before, to: role })

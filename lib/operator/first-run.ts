@@ -6,6 +6,7 @@ import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
 import { oneTimePasswordLife } from '#lib/domains/accounts/rules.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
+import { lockFirstRun } from './repository.ts'
 
 export interface FirstRunOptions {
   databaseUrl: string
@@ -34,7 +35,7 @@ export async function firstRun({
   try {
     return await app.db.transaction(async (tx) => {
       // Two replicas that start concurrently create only one admin.
-      await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('first-run'))) AS l`
+      await lockFirstRun(tx, {})
       if ((await accountDirectory.count(tx)).accounts > 0) return []
       const password = env.KP_ADMIN_PASSWORD ?? oneTimePassword()
       const organisationId = await createOrganisation(tx, 'First organisation', now)

@@ -57,7 +57,7 @@ async function givenAppUrl(
   const secret = installationSecret(KP_DATA_DIR, KP_SECRET)
   const made = madeRoleUrl(appUrl ?? ownerUrl, secret)
   try {
-    await withConnection(made, (client) => client.query('SELECT 1'))
+    await withConnection(made, async () => {})
     return made
   } catch (error) {
     if (error instanceof DatabaseFault && error.code === 'ACCESS_DENIED') return appUrl ?? ownerUrl

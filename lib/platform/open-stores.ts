@@ -11,7 +11,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import { openCache } from '#lib/stores/cache/opening.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
-import { otherCheckpoints, ownCheckpoints, ownSchema } from '#lib/stores/checkpoints/connected-checkpoints.ts'
+import { otherCheckpoints, ownCheckpoints } from '#lib/stores/checkpoints/connected-checkpoints.ts'
 import { folderMark } from '#lib/stores/folder-mark.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { isEmptyGraph, postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
@@ -21,6 +21,7 @@ import { fileObjects, hasNoObject } from '#lib/stores/objects/files.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database, RunQuery } from '#lib/stores/postgres/database.ts'
 import { addressHash, type RegisteredStore, type StorePort } from '#lib/stores/registered-store.ts'
+import { anyCheckpointRow, existingTable, qualifiedCheckpointTables } from './repository.ts'
 
 export type StoreSettings = Pick<
   Env,
@@ -180,15 +181,10 @@ export function rememberedStores(
   ]
 }
 
-const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
 async function hasNoThread(tx: Transaction): Promise<boolean> {
-  for (const table of threadTables) {
-    const [found] = await tx.$queryRawUnsafe<{ there: string | null }[]>(
-      'SELECT to_regclass($1)::text AS there',
-      `${ownSchema}.${table}`,
-    )
-    if (found?.there == null) continue
-    if ((await tx.$queryRawUnsafe<unknown[]>(`SELECT 1 FROM ${found.there} LIMIT 1`)).length > 0) return false
+  for (const table of qualifiedCheckpointTables) {
+    const [existing] = await existingTable(tx, { name: table })
+    if (existing?.name != null && (await anyCheckpointRow(tx, {}, table)).length > 0) return false
   }
   return true
 }

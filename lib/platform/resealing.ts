@@ -1,4 +1,4 @@
-import { type ClientBase, escapeIdentifier } from 'pg'
+import type { ClientBase } from 'pg'
 import { deriveKey, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
 import { sealedShares } from '#lib/domains/clades/sealed-column.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
@@ -8,6 +8,7 @@ import { rehashSubjects, sealedContacts } from '#lib/domains/privacy-requests/se
 import { secretRecord, secretRecordTable, storeSecretRecord } from '#lib/domains/settings/installation-secret.ts'
 import { sealedTelemetryKeys } from '#lib/domains/telemetry/sealed-column.ts'
 import { resealColumn, type SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
+import { lockTables } from './repository.ts'
 
 /** Every column that is sealed with the installation's secret. A test searches the live schema for others. */
 export const sealedColumns: readonly SealedColumn[] = [
@@ -39,9 +40,7 @@ export async function reseal(
 ): Promise<Resealed> {
   await client.query('BEGIN')
   try {
-    await client.query(
-      `LOCK TABLE ${[secretRecordTable, ...sealedColumns.map(({ table }) => table)].map(escapeIdentifier).join(', ')} IN SHARE ROW EXCLUSIVE MODE`,
-    )
+    await lockTables(client, {}, [secretRecordTable, ...sealedColumns.map(({ table }) => table)])
     const known = await secretRecord(client)
     const made: Resealed = { sealed: 0, lost: {} }
     for (const column of sealedColumns) {

@@ -6,6 +6,7 @@ import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { PREPARATION_LOCK, prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { openInstallation } from './installation.ts'
+import { countOtherConnections, lockPreparation } from './repository.ts'
 import { type Resealed, reseal } from './resealing.ts'
 import { type SecretSettings, settleSecret, withLedger } from './secret-settling.ts'
 
@@ -18,7 +19,7 @@ type Interrupt = (point: RotationPoint) => void
  * transaction; the file is renamed last. After a crash at any point, {@link settleSecret} finishes or discards the rotation.
  */
 async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: Interrupt): Promise<Resealed> {
-  await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // released with the connection
+  await lockPreparation(owner, { lock: String(PREPARATION_LOCK) })
   const { secret } = await settleSecret(owner, settings)
   interrupt('begun')
   const to = nextSecret(settings.KP_DATA_DIR)
@@ -33,20 +34,15 @@ async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: In
 }
 
 /** A running process has the former secret in memory: it could no longer open anything, and nobody could open what it seals. */
-const inUse = (who: string) =>
+const inUse = (by: string) =>
   new DatabaseFault(
     'IN_USE',
-    `KnowledgePulse is running (${who}). Stop every process of it first, then repeat this: a process keeps the secret that it started with. Nothing was changed.`,
+    `KnowledgePulse is running (${by}). Stop all its processes, then run the command again. The secret was not changed.`,
   )
 
 async function checkUnused(ownerUrl: string): Promise<void> {
-  const others = await withConnection(ownerUrl, async (client) => {
-    const { rows } = await client.query<{ others: number }>(
-      `SELECT count(*)::int AS others FROM pg_stat_activity
-       WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`,
-    )
-    return rows[0]?.others ?? 0
-  })
+  const [counted] = await withConnection(ownerUrl, (client) => countOtherConnections(client, {}))
+  const others = counted?.n ?? 0
   if (others > 0) throw inUse(`${others} other connection(s) to its database are open`)
 }
 
@@ -66,7 +62,7 @@ export async function rotateInstallationSecret(
     if (!location.exists)
       throw new DatabaseFault(
         'NOT_PREPARED',
-        `There is no installation in ${KP_DATA_DIR} yet. Run npm start, which makes it.`,
+        `${KP_DATA_DIR} does not contain an installation. Run npm start to create one.`,
       )
     if (location.ownerPid !== undefined) throw inUse(`process ${location.ownerPid}`)
   }

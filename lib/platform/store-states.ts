@@ -11,6 +11,7 @@ import { type Database, isDiskFull } from '#lib/stores/postgres/database.ts'
 import type { Presidio } from '#lib/stores/presidio.ts'
 import { type RememberedPort, rememberedPorts, type StorePort, storePorts } from '#lib/stores/registered-store.ts'
 import type { OpenStores } from './open-stores.ts'
+import { checkDatabase } from './repository.ts'
 
 export interface LocationState {
   state: 'ok' | 'degraded' | 'down'
@@ -65,7 +66,7 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
     if (name === 'presidio') return presidio?.state()
     if (name === 'postgresql')
       return timed(async () => {
-        await db.pool.query('SELECT 1')
+        await checkDatabase(db, {})
         return isDiskFull()
           ? { state: 'degraded', detail: 'its disk is full: nothing can be written' }
           : { state: 'ok' }

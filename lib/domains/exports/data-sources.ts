@@ -1,9 +1,22 @@
 import type { PreparedExport } from '#generated/prisma/client.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Attempt } from './export-files.ts'
 import { exportNotice, type PreparedPorts, prepareAnew } from './prepared.ts'
+import {
+  contributorOfRecord,
+  countFileResidue,
+  countRunResidue,
+  deleteRunsAbout,
+  exportsToErase,
+  inventoryOfFiles,
+  inventoryOfRuns,
+  lockExport,
+  lockExportsOfOwners,
+  removeRequester,
+  runsToErase,
+} from './repository.ts'
 
 /** An item is an attempt, so that an export prepared after the erasure is a different item. */
 const itemOf = ({ id, attempt }: { id: string; attempt: string | null }): string => `${id}.${attempt ?? noAttempt}`
@@ -23,8 +36,7 @@ export interface RecordedPorts {
 }
 /** Returns the agent that contributed a record. */
 async function contributorOf(scope: { unit: string } | { skill: string }, tx: Transaction): Promise<string[]> {
-  const record = 'unit' in scope ? scope.unit : scope.skill
-  const rows = await tx.$queryRaw<{ agent_id: string }[]>`SELECT agent_id FROM agent_records WHERE id = ${record}`
+  const rows = await contributorOfRecord(tx, { record: 'unit' in scope ? scope.unit : scope.skill })
   return rows.map(({ agent_id }) => agent_id)
 }
 const accountOf = (scope: ErasureScope): string | null => ('subject' in scope ? scope.subject.account : null)
@@ -63,12 +75,7 @@ export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { c
     kept: 'Four hours from when it was ready; that there was one, a day longer.',
     tables: ['prepared_exports'],
     async inventory({ account, agents }) {
-      const [row] = await db.query<{ count: number; since: Date | null; until: Date | null }>(
-        'exports-files-inventory',
-        `SELECT count(*)::int AS count, min(created_at) AS since, max(expires_at) AS until FROM prepared_exports
-         WHERE account_id = $1 OR ($1 IS NULL AND agents && $2::text[])`,
-        [account, agents],
-      )
+      const [row] = await inventoryOfFiles(db, { account, agents })
       return row ?? { count: 0, since: null, until: null }
     },
     async plan(scope, tx) {
@@ -77,13 +84,9 @@ export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { c
         ? await ports.recordedOf(tx, scope)
         : { accounts: [], agents: await contributorOf(scope, tx) }
       const own = 'subject' in scope ? scope.subject : { account: null, agents: [] }
-      // Locks exports that are about to start until the unit is erased, so that they cannot read it.
-      if (!isRun)
-        await tx.$executeRaw`SELECT 1 FROM prepared_exports p JOIN agent_owners a ON a.owner_id = p.account_id
-          WHERE a.id = ANY(${agents}) AND p.state IN ('queued', 'running', 'ready') FOR UPDATE OF p`
-      const rows = await tx.$queryRaw<{ id: string; attempt: string | null }[]>`
-        SELECT id, attempt FROM prepared_exports WHERE account_id = ${own.account}
-          OR (state IN ('running', 'ready') AND (account_id = ANY(${accounts}::text[]) OR agents && ${[...own.agents, ...agents]}::text[]))`
+      if (!isRun) await lockExportsOfOwners(tx, { agents })
+      const affected = { account: own.account, accounts, agents: [...own.agents, ...agents] }
+      const rows = await exportsToErase(tx, affected)
       return { items: rows.map(itemOf).sort(), held: {} }
     },
     async erase(scope, items, tx) {
@@ -92,7 +95,7 @@ export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { c
       for (const item of items) {
         const { id, attempt } = attemptOf(item)
         if (attempt !== noAttempt) await files.remove({ id, attempt })
-        await tx.$executeRaw`SELECT 1 FROM prepared_exports WHERE id = ${id} FOR UPDATE`
+        await lockExport(tx, { id })
         const row = await tx.preparedExport.findUnique({ where: { id } })
         if (!row || (row.accountId !== account && row.attempt !== attempt)) continue
         await eraseFor(tx, row, account)
@@ -105,28 +108,17 @@ export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { c
       const wanted = new Set(items)
       const found = wanted.size === 0 ? [] : await files.names()
       const left = found.filter((file) => wanted.has(itemOf(file))).length
-      const [row] = await db.query<{ n: number }>(
-        'exports-files-residue',
-        `SELECT count(*)::int AS n FROM prepared_exports
-         WHERE account_id = $1 OR (state IN ('running', 'ready') AND (agents && $2::text[] OR id || '.' || attempt = ANY($3::text[])))`,
-        [accountOf(scope), 'subject' in scope ? scope.subject.agents : [], items],
-      )
+      const agents = 'subject' in scope ? scope.subject.agents : []
+      const [row] = await countFileResidue(db, { account: accountOf(scope), agents, attempts: items })
       return left + (row?.n ?? 0)
     },
   }
 }
 
-/** An agent's id can equal an account id, so an id is matched together with its kind. */
-const isOf = `(x.subject_kind = 'agent' AND x.subject_id = ANY($1::text[]) OR x.subject_kind = 'account' AND x.subject_id = $2)`
-/** The requester is stored as in the audit log, where no agent id begins with `user:`. */
-const isBy = 'x.requested_by = ANY($3::text[])'
-const valuesOf = ({ account, agents }: Subject): unknown[] => [
-  [...agents],
-  account,
-  [...agents, ...(account === null ? [] : [`user:${account}`])],
-]
-/** Replaces an erased requester. An agent could be called `erased`, but no agent id begins with `system:`. */
-const erasedActor = 'system:erased'
+const valuesOf = ({ account, agents }: Subject) => ({
+  ...{ agents, account },
+  actors: [...agents, ...(account === null ? [] : [`user:${account}`])],
+})
 
 /** Records of exports: who received an export about whom. Records about a subject are erased with it. */
 export const exportRunsDataSource = (db: Database): DataSource => ({
@@ -139,49 +131,24 @@ export const exportRunsDataSource = (db: Database): DataSource => ({
   kept: 'As long as the account or agent.',
   tables: ['export_runs'],
   async inventory(subject) {
-    const [row] = await db.query<{ count: number; since: Date | null }>(
-      'exports-runs-inventory',
-      `SELECT count(*)::int AS count, min(x.at) AS since FROM export_runs x WHERE ${isOf} OR ${isBy}`,
-      valuesOf(subject),
-    )
+    const [row] = await inventoryOfRuns(db, valuesOf(subject))
     return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
   },
   async plan(scope, tx) {
     if (!('subject' in scope)) return { items: [], held: {} }
-    const records = await queryWithin<{ id: string }>(
-      tx,
-      'plan-export-runs',
-      `SELECT x.id FROM export_runs x WHERE ${isOf} UNION SELECT x.id FROM export_runs x WHERE ${isBy}`,
-      valuesOf(scope.subject),
-    )
+    const records = await runsToErase(tx, valuesOf(scope.subject))
     return { items: records.map(({ id }) => id).sort(), held: {} }
   },
   /** A record about somebody else's export remains, without the erased requester. */
   async erase(scope, items, tx) {
     if (!('subject' in scope)) return 0
-    const [agents, account, actors] = valuesOf(scope.subject)
-    const gone = await queryWithin(
-      tx,
-      'erase-export-runs',
-      `DELETE FROM export_runs x WHERE x.id = ANY($3::text[]) AND ${isOf} RETURNING 1`,
-      [agents, account, items],
-    )
-    const blanked = await queryWithin(
-      tx,
-      'blank-export-runs',
-      `UPDATE export_runs x SET requested_by = '${erasedActor}' WHERE x.id = ANY($2::text[]) AND x.requested_by = ANY($1::text[]) RETURNING 1`,
-      [actors, items],
-    )
-    return gone.length + blanked.length
+    const { agents, account, actors } = valuesOf(scope.subject)
+    const deleted = await deleteRunsAbout(tx, { agents, account, ids: items })
+    return deleted + (await removeRequester(tx, { actors, ids: items }))
   },
-  /** Also searches by the agent whose quota counted the export. */
   async residue(scope) {
     if (!('subject' in scope)) return 0
-    const [row] = await db.query<{ n: number }>(
-      'exports-runs-residue',
-      `SELECT count(*)::int AS n FROM export_runs x WHERE ${isOf} OR x.agent_id = ANY($1::text[]) OR ${isBy}`,
-      valuesOf(scope.subject),
-    )
+    const [row] = await countRunResidue(db, valuesOf(scope.subject))
     return row?.n ?? 0
   },
 })

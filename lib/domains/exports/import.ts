@@ -38,7 +38,10 @@ const wrapping = 64 * 1024
 function importingOf(ctx: Context): Importing {
   const [author] = ctx.actor.agents
   if (ctx.actor.kind !== 'agent' || author === undefined || ctx.actor.organisationId === undefined)
-    throw new Problem('forbidden', 'An import needs an agent, with a token: what it brings becomes that agent’s.')
+    throw new Problem(
+      'forbidden',
+      'Only an agent can import, with its token. The imported records belong to that agent.',
+    )
   return { author, organisationId: ctx.actor.organisationId, ctx }
 }
 
@@ -54,13 +57,16 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
       if (size > importLimits.bytes)
         throw new Problem(
           'too_large',
-          `At most ${importLimits.bytes.toLocaleString('en')} bytes are taken in one import.`,
+          `At most ${importLimits.bytes.toLocaleString('en')} bytes are accepted per import.`,
         )
       yield chunk
     }
   } catch (error) {
     if (Problem.is(error)) throw error
-    throw new Problem('bad_request', { detail: 'The document ended before it was whole.', cause: error })
+    throw new Problem('bad_request', {
+      detail: 'The connection closed before the whole document arrived. Send it again.',
+      cause: error,
+    })
   }
 }
 
@@ -148,12 +154,12 @@ function createRun({ importers, erasedAgents }: ImportPorts, importing: Importin
     head[name] = value
     if (name === 'schema_version' && value !== 'v1')
       throw new Problem('invalid', {
-        detail: 'The document has a schema that is not known here.',
-        issues: [{ path: ['schema_version'], message: 'takes v1' }],
+        detail: 'This registry does not support the schema of the document.',
+        issues: [{ path: ['schema_version'], message: 'must be v1' }],
       })
     if (name !== 'agent_id' || typeof value !== 'string') return
     if ((await erasedAgents(importing.ctx.actor, [value])).length > 0)
-      throw new Problem('erased', 'Whose document it is was erased here; nothing more of it is taken.')
+      throw new Problem('erased', 'The agent of this document was erased here, so its records cannot be imported.')
   }
   function takeRecord(importer: Importer, piece: Extract<Piece, { bytes: Uint8Array }>): void {
     let record: unknown
@@ -161,11 +167,16 @@ function createRun({ importers, erasedAgents }: ImportPorts, importing: Importin
       record = parseJson(piece.bytes)
       const prepared = importer.prepare(record, importing, piece.bytes.byteLength)
       if (seen.has(prepared.id))
-        throw new Problem('conflict', 'The document brings this id twice; the first was taken.')
+        throw new Problem('conflict', 'The document contains this id twice. The first record was imported.')
       seen.add(prepared.id)
       waiting.push({ importer, record: prepared, at: results.length })
       waitingBytes += piece.bytes.byteLength
-      results.push({ id: prepared.id, status: 'failed', code: 'unavailable', detail: 'It was not stored.' })
+      results.push({
+        id: prepared.id,
+        status: 'failed',
+        code: 'unavailable',
+        detail: 'This record was not stored. Import the document again.',
+      })
     } catch (error) {
       if (!Problem.is(error)) throw error
       results.push(failed(idOf(record), error))
@@ -191,22 +202,19 @@ function createRun({ importers, erasedAgents }: ImportPorts, importing: Importin
       if ('isIgnored' in piece) {
         ignored.set(piece.part, (ignored.get(piece.part) ?? 0) + 1)
         if (ignored.size > importLimits.ignoredParts)
-          throw new Problem(
-            'invalid',
-            `The document has more than ${importLimits.ignoredParts} parts that are not known here.`,
-          )
+          throw new Problem('invalid', `The document has more than ${importLimits.ignoredParts} unknown parts.`)
         return
       }
       if (results.length >= importLimits.items)
         throw new Problem(
           'too_large',
-          `At most ${importLimits.items.toLocaleString('en')} items are taken in one import.`,
+          `At most ${importLimits.items.toLocaleString('en')} items are accepted per import.`,
         )
       // Records are rejected before agent_id is known, so that an erased subject cannot return through the order of members.
       if (typeof head.agent_id !== 'string')
         throw new Problem('invalid', {
           detail:
-            'The document has to say whose it is before its first record. Put agent_id at its beginning, where an export has it.',
+            'The document must name its agent before its first record. Put agent_id at its beginning, as in an export.',
           issues: [{ path: ['agent_id'], message: 'is missing before the records' }],
         })
       const importer = byPart.get(piece.part)
@@ -227,14 +235,17 @@ function createRun({ importers, erasedAgents }: ImportPorts, importing: Importin
       const { total_contributions: contributions, total_units: total = contributions } = head
       if (total !== undefined && total !== units)
         throw new Problem('invalid', {
-          detail: 'The document does not hold as many units as it says, so it is not whole or was changed.',
+          detail: 'The number of units differs from total_units, so the document is incomplete or was changed.',
           issues: [
-            { path: ['total_units'], message: `does not match the ${units.toLocaleString('en')} units that came` },
+            {
+              path: ['total_units'],
+              message: `does not match the ${units.toLocaleString('en')} units that were received`,
+            },
           ],
         })
       if (total === undefined && head.agent_id === undefined)
         throw new Problem('invalid', {
-          detail: 'This is not a document as the export gives it.',
+          detail: 'This document is not an export.',
           issues: [{ path: ['agent_id'], message: 'is missing' }],
         })
     },
@@ -259,7 +270,7 @@ function withCounts(error: unknown, { received, stored, known, failed }: ImportR
   if (!Problem.is(error) || received === 0) return error
   const { code, detail, issues, headers, extensions, cause } = error
   return new Problem(code, {
-    detail: `${detail ?? error.title} ${stored.toLocaleString('en')} of the ${received.toLocaleString('en')} items that came were stored and stay; sending the whole document again stores the rest.`,
+    detail: `${detail ?? error.title} ${stored.toLocaleString('en')} of the ${received.toLocaleString('en')} received items were stored. Send the whole document again to store the rest.`,
     extensions: { ...extensions, import: { received, stored, known, failed } },
     ...{ headers, cause },
     ...(issues && { issues }),

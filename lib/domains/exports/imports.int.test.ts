@@ -68,7 +68,10 @@ describe('import of a hostile document', () => {
     const reader = await to.agent()
     const lines = Array.from({ length: 150 }, (_, n) => JSON.stringify({ part: `part-${n}` }))
     const response = await imported(reader.token, [JSON.stringify({ agent_id: 'a' }), ...lines].join('\n'), ndjson)
-    expect([response.status, response.json.detail]).toEqual([422, expect.stringContaining('more than 100 parts')])
+    expect([response.status, response.json.detail]).toEqual([
+      422,
+      expect.stringContaining('more than 100 unknown parts'),
+    ])
     expect(await unitsOf(reader.id)).toBe(0)
   })
 
@@ -488,7 +491,7 @@ describe('an invalid document', () => {
         ['total_units'],
         { received: 3, stored: 3, known: 0, failed: 0 },
       ])
-      expect(json.detail).toMatch(/3 of the 3 items that came were stored and stay/)
+      expect(json.detail).toMatch(/3 of the 3 received items were stored/)
     }
     expect(await unitsOf(id)).toBe(12)
     const lying = await imported(token, ndjsonOf({ ...documentOf(3), total_units: 9 }), ndjson)

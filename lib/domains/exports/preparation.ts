@@ -7,6 +7,7 @@ import { zipArchive } from './archive.ts'
 import type { Attempt } from './export-files.ts'
 import { personDocument } from './person-document.ts'
 import { basisOf, exportNotice, type PreparedPorts } from './prepared.ts'
+import { lockUnfinishedExport } from './repository.ts'
 import { preparedExportRetention } from './rules.ts'
 
 export interface PreparationPorts extends PreparedPorts {
@@ -36,8 +37,7 @@ export function preparation(ports: PreparationPorts) {
   /** Claims the export for this attempt. Undefined when nothing remains to be done. */
   const take = (id: string, attempt: string, agents: string[]) =>
     db.transaction(async (tx) => {
-      const [former] = await tx.$queryRaw<{ attempt: string | null }[]>`
-        SELECT attempt FROM prepared_exports WHERE id = ${id} AND state IN ('queued', 'running') FOR UPDATE`
+      const [former] = await lockUnfinishedExport(tx, { id })
       if (!former) return undefined
       const row = await tx.preparedExport.update({
         where: { id },

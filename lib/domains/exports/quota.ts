@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { lockExportsOf } from './repository.ts'
 import { utcDayOf } from './rules.ts'
 
 /**
@@ -45,12 +46,11 @@ export function exportsOfDay(tx: Transaction, payer: Payer, now: Date): Promise<
 export async function beginExport(tx: Transaction, order: ExportOrder): Promise<void> {
   const { subjectId, subjectKind, payer, requestedBy, format, basis, now } = order
   if (payer && payer.exportsPerDay !== null) {
-    const whose = 'agentId' in payer ? payer.agentId : payer.accountId
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('export:' || ${whose}, 0))`
+    await lockExportsOf(tx, { payer: 'agentId' in payer ? payer.agentId : payer.accountId })
     const used = await exportsOfDay(tx, payer, now)
     if (used >= payer.exportsPerDay)
       throw new Problem('quota_exceeded', {
-        detail: `${payer.exportsPerDay.toLocaleString('en')} exports a day are allowed; the next day begins at midnight UTC. Nothing was lost.`,
+        detail: `You can start ${payer.exportsPerDay.toLocaleString('en')} exports per day (UTC). Try again after midnight UTC.`,
         headers: { 'Retry-After': String(Math.ceil((utcDayOf(now).end.getTime() - now.getTime()) / 1000)) },
         extensions: { limit: payer.exportsPerDay, used },
       })

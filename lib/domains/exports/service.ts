@@ -1,7 +1,8 @@
 import { agentExport, type ExportPorts } from './export.ts'
 import { documentImport, type ImportPorts } from './import.ts'
 import { type InventoryPorts, inventory } from './inventory.ts'
-import { type PreparedPorts, preparedExports } from './prepared.ts'
+import { preparedExports } from './own-exports.ts'
+import type { PreparedPorts } from './prepared.ts'
 
 /** Use cases that export an agent or a person, list what is stored about them, and import a document of another registry. */
 export const exportsService = (ports: ExportPorts & ImportPorts & InventoryPorts & PreparedPorts) => ({

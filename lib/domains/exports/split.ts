@@ -141,7 +141,7 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
     state = isWrapped ? 'after-data' : 'done'
     isWrapped = false
   }
-  const unexpected = () => broken('The document breaks: a comma, colon, quote or bracket is not where it belongs.')
+  const unexpected = () => broken('The JSON is not valid: a comma, colon, quote or bracket is missing or misplaced.')
 
   /** Processes one byte between values. Returns true when a value begins with it. */
   function step(code: number): boolean {
@@ -210,7 +210,7 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
         isFirst = false
         return false
       default:
-        throw broken('Something follows the document.')
+        throw broken('The document is followed by more text. Send exactly one document.')
     }
   }
   /** Processes a complete value. */
@@ -254,7 +254,7 @@ export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter 
       return pieces
     },
     end() {
-      if (state !== 'done') throw broken('The document ends before it is whole.')
+      if (state !== 'done') throw broken('The document is incomplete. Send it again.')
       return []
     },
   }
@@ -282,7 +282,7 @@ export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitte
       throw broken('A line is not a JSON object.')
     if ('part' in value && typeof value.part === 'string') return recordOf(value.part, bytes)
     if (!('agent_id' in value || 'total_units' in value))
-      return [{ part: '', fault: new Problem('invalid', 'A line names no part of the document.') }]
+      return [{ part: '', fault: new Problem('invalid', 'A line does not name its part of the document.') }]
     return Object.entries(value).map(([name, member]) => ({ name, value: member }))
   }
   const recordOf = (part: string, bytes: Uint8Array): Piece[] =>

@@ -2,21 +2,13 @@ import type { Context } from '#lib/kernel/context.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
 import type { Attempt } from './export-files.ts'
 import { exportNotice, type PreparedPorts, prepareAnew, prepareJob } from './prepared.ts'
+import { lockExpiredExports, unfinishedExports } from './repository.ts'
 import { rememberedFor } from './rules.ts'
 
 /** Maximum number of rows per transaction. */
 const batch = 100
 /** Milliseconds without a write to a file, or without a lock on a job, after which the process is considered dead. */
 const patience = 2 * 60_000
-
-interface UnderWay {
-  id: string
-  attempt: string | null
-  /** Whether a job will still process the export. */
-  has_job: boolean
-  /** Milliseconds since a worker locked the job, by the database's clock; null when none has. */
-  locked_for: number | null
-}
 
 /**
  * The periodic upkeep: expires files after four hours, deletes their rows later, deletes files that a crash left, and
@@ -29,9 +21,7 @@ export function exportUpkeep(ports: PreparedPorts) {
   const expireSome = async (ctx: Context): Promise<number> => {
     const { now } = ctx
     const gone = await db.transaction(async (tx) => {
-      const due = await tx.$queryRaw<{ id: string }[]>`
-        SELECT id FROM prepared_exports WHERE state = 'ready' AND expires_at <= ${now}
-        ORDER BY expires_at LIMIT ${batch}::int FOR UPDATE SKIP LOCKED`
+      const due = await lockExpiredExports(tx, { now, limit: batch })
       const ids = due.map(({ id }) => id)
       const rows = await tx.preparedExport.findMany({ where: { id: { in: ids } } })
       await tx.preparedExport.updateMany({ where: { id: { in: ids } }, data: { state: 'expired', agents: [] } })
@@ -63,14 +53,7 @@ export function exportUpkeep(ports: PreparedPorts) {
 
   /** Fails exports without a job, and restarts exports of dead workers. */
   async function revive(now: Date): Promise<void> {
-    const rows = await db.query<UnderWay>(
-      'exports-under-way',
-      `SELECT p.id, p.attempt, j.id IS NOT NULL AS has_job, extract(epoch FROM now() - j.locked_at)::float8 * 1000 AS locked_for
-       FROM prepared_exports p LEFT JOIN graphile_worker.jobs j
-         ON j.key = $1 || ':' || p.id AND (j.locked_at IS NOT NULL OR j.attempts < j.max_attempts)
-       WHERE p.state IN ('queued', 'running') AND p.created_at < $2`,
-      [prepareJob, new Date(now.getTime() - patience)],
-    )
+    const rows = await unfinishedExports(db, { job: prepareJob, before: new Date(now.getTime() - patience) })
     if (rows.length === 0) return
     const idle = new Map((await files.list()).map((file) => [file.attempt, file.idle]))
     for (const { id, attempt, has_job, locked_for } of rows) {

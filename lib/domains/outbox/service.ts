@@ -10,7 +10,7 @@ import { type EmailView, listLetters, readLetter } from './contract.ts'
 import { emailFileName, idOf, purposesOf, withoutLinks } from './rules.ts'
 
 export interface OutboxServiceDeps {
-  db: Pick<Database, 'query'>
+  db: Database
   folder: EmailOutboxFolder
   delivery: 'folder' | 'server'
   /** Names of the jobs that send emails. */

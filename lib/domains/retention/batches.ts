@@ -1,24 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import { auditRows } from '#lib/domains/audit/log.ts'
 import type { Expiring } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { uuidsInSql } from '#lib/kernel/ids.ts'
 import { batchBounds, nextPace } from './pace.ts'
+import {
+  countTransactions,
+  type DeletionRows,
+  deleteExpiredBatch,
+  lockHoldsForSweep,
+  storeDeletedCounts,
+} from './repository.ts'
 import type { RetainedVisibility } from './rules.ts'
 import type { Deleted } from './sweeps.ts'
-
-/** SQL expressions for the values that the deletion log needs. */
-export interface SweptDeletionValues {
-  uuids: string
-  at: string
-  requestedBy: string
-  reason: string
-  scope: string
-  results: string
-}
-/** Returns SQL of a WITH query that writes one deletion entry for each row of the query `of`, which must have a column `id`. */
-export type DeletionRows = (of: string, at: SweptDeletionValues) => string
 
 /** The state that all batches of a sweep share. */
 export interface Sweeping {
@@ -41,34 +35,35 @@ export interface Sweeping {
 const worthRepeating = new Set(['40P01', '40001', '55P03', '57014'])
 const mostRepeats = 5
 
-const statementOf = (expiring: Expiring, deletionRows: DeletionRows): string => `WITH ${expiring.removal},
-  ${auditRows('gone', { uuids: '$6', at: '$4', action: "'delete'", actorId: '$7', resourceType: '$8', ip: '$9', details: '$10' })},
-  ${deletionRows('gone', { uuids: '$6', at: '$4', requestedBy: '$7', reason: "'retention'", scope: '$11', results: '$12' })}
-  SELECT (SELECT count(*)::int FROM due) AS seen, (SELECT max(stored_at) FROM due) AS upto, (SELECT count(*)::int FROM gone) AS removed`
-
-interface Done {
-  seen: number
-  upto: Date | null
-  removed: number
-}
-
 /** Deletes one batch with its audit entries, its deletion entries and the sweep's counts in one transaction. */
-async function batch(
+async function deleteBatch(
   client: pg.ClientBase,
-  statement: string,
-  values: readonly unknown[],
+  { removal, resourceType, scope, name }: Expiring,
+  range: { visibility: RetainedVisibility; from: Date; before: Date; limit: number },
   sweeping: Sweeping,
-  visibility: RetainedVisibility,
-): Promise<Done> {
+) {
+  const { id, requestedBy, ip, deletionRows } = sweeping
+  const values = {
+    ...{
+      ...range,
+      now: sweeping.now(),
+      uuids: uuidsInSql.value(),
+      actor: requestedBy,
+      resource_type: resourceType,
+      ip,
+    },
+    ...{ details: { sweep: id }, scope, results: { [name]: 1 } },
+  }
   await client.query('BEGIN')
   try {
-    // Waits for a hold that is being set. Records under a hold are not deleted.
-    await client.query("SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))")
-    const { rows } = await client.query<Done>({ text: statement, values: [...values] })
-    const done = rows[0] ?? { seen: 0, upto: null, removed: 0 }
+    // Records under a hold are not deleted.
+    await lockHoldsForSweep(client, {})
+    const [done = { seen: 0, upto: null, removed: 0 }] = await deleteExpiredBatch(client, values, {
+      ...{ removal, deletionRows },
+    })
+    const { visibility } = range
     const deleted = { ...sweeping.deleted, [visibility]: sweeping.deleted[visibility] + done.removed }
-    if (done.removed > 0)
-      await client.query('UPDATE retention_sweeps SET deleted = $2 WHERE id = $1', [sweeping.id, deleted])
+    if (done.removed > 0) await storeDeletedCounts(client, { id, deleted })
     await client.query('COMMIT')
     sweeping.deleted = deleted
     return done
@@ -79,20 +74,15 @@ async function batch(
   }
 }
 
-/**
- * Returns a function that measures the transactions per second of other connections. The database updates its count
- * about once a second.
- */
+/** Returns a function that measures the transactions per second of other connections. */
 function othersAtWork(client: pg.ClientBase) {
   let before: { transactions: number; at: number } | undefined
   let rate = 0
   return async (own: number): Promise<number> => {
     const at = performance.now()
     if (before && at - before.at < 250) return rate
-    const { rows } = await client.query<{ n: string }>(
-      'SELECT xact_commit + xact_rollback AS n FROM pg_stat_database WHERE datname = current_database()',
-    )
-    const transactions = Number(rows[0]?.n ?? 0) - own
+    const [counted] = await countTransactions(client, {})
+    const transactions = (counted?.n ?? 0) - own
     if (before) rate = Math.max(0, ((transactions - before.transactions) / (at - before.at)) * 1000)
     before = { transactions, at }
     return rate
@@ -106,9 +96,6 @@ export async function removeAll(
   { visibility, before }: { visibility: RetainedVisibility; before: Date },
   sweeping: Sweeping,
 ): Promise<boolean> {
-  const statement = statementOf(expiring, sweeping.deletionRows)
-  const details = JSON.stringify({ sweep: sweeping.id })
-  const results = JSON.stringify({ [expiring.name]: 1 })
   const others = othersAtWork(client)
   let from = new Date(0)
   let rows = batchBounds.most
@@ -116,17 +103,9 @@ export async function removeAll(
   let best = Number.POSITIVE_INFINITY
   for (let repeats = 0; ; ) {
     if (sweeping.signal?.aborted) return false
-    const { requestedBy, ip } = sweeping
-    const fixed = [uuidsInSql.value(), requestedBy, expiring.resourceType, ip, details, expiring.scope, results]
     const started = performance.now()
     try {
-      const done = await batch(
-        client,
-        statement,
-        [visibility, from, before, sweeping.now(), rows, ...fixed],
-        sweeping,
-        visibility,
-      )
+      const done = await deleteBatch(client, expiring, { visibility, from, before, limit: rows }, sweeping)
       repeats = 0
       if (done.seen < rows || done.upto === null) return true
       from = done.upto

@@ -1,5 +1,6 @@
 import type { Counts, Expiring, Periods } from '#lib/kernel/data-source.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import { lastSweep } from './repository.ts'
 
 const hour = 3_600_000
 /** Tolerance in milliseconds: the sweep is hourly, so records that are due for longer were missed. */
@@ -43,11 +44,7 @@ export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps):
     name: 'retention.sweep',
     page: '/admin/retention',
     async ask(query, now) {
-      const [row] = await query<{ last: Date | null; interrupted: number }>(
-        `SELECT (SELECT finished_at FROM retention_sweeps WHERE finished_at IS NOT NULL AND NOT interrupted ORDER BY started_at DESC, id DESC LIMIT 1) AS last,
-           (SELECT count(*)::int FROM retention_sweeps WHERE interrupted AND started_at > $1) AS interrupted`,
-        [new Date(now.getTime() - longestSilence)],
-      )
+      const [row] = await lastSweep(query, { since: new Date(now.getTime() - longestSilence) })
       const last = row?.last ?? null
       const silence = last === null ? Number.POSITIVE_INFINITY : now.getTime() - last.getTime()
       return {

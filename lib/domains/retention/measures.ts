@@ -1,27 +1,14 @@
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { measureSweeps } from './repository.ts'
 
-interface Row {
-  finished_at: Date | null
-  sweeps: number
-  interrupted: number
-  deleted: number
-  held: number
-}
 const day = 86_400_000
-const standing = `
-SELECT (SELECT max(finished_at) FROM (SELECT finished_at FROM retention_sweeps WHERE finished_at IS NOT NULL AND NOT interrupted
-          ORDER BY started_at DESC, id DESC LIMIT 1) AS last) AS finished_at,
-       count(*)::int AS sweeps, count(*) FILTER (WHERE interrupted)::int AS interrupted,
-       coalesce(sum((SELECT sum(value::numeric) FROM jsonb_each_text(deleted))), 0)::float8 AS deleted,
-       coalesce((array_agg(held ORDER BY started_at DESC))[1], 0) AS held
-FROM retention_sweeps WHERE started_at > $1`
 
 /** Metrics: when the last sweep ended, and totals of the sweeps of the last day. */
 export const retentionMeasures = (db: Database): Measuring => ({
   name: 'retention',
   async measure(now) {
-    const [row] = await db.query<Row>('measure-retention', standing, [new Date(now.getTime() - day)])
+    const [row] = await measureSweeps(db, { since: new Date(now.getTime() - day) })
     const gauge = (name: `kp_${string}`, help: string, value: number) =>
       ({ name, help, type: 'gauge', samples: [{ value }] }) as const
     return [

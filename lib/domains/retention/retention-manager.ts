@@ -5,9 +5,21 @@ import type { Expiring, Periods } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type DeletionRows, removeAll, type Sweeping } from './batches.ts'
+import { removeAll, type Sweeping } from './batches.ts'
+import {
+  type DeletionRows,
+  finishSweep,
+  insertSweep,
+  interruptOpenSweeps,
+  interruptSweep,
+  lockSweepStart,
+  newestUnfinishedSweep,
+  type SweepRow,
+  sweepById,
+  sweepLock,
+} from './repository.ts'
 import { checkedPeriods, dueBefore, retainedVisibilities, startGrace } from './rules.ts'
-import { deletedOf, type SweepRow, sweepColumns, totalOf } from './sweeps.ts'
+import { deletedOf, totalOf } from './sweeps.ts'
 
 /** What a sweep needs: `app.stores`. */
 export interface RetentionStores {
@@ -31,13 +43,10 @@ export interface SweepOrder {
   now: Date
 }
 
-const lock = "hashtext('retention_sweep')"
-const startLock = "hashtext('retention_sweep_start')"
-
 const active = (id: string | undefined): Problem =>
   new Problem('conflict', {
     detail:
-      'A sweep is under way, and one runs at a time. Nothing was started; look at it, and ask again when it is done.',
+      'Another retention sweep is running, and only one can run at a time. Wait until it finishes, then try again.',
     ...(id !== undefined && {
       extensions: { sweep_id: id },
       headers: { Link: `</v1/retention/sweeps/${id}>; rel="related"` },
@@ -93,20 +102,16 @@ export class RetentionManager {
    * @throws Problem `conflict` while another one runs
    */
   async begin(tx: Transaction, { trigger, requestedBy, now }: SweepOrder): Promise<string> {
-    await tx.$executeRawUnsafe(`SELECT pg_advisory_xact_lock(${startLock})`)
-    const [open] = await tx.$queryRaw<{ id: string; started_at: Date }[]>`
-      SELECT id, started_at FROM retention_sweeps WHERE finished_at IS NULL ORDER BY started_at DESC LIMIT 1`
+    await lockSweepStart(tx, {})
+    const [open] = await newestUnfinishedSweep(tx, { since: new Date(0) })
     // The process that started it has not locked it yet, and must find the lock free.
     if (open && open.started_at.getTime() > now.getTime() - startGrace) throw active(open.id)
-    const [lockedNow] = await tx.$queryRawUnsafe<{ free: boolean }[]>(
-      `SELECT pg_try_advisory_xact_lock(${lock}) AS free`,
-    )
-    if (lockedNow?.free !== true) throw active(open?.id)
+    const [lock] = await sweepLock(tx, {}, 'transaction')
+    if (!lock?.done) throw active(open?.id)
     // Without a lock, an open sweep has no process any more.
-    await tx.$executeRaw`UPDATE retention_sweeps SET finished_at = ${now}, interrupted = true WHERE finished_at IS NULL`
+    await interruptOpenSweeps(tx, { now })
     const id = newId('swp')
-    await tx.$executeRaw`INSERT INTO retention_sweeps (id, trigger, requested_by, policy, started_at)
-      VALUES (${id}, ${trigger}, ${requestedBy}, ${JSON.stringify(this.#periods)}::jsonb, ${now})`
+    await insertSweep(tx, { id, trigger, requested_by: requestedBy, policy: this.#periods, now })
     return id
   }
 
@@ -122,13 +127,13 @@ export class RetentionManager {
     // The lock belongs to the session: it ends with the connection, and so does the current batch.
     let isIntact = false
     try {
-      const { rows } = await client.query<{ free: boolean }>(`SELECT pg_try_advisory_lock(${lock}) AS free`)
-      if (rows[0]?.free !== true) {
+      const [lock] = await sweepLock(client, {}, 'connection')
+      if (!lock?.done) {
         isIntact = true
         return undefined
       }
       const swept = await this.#sweep(client, id, ip, signal)
-      await client.query(`SELECT pg_advisory_unlock(${lock})`)
+      await sweepLock(client, {}, 'release')
       isIntact = true
       return swept
     } catch (error) {
@@ -141,12 +146,8 @@ export class RetentionManager {
 
   async #sweep(client: pg.ClientBase, id: string, ip: string, signal?: AbortSignal): Promise<SweepRow | undefined> {
     const { db, clock, expiring, deletionRows } = this.#stores
-    const found = await client.query<SweepRow>(
-      `SELECT ${sweepColumns} FROM retention_sweeps WHERE id = $1 AND finished_at IS NULL`,
-      [id],
-    )
-    const begun = found.rows[0]
-    if (!begun) return undefined
+    const [begun] = await sweepById(client, { id })
+    if (!begun || begun.finished_at !== null) return undefined
     const sweeping: Sweeping = {
       id,
       requestedBy: begun.requested_by,
@@ -164,23 +165,13 @@ export class RetentionManager {
       }
     let held = 0
     for (const one of expiring) held += await one.held(this.#periods, begun.started_at)
-    const [row] = await db.query<SweepRow>(
-      'sweep-finish',
-      `UPDATE retention_sweeps SET finished_at = $2, held = $3 WHERE id = $1 RETURNING ${sweepColumns}`,
-      [id, clock.now(), held],
-    )
+    const [row] = await finishSweep(db, { id, now: clock.now(), held })
     return row
   }
 
   /** Closes a failed sweep. If the database does not answer, the next sweep closes it. */
   async #close(id: string): Promise<void> {
     const { db, clock } = this.#stores
-    await db
-      .query(
-        'sweep-interrupt',
-        'UPDATE retention_sweeps SET finished_at = $2, interrupted = true WHERE id = $1 AND finished_at IS NULL',
-        [id, clock.now()],
-      )
-      .catch(() => undefined)
+    await interruptSweep(db, { id, now: clock.now() }).catch(() => undefined)
   }
 }

@@ -223,7 +223,7 @@ describe('a sweep', () => {
   })
 
   it.each([0, -1, 1e9, 1.5])('rejects a period of %d days and names the field', (days) => {
-    expect(() => new RetentionManager(test.app.stores, { ...asDocumented, orgDays: days })).toThrow(/^orgDays takes/)
+    expect(() => new RetentionManager(test.app.stores, { ...asDocumented, orgDays: days })).toThrow(/^orgDays must be/)
   })
 
   it('writes one audit entry and one deletion entry per record, with its id and without content', async () => {

@@ -89,7 +89,7 @@ describe('isDue', () => {
 describe('checkedPeriods', () => {
   it.each([0, -1, 0.5, 36_501, 1e9, Number.NaN, Number.POSITIVE_INFINITY])('rejects %d days', (days) => {
     for (const visibility of ['network', 'org', 'private'] as const)
-      expect(() => checkedPeriods({ ...environment, [visibility]: days })).toThrow(`${visibility}Days takes`)
+      expect(() => checkedPeriods({ ...environment, [visibility]: days })).toThrow(`${visibility}Days must be`)
   })
   it.each([1, 36_500, null])('accepts %j', (days) => {
     expect(checkedPeriods({ network: days, org: days, private: days }).org).toBe(days)

@@ -82,7 +82,7 @@ export function checkedPeriods(periods: Periods): Periods {
   for (const visibility of retainedVisibilities) {
     const days = periods[visibility]
     if (days !== null && !(Number.isInteger(days) && days >= 1 && days <= longestPeriod))
-      throw new RangeError(`${visibility}Days takes a whole number from 1 to ${longestPeriod}, or null for ever`)
+      throw new RangeError(`${visibility}Days must be a whole number from 1 to ${longestPeriod}, or null for no limit.`)
   }
   return periods
 }

@@ -1,22 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Counts, Periods } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/data-source.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import {
-  dryRunRetention,
-  editRetention,
-  listSweeps,
-  readRetention,
-  readSweep,
-  resetRetention,
-  sweepRetention,
-} from './contract.ts'
+import { listSweeps, readSweep, sweepRetention } from './contract.ts'
+import { policyReader, retentionPolicy } from './policy.ts'
+import { countSweeps, pageOfSweeps, type SweepRow, sweepById } from './repository.ts'
 import { RetentionManager, type RetentionStores, type SweepOrder } from './retention-manager.ts'
-import { dayMs, periodsOf, presets, retainedVisibilities, retentionChangesOf, retentionPolicyOf } from './rules.ts'
-import { policyIn, presented, type SweepRow, sweepColumns } from './sweeps.ts'
+import { periodsOf } from './rules.ts'
+import { policyIn, presented } from './sweeps.ts'
 
 export interface RetentionServiceDeps {
   stores: RetentionStores
@@ -29,33 +24,57 @@ const patience = 10_000
 /** Milliseconds until the worker checks a requested sweep, and between further checks. */
 const handOver = 30_000
 export const resumeJob = 'retention.resume'
-const resourceId = 'installation'
-const upcomingDays = [7, 30]
-const countedTo = 1_001
+const mostCounted = 1_001
 
+/** The worker continues the sweep if its process has died by then. */
+const enqueueResume = (tx: Transaction, id: string): Promise<void> =>
+  enqueue(tx, resumeJob, { sweepId: id }, { runAt: new Date(Date.now() + handOver), key: `${resumeJob}:${id}` })
+
+/** Returns true when the promise settles within this many milliseconds. */
+const isDoneWithin = (work: Promise<unknown>, milliseconds: number): Promise<boolean> =>
+  Promise.race([
+    work.then(
+      () => true,
+      () => true,
+    ),
+    delay(milliseconds, false, { ref: false }),
+  ])
+
+/** Use cases that read sweeps. */
+const sweepHistory = ({ db }: RetentionStores) => ({
+  sweeps: read(listSweeps, async (_ctx, { query: { cursor, limit } }) => {
+    const after = parseCursor(cursor)
+    const [records, [count]] = await Promise.all([
+      pageOfSweeps(db, { after_at: after?.at ?? null, after_id: after?.id ?? null, limit: limit + 1 }),
+      countSweeps(db, { limit: mostCounted }),
+    ])
+    const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ started_at, id }) => ({ at: started_at, id }))
+    return {
+      body: {
+        data: shown.map(presented),
+        ...page,
+      },
+      resourceId: 'list',
+      details: { count: shown.length },
+    }
+  }),
+
+  readSweep: read(readSweep, async (_ctx, { params: { id } }) => {
+    const [row] = await sweepById(db, { id })
+    if (!row) throw new Problem('not_found', 'This sweep does not exist.')
+    return { body: { data: presented(row) }, resourceId: id }
+  }),
+})
+
+/** Retention periods, and the sweeps that this process executes. */
 export function retentionService({ stores, environment }: RetentionServiceDeps) {
   const { db } = stores
   const ending = new AbortController()
   const active = new Set<Promise<unknown>>()
-
-  const policyNow = async (tx: Transaction = db.prisma) =>
-    retentionPolicyOf(environment, await tx.retentionOverride.findMany())
+  const policyNow = policyReader(stores, environment)
   const managerOf = ({ network, org, private: own }: Periods) =>
     new RetentionManager(stores, { networkDays: network, orgDays: org, privateDays: own })
-
-  const sweepOf = async (id: string): Promise<SweepRow | undefined> =>
-    (await db.query<SweepRow>('sweep-read', `SELECT ${sweepColumns} FROM retention_sweeps WHERE id = $1`, [id]))[0]
-
-  const policyBody = async (tx?: Transaction) => ({ data: { policy: await policyNow(tx), presets } })
-
-  async function dueAt(periods: Periods, at: Date) {
-    const sum: Counts = { network: 0, org: 0, private: 0, held: 0 }
-    for (const one of stores.expiring) {
-      const due = await one.due(periods, at)
-      for (const key of [...retainedVisibilities, 'held'] as const) sum[key] += due[key]
-    }
-    return { ...sum, total: sum.network + sum.org + sum.private }
-  }
+  const sweepOf = async (id: string): Promise<SweepRow | undefined> => (await sweepById(db, { id }))[0]
 
   /** Executes a started sweep in this process. Closing the application waits for its current batch. */
   function carryOut(manager: RetentionManager, id: string, ip: string): Promise<unknown> {
@@ -67,38 +86,10 @@ export function retentionService({ stores, environment }: RetentionServiceDeps) 
   }
 
   return {
-    /** The current periods with their source. */
+    /** The periods in force with their source. */
     policyNow,
-    read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
-
-    edit: mutation(editRetention, async ({ tx, now, actor }, { body }) => {
-      const changes = retentionChangesOf(body)
-      for (const visibility of retainedVisibilities) {
-        const days = changes[visibility]
-        if (days === undefined) continue
-        const row = { days, setBy: actor.id, setAt: now }
-        await tx.retentionOverride.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
-      }
-      return { body: await policyBody(tx), resourceId, details: { set: changes } }
-    }),
-
-    reset: mutation(resetRetention, async ({ tx }) => {
-      const { count } = await tx.retentionOverride.deleteMany()
-      return { body: await policyBody(tx), resourceId, details: { removed: count } }
-    }),
-
-    dryRun: read(dryRunRetention, async ({ now }, { body }) => {
-      const periods = { ...periodsOf(await policyNow()), ...retentionChangesOf(body) }
-      const due = await dueAt(periods, now)
-      const upcoming = []
-      for (const days of upcomingDays)
-        upcoming.push({ within_days: days, ...(await dueAt(periods, new Date(now.getTime() + days * dayMs))) })
-      return {
-        body: { data: { policy: periods, at: now.toISOString(), would_delete: due, upcoming } },
-        resourceId,
-        details: { dryRun: true, count: due.total },
-      }
-    }),
+    ...retentionPolicy(stores, policyNow),
+    ...sweepHistory(stores),
 
     sweep: mutation(sweepRetention, async ({ tx, now, actor, ip }) => {
       const manager = managerOf(periodsOf(await policyNow(tx)))
@@ -106,17 +97,9 @@ export function retentionService({ stores, environment }: RetentionServiceDeps) 
       const id = await manager.begin(tx, order)
       const Location = `/v1/retention/sweeps/${id}`
       // If this process ends before the sweep, the worker continues the sweep.
-      await enqueue(
-        tx,
-        resumeJob,
-        { sweepId: id },
-        { runAt: new Date(Date.now() + handOver), key: `${resumeJob}:${id}` },
-      )
-      const [row] = await tx.$queryRawUnsafe<SweepRow[]>(
-        `SELECT ${sweepColumns} FROM retention_sweeps WHERE id = $1`,
-        id,
-      )
-      if (!row) throw new Error('a sweep that was begun is not there')
+      await enqueueResume(tx, id)
+      const [row] = await sweepById(tx, { id })
+      if (!row) throw new Error('The sweep that was started does not exist.')
       return {
         body: { data: presented(row) },
         status: 202,
@@ -137,38 +120,6 @@ export function retentionService({ stores, environment }: RetentionServiceDeps) 
       }
     }),
 
-    sweeps: read(listSweeps, async (_ctx, { query: { cursor, limit } }) => {
-      const after = parseCursor(cursor)
-      const [records, [count]] = await Promise.all([
-        db.query<SweepRow>(
-          'sweeps-page',
-          `SELECT ${sweepColumns} FROM retention_sweeps WHERE $1::timestamptz IS NULL OR (started_at, id) < ($1::timestamptz, $2)
-           ORDER BY started_at DESC, id DESC LIMIT $3`,
-          [after?.at ?? null, after?.id ?? null, limit + 1],
-        ),
-        db.query<{ n: number }>(
-          'sweeps-count',
-          'SELECT count(*)::int AS n FROM (SELECT FROM retention_sweeps LIMIT $1) AS counted',
-          [countedTo],
-        ),
-      ])
-      const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ started_at, id }) => ({ at: started_at, id }))
-      return {
-        body: {
-          data: shown.map(presented),
-          ...page,
-        },
-        resourceId: 'list',
-        details: { count: shown.length },
-      }
-    }),
-
-    readSweep: read(readSweep, async (_ctx, { params: { id } }) => {
-      const row = await sweepOf(id)
-      if (!row) throw new Problem('not_found', 'There is no such sweep.')
-      return { body: { data: presented(row) }, resourceId: id }
-    }),
-
     /** Runs the hourly sweep; does nothing while another one runs. */
     async sweepByClock(): Promise<void> {
       const manager = managerOf(periodsOf(await policyNow()))
@@ -183,15 +134,7 @@ export function retentionService({ stores, environment }: RetentionServiceDeps) 
       const row = await sweepOf(id)
       if (!row || row.finished_at !== null) return
       await carryOut(managerOf(policyIn(row)), id, '')
-      if ((await sweepOf(id))?.finished_at === null)
-        await db.transaction((tx) =>
-          enqueue(
-            tx,
-            resumeJob,
-            { sweepId: id },
-            { runAt: new Date(Date.now() + handOver), key: `${resumeJob}:${id}` },
-          ),
-        )
+      if ((await sweepOf(id))?.finished_at === null) await db.transaction((tx) => enqueueResume(tx, id))
     },
     /** Ends the sweeps of this process after their current batch; another process or the next sweep continues. */
     async stop(): Promise<void> {
@@ -201,18 +144,3 @@ export function retentionService({ stores, environment }: RetentionServiceDeps) 
   }
 }
 export type RetentionService = ReturnType<typeof retentionService>
-
-/** Returns true when the promise settles within this many milliseconds. */
-async function isDoneWithin(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const settled = work.then(
-    () => true,
-    () => true,
-  )
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, false)
-  })
-  const isDone = await Promise.race([settled, late])
-  clearTimeout(timer)
-  return isDone
-}

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Periods } from '#lib/kernel/data-source.ts'
 import type { SweepView } from './contract.ts'
+import type { SweepRow } from './repository.ts'
 import { sweepStateOf } from './rules.ts'
 
 const Deleted = z.object({
@@ -14,20 +15,6 @@ const Policy = z.object({
   org: z.number().nullable(),
   private: z.number().nullable(),
 })
-
-/** A row of retention_sweeps. */
-export interface SweepRow {
-  id: string
-  trigger: 'cron' | 'demand' | 'code'
-  requested_by: string
-  policy: unknown
-  started_at: Date
-  finished_at: Date | null
-  deleted: unknown
-  held: number
-  interrupted: boolean
-}
-export const sweepColumns = 'id, trigger, requested_by, policy, started_at, finished_at, deleted, held, interrupted'
 
 export const deletedOf = (row: SweepRow): Deleted => Deleted.parse(row.deleted)
 export const policyIn = (row: SweepRow): Periods => Policy.parse(row.policy)

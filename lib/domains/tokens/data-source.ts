@@ -1,7 +1,8 @@
 import type { PipelinePorts } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { lockFamilies, revokeDescendants } from './lineage.ts'
+import { lockFamilies, revokeDescendants } from './lifecycle/lineage.ts'
+import { countResidue, deleteTokens, inventoryOfTokens, lockTokens } from './repository.ts'
 
 /** Tokens with their rate limit refusals and usage counts, which are deleted together with the token. */
 export const tokenDataSource = (db: Database, pipeline: Pick<PipelinePorts, 'clock' | 'auditWithin'>): DataSource => ({
@@ -13,12 +14,8 @@ export const tokenDataSource = (db: Database, pipeline: Pick<PipelinePorts, 'clo
   kept: 'while the agent is here; an ended token and counts of use for 90 days, evidence of refused requests for 7 days',
   tables: ['tokens', 'rate_limit_refusals', 'token_usage'],
   async inventory({ agents }) {
-    const [row] = await db.query<{ n: number; since: Date | null }>(
-      'tokens-inventory',
-      'SELECT count(*)::int AS n, min(created_at) AS since FROM tokens WHERE agent_id = ANY($1::text[])',
-      [agents],
-    )
-    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+    const [row] = await inventoryOfTokens(db, { agents })
+    return { count: 0, since: null, ...row, until: null }
   },
   async plan(scope, tx) {
     if (!('subject' in scope)) return { items: [], held: {} }
@@ -35,24 +32,12 @@ export const tokenDataSource = (db: Database, pipeline: Pick<PipelinePorts, 'clo
     const own: readonly string[] = 'subject' in scope ? scope.subject.agents : []
     const outside = (await lockFamilies(tx, items, now)).filter(({ agentId }) => !own.includes(agentId))
     await revokeDescendants(tx, pipeline.auditWithin, outside, { now, actorId: 'system:erasure', ip: '' })
-    // Lock in the same order as usage writes to avoid deadlocks.
-    await tx.$queryRaw`SELECT 1 FROM tokens WHERE id = ANY(${[...items]}::text[]) ORDER BY id COLLATE "C" FOR UPDATE`
-    return tx.$executeRaw`DELETE FROM tokens WHERE id = ANY(${[...items]}::text[])`
+    await lockTokens(tx, { ids: items })
+    return deleteTokens(tx, { ids: items })
   },
-  /**
-   * Searches tokens by agent and by id, and also usage and refusals in their own tables. Refusals are also found by the limit key that
-   * rotated tokens share.
-   */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
-    const [row] = await db.query<{ n: number }>(
-      'tokens-residue',
-      `SELECT ((SELECT count(*) FROM tokens WHERE agent_id = ANY($1::text[]))
-        + (SELECT count(*) FROM rate_limit_refusals WHERE token_id = ANY($2::text[]))
-        + (SELECT count(*) FROM token_usage WHERE token_id = ANY($2::text[]))
-        + (SELECT count(*) FROM rate_limit_refusals WHERE limit_key = ANY($2::text[]) AND NOT token_id = ANY($2::text[])))::int AS n`,
-      [scope.subject.agents, items],
-    )
+    const [row] = await countResidue(db, { agents: scope.subject.agents, tokens: items })
     return row?.n ?? 0
   },
 })

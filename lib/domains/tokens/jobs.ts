@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { deleteExpiredBatch } from './repository.ts'
 import { endedTokenRetention, refusalRetention } from './rules.ts'
 import { usageRetention } from './usage-rules.ts'
 
@@ -18,21 +19,13 @@ export const tokensJobs = ({ purgeWindows }: { purgeWindows(): Promise<number> }
     payload: z.unknown(),
     cron: '23 * * * *',
     async run(ctx) {
-      const before = (kept: number) => new Date(ctx.now.getTime() - kept)
-      await inBatches(
-        ctx,
-        (tx) => tx.$executeRaw`DELETE FROM rate_limit_refusals WHERE id IN (
-          SELECT id FROM rate_limit_refusals WHERE at < ${before(refusalRetention)} LIMIT ${batch})`,
+      const before = (retention: number) => new Date(ctx.now.getTime() - retention)
+      await inBatches(ctx, (tx) =>
+        deleteExpiredBatch(tx, { before: before(refusalRetention), limit: batch }, 'refusals'),
       )
-      await inBatches(
-        ctx,
-        (tx) => tx.$executeRaw`DELETE FROM token_usage WHERE (token_id, hour) IN (
-          SELECT token_id, hour FROM token_usage WHERE hour < ${before(usageRetention)} LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
-      )
+      await inBatches(ctx, (tx) => deleteExpiredBatch(tx, { before: before(usageRetention), limit: batch }, 'usage'))
       await inBatches(ctx, async (tx) => {
-        const ended = before(endedTokenRetention)
-        const count = await tx.$executeRaw`DELETE FROM tokens WHERE id IN (
-          SELECT id FROM tokens WHERE revoked_at < ${ended} OR expires_at < ${ended} LIMIT ${batch} FOR UPDATE SKIP LOCKED)`
+        const count = await deleteExpiredBatch(tx, { before: before(endedTokenRetention), limit: batch }, 'ended')
         if (count > 0)
           await ctx.pipeline.auditWithin(tx, {
             action: 'delete',

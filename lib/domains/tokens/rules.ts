@@ -88,21 +88,6 @@ export function tokenStateOf(
   return revokedReason === 'rotation' ? 'rotated' : 'active'
 }
 
-/** {@link tokenStateOf} as an SQL condition on `tokens`; `now` is the SQL expression for the current time. */
-export const inState = (state: (typeof tokenStates)[number], now: string): string => {
-  const works = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
-  switch (state) {
-    case 'revoked':
-      return 'revoked_at IS NOT NULL'
-    case 'expired':
-      return `revoked_at IS NULL AND expires_at <= ${now}`
-    case 'rotated':
-      return `${works} AND revoked_reason = 'rotation'`
-    case 'active':
-      return `${works} AND revoked_reason IS DISTINCT FROM 'rotation'`
-  }
-}
-
 /**
  * Whether an agent with this many active tokens may rotate one. Without overlap the number does not change; with overlap the agent may
  * exceed its tier's limit by one token until the overlap ends.

@@ -1,18 +1,16 @@
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { endOfAdminToken, tokenGrant } from './grant.ts'
-import { tokenIssue } from './issue.ts'
-import { lockFamilies, revokeDescendants } from './lineage.ts'
-import { tokenManagement } from './management.ts'
+import { endOfAdminToken, tokenGrant } from './lifecycle/grant.ts'
+import { tokenIssue } from './lifecycle/issue.ts'
+import { lockFamilies, revokeDescendants } from './lifecycle/lineage.ts'
+import { tokenManagement } from './lifecycle/management.ts'
+import { refusalRecorder } from './lifecycle/refusals.ts'
 import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
-import { refusalRecorder } from './refusals.ts'
+import { activeTokensOfAgents } from './repository.ts'
 import { isTokenKey, type TokenScope, tokenScopesInOrder } from './rules.ts'
-import { tokenUse } from './usage.ts'
-
-const countWorking = `SELECT agent_id, count(*)::int AS n FROM tokens
-  WHERE agent_id = ANY($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) GROUP BY agent_id`
+import { tokenUse } from './usage/token-use.ts'
 
 /** Tokens: issuing, authentication, scopes, rotation and revocation. */
 export function tokensService(db: Database, ports: TokenPorts) {
@@ -81,7 +79,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
     },
     /** Number of active tokens per agent id. */
     async inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>> {
-      const counted = await db.query<{ agent_id: string; n: number }>('tokens-in-use', countWorking, [agents, now])
+      const counted = await activeTokensOfAgents(db, { agents, now })
       return new Map(counted.map(({ agent_id, n }) => [agent_id, n]))
     },
     /** Union of the scopes of the agent's active tokens. */

@@ -2,29 +2,15 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { IssueToken, NewToken, TokenPorts } from './ports.ts'
-import { endedTokenCounted, makeKey, prefixOf, tierLimits, tokenScopesInOrder } from './rules.ts'
+import type { IssueToken, NewToken, TokenPorts } from '../ports.ts'
+import { endedTokenCounted, makeKey, prefixOf, tierLimits, tokenScopesInOrder } from '../rules.ts'
+import { countTowardsLimit } from './repository.ts'
 
 /** Counts an agent's active tokens. Exact only while the agent's row is locked. */
 export const countInUse = (tx: Transaction, agentId: string, now: Date): Promise<number> =>
   tx.token.count({
     where: { agentId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
   })
-
-/**
- * Counts the tokens of an agent towards its tier's limit: active tokens, plus one for each limit key that has no active token but got one
- * within the last minute. Otherwise creating and revoking tokens repeatedly would open new rate limit windows without limit. Exact only
- * while the agent's row is locked.
- */
-async function countTaken(tx: Transaction, agentId: string, now: Date): Promise<number> {
-  const [taken] = await tx.$queryRaw<{ n: number }[]>`
-    SELECT coalesce(sum(greatest(working, 1)), 0)::int AS n FROM (
-      SELECT count(*) FILTER (WHERE works) AS working FROM (
-        SELECT limit_key, created_at, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) AS works
-          FROM tokens WHERE agent_id = ${agentId}) own
-      WHERE works OR created_at > ${new Date(now.getTime() - endedTokenCounted)} GROUP BY limit_key) keys`
-  return taken?.n ?? 0
-}
 
 /** Stores a new token without checking the tier's limit. The limit key is the token's own id unless the token replaces another one. */
 export async function storeToken(
@@ -53,7 +39,7 @@ export async function storeToken(
     if (count === 1) return { ...made, key }
   }
   throw new Problem('unavailable', {
-    detail: 'No free key prefix was found. Try again.',
+    detail: 'No unused key prefix was found. Send the request again.',
     headers: { 'Retry-After': '1' },
   })
 }
@@ -69,10 +55,13 @@ export const tokenIssue =
     const agent = await agentOf(tx, spec.agentId, { lock: true })
     if (!agent) throw new Problem('not_found', 'There is no such agent.')
     const most = tierLimits[agent.tier].tokens
-    if ((await countTaken(tx, agent.id, spec.now)) >= most)
+    // Ended tokens count for a minute. Otherwise creating and revoking tokens repeatedly would open new rate limit windows without limit.
+    const since = new Date(spec.now.getTime() - endedTokenCounted)
+    const [counted] = await countTowardsLimit(tx, { agent: agent.id, now: spec.now, since })
+    if ((counted?.n ?? 0) >= most)
       throw new Problem(
         'conflict',
-        `An agent of the tier ${agent.tier} has ${most} active tokens at most, and one that was made within the last minute counts even if it ended. Rotate one, or revoke one and try again in a minute.`,
+        `An agent of the tier ${agent.tier} can have at most ${most} active tokens. A token created within the last minute also counts after it ended. Rotate a token, or revoke one and try again in a minute.`,
       )
     return storeToken(tx, spec)
   }

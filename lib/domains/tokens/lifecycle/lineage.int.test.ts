@@ -5,8 +5,8 @@ import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
-import { createToken, listTokens, revokeByPrefix, rotateToken } from './contract.ts'
-import { tokenDataSource } from './data-source.ts'
+import { createToken, listTokens, revokeByPrefix, rotateToken } from '../contract.ts'
+import { tokenDataSource } from '../data-source.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -100,7 +100,7 @@ describe('revoking a token', () => {
     await revoke(fourth.id, { token: fourth.token })
     const told = await byPrefix(agent.token.slice(0, 11), { cookie: owner.cookie })
     expect(told.data.revoked_descendants).toBe(2)
-    expect(told.message).toContain('So are tokens that were created with it: 2.')
+    expect(told.message).toContain('Tokens that were created with it are also revoked: 2.')
     expect(await codesOf(keys)).toEqual([revoked, revoked, revoked])
     expect(await codeOf(own.token)).toBe('works')
     expect([await reasonOf(agent.tokenId), await reasonOf(second.id), await reasonOf(third.id)]).toEqual([
@@ -438,11 +438,11 @@ describe('rotating a token', () => {
     const leaked = await issuedAgent(app, ['read'], { owner })
     const next = await rotated(leaked.tokenId, { token: leaked.token })
     const told = await byPrefix(leaked.token.slice(0, 11), { cookie: owner.cookie })
-    expect(told.message).toContain(`It was replaced by ${next.prefix}, which still works.`)
+    expect(told.message).toContain(`Its successor ${next.prefix} is still active.`)
     await byPrefix(next.prefix, { cookie: owner.cookie })
     expect(await codeOf(next.token)).toBe(revoked)
     expect((await byPrefix(leaked.token.slice(0, 11), { cookie: owner.cookie })).message).toBe(
-      'The token was revoked before.',
+      'The token was already revoked.',
     )
   })
 })

@@ -1,7 +1,8 @@
 import type { Clock } from '#lib/kernel/clock.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { hourOf, type Use } from './usage-rules.ts'
+import { hourOf, type Use } from '../usage-rules.ts'
+import { addUsage } from './repository.ts'
 
 /** Interval between writes of collected counts, in milliseconds of system time. */
 const flushEvery = 10_000
@@ -15,18 +16,6 @@ interface Gathered extends Use {
   /** Unix milliseconds. */
   hour: number
 }
-
-/**
- * Locks the tokens while their usage is written and ignores deleted tokens, so that usage of an erased token is not stored again. Rows are
- * written in the order in which erasures lock tokens, on every replica, to avoid deadlocks.
- */
-const addUse = `INSERT INTO token_usage AS kept (token_id, hour, reads, writes, refused)
-  SELECT u.token_id, u.hour, u.reads, u.writes, u.refused
-  FROM unnest($1::text[], $2::timestamptz[], $3::int[], $4::int[], $5::int[]) AS u(token_id, hour, reads, writes, refused)
-    JOIN tokens t ON t.id = u.token_id
-  ORDER BY u.token_id COLLATE "C", u.hour FOR KEY SHARE OF t
-  ON CONFLICT (token_id, hour) DO UPDATE
-    SET reads = kept.reads + excluded.reads, writes = kept.writes + excluded.writes, refused = kept.refused + excluded.refused`
 
 export interface TokenUse {
   /** Counts one request of the token in memory. */
@@ -60,13 +49,13 @@ export function tokenUse(db: Database, clock: Clock): TokenUse {
     if (rows.length === 0) return
     gathered = new Map()
     try {
-      await db.query('token-usage', addUse, [
-        rows.map(({ tokenId }) => tokenId),
-        rows.map(({ hour }) => new Date(hour)),
-        rows.map(({ reads }) => reads),
-        rows.map(({ writes }) => writes),
-        rows.map(({ refused }) => refused),
-      ])
+      await addUsage(db, {
+        tokens: rows.map(({ tokenId }) => tokenId),
+        hours: rows.map(({ hour }) => new Date(hour)),
+        reads: rows.map(({ reads }) => reads),
+        writes: rows.map(({ writes }) => writes),
+        refused: rows.map(({ refused }) => refused),
+      })
     } catch (error) {
       for (const row of rows) add(row)
       throw error

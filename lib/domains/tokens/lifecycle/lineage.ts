@@ -1,16 +1,11 @@
 import type { MutationContext, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { ancestorOfToken, lockDescendants, lockTokensById, revokeWithIssuer } from './repository.ts'
 
 /** The token that creates another one. The new token ends with it at the latest. */
 export interface Issuer {
   id: string
   expiresAt: Date | null
-}
-
-interface IssuerRow {
-  id: string
-  expires_at: Date | null
-  revoked_at: Date | null
 }
 
 /**
@@ -25,43 +20,25 @@ export async function lockIssuer(
   const { tokenId } = actor
   const ids = [tokenId, replaced].filter((id) => id !== undefined)
   if (ids.length === 0) return null
-  const rows =
-    replaced === undefined
-      ? await tx.$queryRaw<
-          IssuerRow[]
-        >`SELECT id, expires_at, revoked_at FROM tokens WHERE id = ANY(${ids}::text[]) FOR SHARE`
-      : await tx.$queryRaw<IssuerRow[]>`SELECT id, expires_at, revoked_at FROM tokens WHERE id = ANY(${ids}::text[])
-          ORDER BY id COLLATE "C" FOR NO KEY UPDATE`
+  const rows = await lockTokensById(tx, { ids }, replaced === undefined ? 'share' : 'update')
   if (tokenId === undefined) return null
   const row = rows.find(({ id }) => id === tokenId)
-  if (!row) throw new Problem('token_invalid', 'No such token. Nothing was created.')
-  if (row.revoked_at) throw new Problem('token_revoked', 'It was revoked during this request. Nothing was created.')
+  if (!row) throw new Problem('token_invalid', 'This token no longer exists. No token was created.')
+  if (row.revoked_at)
+    throw new Problem('token_revoked', 'This token was revoked during the request. No token was created.')
   if (row.expires_at && row.expires_at <= now)
-    throw new Problem('token_expired', 'It expired during this request. Nothing was created.')
+    throw new Problem('token_expired', 'This token expired during the request. No token was created.')
   return { id: row.id, expiresAt: row.expires_at }
 }
 
 /** Whether the token was created with the other one, directly or through others. */
-export async function descendsFrom(tx: Transaction, tokenId: string, ancestorId: string): Promise<boolean> {
-  const found = await tx.$queryRaw<unknown[]>`
-    WITH RECURSIVE above(id) AS (
-      SELECT issued_by_token_id FROM tokens WHERE id = ${tokenId}
-      UNION SELECT t.issued_by_token_id FROM tokens t JOIN above a ON t.id = a.id)
-    SELECT 1 FROM above WHERE id = ${ancestorId}`
-  return found.length > 0
-}
+export const descendsFrom = async (tx: Transaction, token: string, ancestor: string): Promise<boolean> =>
+  (await ancestorOfToken(tx, { token, ancestor })).length > 0
 
 /** Hands the tokens that were created with a token over to its successor: revoking the successor revokes them as well. */
 export const passOn = (tx: Transaction, from: string, to: string): Promise<unknown> =>
   tx.token.updateMany({ where: { issuedByTokenId: from }, data: { issuedByTokenId: to } })
 
-interface FamilyRow {
-  id: string
-  agent_id: string
-  prefix: string
-  root: string
-  works: boolean
-}
 export interface FamilyMember {
   id: string
   agentId: string
@@ -69,7 +46,7 @@ export interface FamilyMember {
   /** The given token from which it descends; its own id if it is one of them. */
   root: string
   /** Neither revoked nor expired. */
-  works: boolean
+  isActive: boolean
 }
 
 /**
@@ -79,17 +56,9 @@ export interface FamilyMember {
 export async function lockFamilies(tx: Transaction, roots: readonly string[], now: Date): Promise<FamilyMember[]> {
   if (roots.length === 0) return []
   for (let locked = new Set<string>(); ; ) {
-    const rows = await tx.$queryRaw<FamilyRow[]>`
-      WITH RECURSIVE family(id, root) AS (
-        SELECT r, r FROM unnest(${[...roots]}::text[]) AS r
-        UNION SELECT t.id, f.root FROM tokens t JOIN family f ON t.issued_by_token_id = f.id)
-      SELECT t.id, t.agent_id, t.prefix, f.root,
-        t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ${now}) AS works
-      FROM tokens t JOIN (SELECT id, CASE WHEN bool_or(id = root) THEN id ELSE min(root) END AS root FROM family GROUP BY id) f
-        ON f.id = t.id
-      ORDER BY t.id COLLATE "C" FOR NO KEY UPDATE OF t`
+    const rows = await lockDescendants(tx, { roots, now })
     if (rows.every(({ id }) => locked.has(id)))
-      return rows.map(({ agent_id: agentId, id, prefix, root, works }) => ({ id, agentId, prefix, root, works }))
+      return rows.map(({ agent_id: agentId, active: isActive, ...row }) => ({ ...row, agentId, isActive }))
     locked = new Set(rows.map(({ id }) => id))
   }
 }
@@ -107,10 +76,9 @@ export async function revokeDescendants(
   family: readonly FamilyMember[],
   { now, actorId, ip }: { now: Date; actorId: string; ip: string },
 ): Promise<FamilyMember[]> {
-  const revoked = family.filter(({ id, root, works }) => id !== root && works)
+  const revoked = family.filter(({ id, root, isActive }) => id !== root && isActive)
   if (revoked.length === 0) return []
-  await tx.$executeRaw`UPDATE tokens SET revoked_at = ${now}, revoked_reason = 'issuer_revoked'
-    WHERE id = ANY(${revoked.map(({ id }) => id)}::text[])`
+  await revokeWithIssuer(tx, { ids: revoked.map(({ id }) => id), now })
   for (let from = 0; from < revoked.length; from += groupSize)
     await auditWithin(
       tx,

@@ -1,9 +1,9 @@
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { TokenPorts } from '../ports.ts'
+import { countsSince, refusalsToRevoke } from '../rules.ts'
 import { lockFamilies, revokeDescendants } from './lineage.ts'
-import type { TokenPorts } from './ports.ts'
-import { countsSince, refusalsToRevoke } from './rules.ts'
 
 export interface TokenRefusal {
   tokenId: string
@@ -39,21 +39,21 @@ export function refusalRecorder(
         sharing.map(({ id }) => id),
         now,
       )
-      const working = family.filter(({ id, root, works }) => id === root && works)
-      if (working.length === 0) return false
+      const active = family.filter(({ id, root, isActive }) => id === root && isActive)
+      if (active.length === 0) return false
       await tx.rateLimitRefusal.create({
         data: { id: newId('rlr'), tokenId, limitKey, at: now, requestClass, limit, consumed, ip },
       })
       const refusals = await tx.rateLimitRefusal.count({ where: { limitKey, at: { gt: countsSince(now) } } })
       if (refusals < refusalsToRevoke) return false
       await tx.token.updateMany({
-        where: { id: { in: working.map(({ id }) => id) } },
+        where: { id: { in: active.map(({ id }) => id) } },
         data: { revokedAt: now, revokedReason: 'rate_limit' },
       })
       const actorId = 'system:rate-limit'
       const descendants = await revokeDescendants(tx, pipeline.auditWithin, family, { now, actorId, ip })
       const evidence = { agent_id: agent.id, received_by: tokenId, refusals, limit, consumed, class: requestClass }
-      for (const { id, prefix } of working) {
+      for (const { id, prefix } of active) {
         await pipeline.auditWithin(tx, {
           action: 'update',
           actorId,

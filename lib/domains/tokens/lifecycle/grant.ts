@@ -1,9 +1,9 @@
 import type { Actor, MutationContext } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
+import type { GrantToken, IssueToken, TokenAgentStatus } from '../ports.ts'
+import { adminTokenLife, grantable, outlives, type TokenScope } from '../rules.ts'
 import { type Issuer, lockIssuer } from './lineage.ts'
-import type { GrantToken, IssueToken, TokenAgentStatus } from './ports.ts'
-import { adminTokenLife, grantable, outlives, type TokenScope } from './rules.ts'
 
 /** Whether the actor is the agent itself or the person who owns it. */
 export const isOwn = (actor: Actor, agent: Pick<TokenAgentStatus, 'id' | 'ownerId'>): boolean =>
@@ -13,15 +13,18 @@ export const isOwn = (actor: Actor, agent: Pick<TokenAgentStatus, 'id' | 'ownerI
 
 /**
  * Expiry of a new token with scope `admin`. A leaked token or an unattended browser must not gain permanent access.
- * @throws {Problem} `scope_too_small` or `forbidden` unless the actor is an admin in a session; `step_up_required`.
+ * @throws {Problem} `scope_too_small` or `forbidden` unless the actor is an admin in a session; `step_up_required`
  */
 export function endOfAdminToken(ctx: Pick<MutationContext, 'actor' | 'now'>): Date {
   if (ctx.actor.kind === 'agent' && !ctx.actor.isAdmin)
-    throw new Problem('scope_too_small', 'This token lacks the scope "admin", so it cannot give it.')
+    throw new Problem(
+      'scope_too_small',
+      'This token cannot grant the scope "admin" because it does not have that scope.',
+    )
   if (ctx.actor.kind !== 'person' || !ctx.actor.isAdmin)
     throw new Problem(
       'forbidden',
-      'Only an admin gives the scope "admin", in a session of their own: no token does it. Nothing was created.',
+      'Only an admin who is signed in to the console can grant the scope "admin". No token was created.',
     )
   requireRecentPassword(ctx)
   return new Date(ctx.now.getTime() + adminTokenLife)
@@ -37,15 +40,24 @@ export function refuseEscalation(
   wanted: { scopes: readonly TokenScope[]; expiresAt: Date | null },
 ): void {
   if (wanted.scopes.includes('admin') && outlives(wanted.expiresAt, endOfAdminToken(ctx)))
-    throw invalid(['expires_at'], 'is later than 90 days from now, the longest life of a token with scope "admin"')
+    throw invalid(
+      ['expires_at'],
+      'is more than 90 days from now, which is the limit for a token with the scope "admin"',
+    )
   const may = grantable(ctx.actor)
   const beyond = wanted.scopes.find((scope) => !may.includes(scope))
   if (beyond)
     throw ctx.actor.kind === 'agent'
-      ? new Problem('scope_too_small', `This token lacks the scope "${beyond}", so it cannot give it.`)
-      : new Problem('forbidden', `Only an admin may give the scope "${beyond}".`)
+      ? new Problem(
+          'scope_too_small',
+          `This token cannot grant the scope "${beyond}" because it does not have that scope.`,
+        )
+      : new Problem('forbidden', `Only an admin can grant the scope "${beyond}".`)
   if (outlives(wanted.expiresAt, issuer?.expiresAt ?? null))
-    throw new Problem('forbidden', 'This token expires, and it cannot give a life longer than its own.')
+    throw new Problem(
+      'forbidden',
+      'A token that expires cannot create a token that expires later. Choose an earlier expiry.',
+    )
 }
 
 /** Issues a token within the actor's own scopes and lifetime. The caller must already have checked that the actor may manage the agent. */

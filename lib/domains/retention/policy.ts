@@ -1,0 +1,72 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Counts, Periods } from '#lib/kernel/data-source.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { dryRunRetention, editRetention, readRetention, resetRetention } from './contract.ts'
+import type { RetentionStores } from './retention-manager.ts'
+import {
+  dayMs,
+  type PeriodInForce,
+  periodsOf,
+  presets,
+  type RetainedVisibility,
+  retainedVisibilities,
+  retentionChangesOf,
+  retentionPolicyOf,
+} from './rules.ts'
+
+const resourceId = 'installation'
+const upcomingDays = [7, 30]
+
+/** Returns the periods in force with their source. */
+export type PolicyNow = (tx?: Transaction) => Promise<Record<RetainedVisibility, PeriodInForce>>
+
+export const policyReader =
+  ({ db }: Pick<RetentionStores, 'db'>, environment: Periods): PolicyNow =>
+  async (tx = db.prisma) =>
+    retentionPolicyOf(environment, await tx.retentionOverride.findMany())
+
+/** Counts the records that are due at a time under these periods. */
+async function dueAt({ expiring }: RetentionStores, periods: Periods, at: Date) {
+  const sum: Counts = { network: 0, org: 0, private: 0, held: 0 }
+  for (const one of expiring) {
+    const due = await one.due(periods, at)
+    for (const key of [...retainedVisibilities, 'held'] as const) sum[key] += due[key]
+  }
+  return { ...sum, total: sum.network + sum.org + sum.private }
+}
+/** Use cases that read and change the retention periods, and that count what they would delete. */
+export function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow) {
+  const policyBody = async (tx?: Transaction) => ({ data: { policy: await policyNow(tx), presets } })
+  return {
+    read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
+
+    edit: mutation(editRetention, async ({ tx, now, actor }, { body }) => {
+      const changes = retentionChangesOf(body)
+      for (const visibility of retainedVisibilities) {
+        const days = changes[visibility]
+        if (days === undefined) continue
+        const row = { days, setBy: actor.id, setAt: now }
+        await tx.retentionOverride.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
+      }
+      return { body: await policyBody(tx), resourceId, details: { set: changes } }
+    }),
+
+    reset: mutation(resetRetention, async ({ tx }) => {
+      const { count } = await tx.retentionOverride.deleteMany()
+      return { body: await policyBody(tx), resourceId, details: { removed: count } }
+    }),
+
+    dryRun: read(dryRunRetention, async ({ now }, { body }) => {
+      const periods = { ...periodsOf(await policyNow()), ...retentionChangesOf(body) }
+      const due = await dueAt(stores, periods, now)
+      const upcoming = []
+      for (const days of upcomingDays)
+        upcoming.push({ within_days: days, ...(await dueAt(stores, periods, new Date(now.getTime() + days * dayMs))) })
+      return {
+        body: { data: { policy: periods, at: now.toISOString(), would_delete: due, upcoming } },
+        resourceId,
+        details: { dryRun: true, count: due.total },
+      }
+    }),
+  }
+}
