@@ -148,8 +148,18 @@ export type StatementResult = Pick<pg.QueryResult, 'rows' | 'rowCount'>
 type RunStatement = (name: string | undefined, text: string, values: readonly unknown[]) => Promise<StatementResult>
 const databases = new WeakMap<object, RunStatement>()
 
+/** A connection for statements that is neither a transaction of Prisma nor the pool. */
+export interface StatementConnection {
+  readonly isConnection: true
+}
+export function statementConnection(run: RunStatement): StatementConnection {
+  const connection = { isConnection: true } as const
+  databases.set(connection, run)
+  return connection
+}
+
 /** Runs statements on the connection of a transaction, or on free connections of a database or of its Prisma client. */
-export const statementRunner = (on: Transaction | Database): RunStatement =>
+export const statementRunner = (on: Transaction | Database | StatementConnection): RunStatement =>
   databases.get(on) ?? ((name, text, values) => runWithin(on as Transaction, name, text, values))
 
 /** Access to our tables through one pool: Prisma, and plain SQL where each round trip matters. */

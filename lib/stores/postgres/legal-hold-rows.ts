@@ -2,6 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, Holding, Planned } from '#lib/kernel/data-source.ts'
 import { type Database, queryWithin } from './database.ts'
 import { type SnapshotQuery, snapshot } from './snapshot.ts'
+import type { Queryable } from './statement.ts'
 
 /** The number of items per statement. */
 const most = 1_000
@@ -28,6 +29,21 @@ export const countRemaining = (
     })
     return left
   })
+
+/** The sum of `n` over the rows of statements, which use indexes and see the same state of the database. */
+export const sumRemaining = (db: Database, counts: (on: Queryable) => AsyncIterable<{ n: number }[]>) =>
+  snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (_ask, on) => {
+    let left = 0
+    for await (const rows of counts(on)) for (const { n } of rows) left += n
+    return left
+  })
+
+/** A holding from the row of a statement. */
+export const holdingOf = ([row]: readonly { n: number; since: Date | null; until?: Date | null }[]): Holding => ({
+  count: row?.n ?? 0,
+  since: row?.since ?? null,
+  until: row?.until ?? null,
+})
 
 /** A holding from one row of `n`, `since` and, if the data expires, `until`. */
 export async function holding(db: Database, name: string, text: string, values: readonly unknown[]): Promise<Holding> {

@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg'
-import { asProblem, type Database } from './database.ts'
+import { asProblem, type Database, type StatementConnection, statementConnection } from './database.ts'
 
 /** Runs statements of one read transaction. */
 export type SnapshotQuery = <R extends QueryResultRow>(text: string, values: readonly unknown[]) => Promise<R[]>
@@ -11,7 +11,7 @@ export type SnapshotQuery = <R extends QueryResultRow>(text: string, values: rea
 export async function snapshot<T>(
   db: Database,
   settings: Readonly<Record<string, string>>,
-  work: (ask: SnapshotQuery) => Promise<T>,
+  work: (ask: SnapshotQuery, on: StatementConnection) => Promise<T>,
 ): Promise<T> {
   const set = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
   let broken: Error | undefined
@@ -19,7 +19,10 @@ export async function snapshot<T>(
     const client = await db.pool.connect()
     try {
       await client.query(['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', ...set].join('; '))
-      const made = await work(async (text, values) => (await client.query({ text, values: [...values] })).rows)
+      const query = (text: string, values: readonly unknown[]) => client.query({ text, values: [...values] })
+      // Without names: the settings of the snapshot must not affect the plans of prepared statements.
+      const on = statementConnection((_, text, values) => query(text, values))
+      const made = await work(async (text, values) => (await query(text, values)).rows, on)
       await client.query('COMMIT')
       return made
     } catch (error) {

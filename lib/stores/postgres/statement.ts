@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type Database, type StatementResult, statementRunner } from './database.ts'
+import { type Database, type StatementConnection, type StatementResult, statementRunner } from './database.ts'
 
 /** JavaScript types of parameters and columns, as node-postgres reads them. */
 interface TypeMap {
@@ -65,8 +65,8 @@ type ValuesOf<P extends Parameters> = { [K in keyof P]: Given<ColumnValue<P[K]>>
  */
 export const typed = <T>(type: string): Narrowed<T> => ({ type })
 
-/** Where a statement runs: inside the transaction, or on a free connection of the database. */
-export type Queryable = Transaction | Database
+/** Where a statement runs: inside the transaction, on a free connection of the database, or on the connection of a snapshot. */
+export type Queryable = Transaction | Database | StatementConnection
 
 interface Common<P extends Parameters> {
   takes: P

@@ -5,7 +5,7 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { prepareSkill } from '../skills/preparation.ts'
 import { insertSkill } from '../skills/storage.ts'
-import type { SopRow } from './rows.ts'
+import type { SopRow } from './repository.ts'
 import type { SkillDocument } from './skill-document.ts'
 
 /**
