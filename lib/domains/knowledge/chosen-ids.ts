@@ -20,9 +20,8 @@ interface Contributing {
   organisationId: string
 }
 
-export const unitIdInUse =
-  'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
-export const idErased = 'A unit with this id was erased here; the id is not taken again.'
+export const unitIdInUse = 'A unit with this id already exists. Nothing was changed. Omit the id to get a new one.'
+export const idErased = 'A unit with this id was erased. The id cannot be used again.'
 
 /** Why a chosen id is refused before it is compared with the records of other organizations. */
 export type IdRefusal = 'guessable' | 'in use' | 'erased'

@@ -41,7 +41,7 @@ function reporterOf({ actor }: Context): string {
   if (actor.kind === 'person' && actor.can('knowledge:write')) return actor.id
   throw actor.kind === 'anonymous'
     ? new Problem('token_missing')
-    : new Problem('forbidden', 'Auditors change nothing; ask an admin to look at it.')
+    : new Problem('forbidden', 'Auditors cannot report units. Ask an admin to review this unit.')
 }
 
 export const reporting = ({

@@ -30,11 +30,11 @@ interface Imported {
 }
 const erased = (id: string): ImportResult => ({
   ...{ id, status: 'failed', code: 'erased' },
-  detail: 'A skill with this id was erased here; the id is not taken again.',
+  detail: 'A skill with this id was erased. The id cannot be used again.',
 })
 const taken = (id: string): ImportResult => ({
   ...{ id, status: 'failed', code: 'id_in_use' },
-  detail: 'A skill with this id and other content is already here.',
+  detail: 'A skill with this id and other content already exists. It was not changed.',
 })
 
 /** Imports skills of another registry under their ids; the importing agent becomes their author. */
@@ -92,7 +92,7 @@ export const skillImporter = ({
         ? taken(id)
         : {
             ...{ id, status: 'failed', code: 'conflict' },
-            detail: 'You have another skill of this name; it was left as it is.',
+            detail: 'You have another skill with this name. It was not changed.',
           }
     }
     const results: ImportResult[] = []

@@ -20,7 +20,8 @@ export async function publish(
   { name, skill_md }: SkillDocument,
   strict: boolean,
 ): Promise<string> {
-  if (!ctx.actor.can('skills:write')) throw new Problem('scope_too_small', 'To publish needs the scope "write".')
+  if (!ctx.actor.can('skills:write'))
+    throw new Problem('scope_too_small', 'Publishing requires a token with the scope "write".')
   const { author, organisationId } = contributorOf(ctx)
   const { skill } = prepared()
   const stored = await insertSkill(ctx.tx, skill, {

@@ -55,7 +55,7 @@ export async function revise(
   const author = locked.agent_id
   if (body.metadata.agent_id !== undefined && body.metadata.agent_id !== author)
     throw new Problem('forbidden', {
-      detail: 'An SOP keeps its author.',
+      detail: 'The author of an SOP cannot be changed.',
       ...isOther(['metadata', 'agent_id'], 'is another agent'),
     })
 

@@ -130,8 +130,7 @@ export function sopsService(
       const [sop] = await visibleSop(db, { id, ...reader })
       if (!sop) throw await goneOrNotFound(erasures, ctx, id)
       const row = await sopVersionOf(db, sop, reader, version)
-      if (!row)
-        throw new Problem('not_found', 'The SOP has no such version, or it is a former one and not yours to see.')
+      if (!row) throw new Problem('not_found', 'The SOP has no such version, or you may not read it.')
       return {
         body: { data: { id, ...versionFacts(sop, reader, row), unit: { ...row.document, id } } },
         resourceId: id,

@@ -100,11 +100,11 @@ export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportDeps): I
         if (stored.has(id))
           return { id, status: 'stored', ...(quarantined.has(id) && { detail: quarantinedForReview }) }
         if (known.has(id)) return { id, status: 'known' }
-        if (isOfErased(unit)) return failed(id, 'erased', 'Its author was erased here.')
+        if (isOfErased(unit)) return failed(id, 'erased', 'The author of this unit was erased from this registry.')
         const refusal = refused.get(id)
         if (refusal === 'guessable') return failed(id, 'invalid', idGuessable)
         if (erased.has(id) || refusal === 'erased') return failed(id, 'erased', idErased)
-        return failed(id, 'id_in_use', 'A unit with this id and other content is already here; it was left as it is.')
+        return failed(id, 'id_in_use', 'A unit with this id and other content already exists. It was not changed.')
       }),
       entries: units
         .filter(({ id }) => stored.has(id))

@@ -45,7 +45,7 @@ function corrected(
   if (visibility === undefined) return patched
   if (metadata.visibility !== row.visibility && metadata.visibility !== visibility)
     throw new Problem('invalid', {
-      detail: 'Visibility is given twice, and differs.',
+      detail: 'The request contains two different visibilities. Send one.',
       issues: [{ path: ['visibility'], message: 'differs from unit.metadata.visibility' }],
     })
   return { ...patched, metadata: { ...metadata, visibility } }
@@ -56,7 +56,7 @@ function validated(value: unknown): Unit {
   if (parsed.success) return parsed.data
   const issues = issuesOf(parsed.error, ['unit'])
   throw new Problem('invalid', {
-    detail: 'With this correction the unit is not valid. It stays as it was.',
+    detail: 'The corrected unit is not valid. The unit was not changed.',
     issues: issues.slice(0, 100),
   })
 }

@@ -49,7 +49,7 @@ export const voting = ({
     const [row] = await lockUnitForVote(tx, { ...knowledgeReaderOf(ctx), id, voter })
     if (!row) throw await goneOrNotFound(erasures, ctx, id, tx)
     if (row.author_key === row.voter_key || row.attributed_to === voter || row.original_author === voter)
-      throw new Problem('forbidden', 'Nobody validates what is their own, or of another agent of the same owner.')
+      throw new Problem('forbidden', 'You cannot validate your own units or units of another agent of your owner.')
     const said =
       feedback === undefined ? null : recordingRejection(db, voter, now, () => plainText(feedback, 'feedback', strict))
     const network = row.voter_key === voter ? hashedNetwork(ctx.ip, networkKey()) : null
