@@ -1,7 +1,7 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { canBeGuessed, chosenPart } from './guessable-ids.ts'
+import { idsOfOrganisation } from './repository.ts'
 
 export interface ChosenIdPorts {
   /** Of these ids, those outside the namespaces of the organization. Empty for admins. */
@@ -20,9 +20,8 @@ interface Contributing {
   organisationId: string
 }
 
-export const unitIdInUse =
-  'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
-export const idErased = 'A unit with this id was erased here; the id is not taken again.'
+export const unitIdInUse = 'A unit with this id already exists. Nothing was changed. Omit the id to get a new one.'
+export const idErased = 'A unit with this id was erased. The id cannot be used again.'
 
 /** Why a chosen id is refused before it is compared with the records of other organizations. */
 export type IdRefusal = 'guessable' | 'in use' | 'erased'
@@ -37,12 +36,6 @@ export function idProblem(refusal: IdRefusal): Problem {
   return new Problem('invalid', { detail: idGuessable, issues: [issue] })
 }
 
-/** SQL: which of these ids the organization uses. */
-const ownIds = {
-  units: 'SELECT id FROM units WHERE id = ANY($1::text[]) AND organisation_id = $2',
-  skills: 'SELECT id FROM skills WHERE id = ANY($1::text[]) AND organisation_id = $2',
-}
-
 /**
  * Of ids that clients chose, those that can be guessed and are outside the namespaces of the contributor's organization. They are refused
  * before they are compared with the records of others: otherwise the answer would reveal the ids of other organizations, and one
@@ -53,14 +46,14 @@ export async function refusedIds(
   tx: Transaction,
   { actor, organisationId }: Contributing,
   ids: readonly string[],
-  table: keyof typeof ownIds = 'units',
+  table: 'units' | 'skills' = 'units',
 ): Promise<Map<string, IdRefusal>> {
   const candidates = ids.filter(canBeGuessed)
   if (candidates.length === 0) return new Map()
   const outside = await outsideNamespace(tx, actor, organisationId, candidates.map(chosenPart))
   const refused = candidates.filter((id) => outside.has(chosenPart(id)))
   if (refused.length === 0) return new Map()
-  const own = await queryWithin<{ id: string }>(tx, `own-${table}`, ownIds[table], [refused, organisationId])
+  const own = await idsOfOrganisation(tx, { ids: refused, organisation: organisationId }, table)
   const erased = await erasedOf(tx, refused, actor.agents)
   return new Map<string, IdRefusal>([
     ...refused.map((id) => [id, 'guessable'] as const),

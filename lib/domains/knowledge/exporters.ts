@@ -1,6 +1,7 @@
 import type { Basis, Exporter, ExportReader } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { isValidatedBy, namesAgent } from './repository.ts'
 import { erasedSubject } from './reputation/rules.ts'
 import { visibleTo } from './visibility.ts'
 
@@ -42,9 +43,6 @@ const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' 
     AND v.version IN ((SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id),
       (SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id AND n.approved_at IS NOT NULL))))`
 
-/** Units that list agent $1 as a validator; uses `units_validated_by_idx`. */
-const validatedBy = `u.document->'metadata'->'validated_by' IS NOT NULL AND u.document->'metadata'->'validated_by' @> to_jsonb($1::text)`
-
 /** Exports registry content about an agent, one part per kind of record. */
 export function knowledgeExporters(db: Database): Exporter[] {
   return [
@@ -78,7 +76,7 @@ export function knowledgeExporters(db: Database): Exporter[] {
         recordPages(db, {
           // A reference in another author's unit: only its position, none of the author's content.
           from: 'units u',
-          where: `u.agent_id <> $1 AND ${validatedBy} AND u.created_at <= $2
+          where: `u.agent_id <> $1 AND ${isValidatedBy('$1::text')} AND u.created_at <= $2
             AND ($3 OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`,
           values: [agentId, until, isAdmin, agents, organisationId ?? null],
           at: 'u.created_at',
@@ -284,12 +282,5 @@ export function knowledgeExporters(db: Database): Exporter[] {
 /** Whether any unit names the id as expert (also in a former version), first author or validator. */
 export const isAttributed =
   (db: Database) =>
-  async (id: string): Promise<boolean> =>
-    (
-      await db.query<{ is: boolean }>(
-        'is-attributed',
-        `SELECT EXISTS (SELECT FROM units WHERE attributed_to = $1 OR original_author = $1) OR EXISTS (SELECT FROM units u WHERE ${validatedBy})
-          OR EXISTS (SELECT FROM sop_versions WHERE document->'source'->>'expert_id' = $1) AS is`,
-        [id],
-      )
-    )[0]?.is ?? false
+  async (agent: string): Promise<boolean> =>
+    (await namesAgent(db, { agent }))[0]?.is ?? false

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { quarantineEntry, quarantineReported } from '#lib/domains/knowledge/moderation/reports.ts'
+import { deleteRejectionsBefore } from '#lib/domains/knowledge/moderation/repository.ts'
 import { weighWaitingVotes } from '#lib/domains/knowledge/votes/weighing.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -11,9 +12,7 @@ export const knowledgeJobs = (db: Database) => [
     payload: z.unknown(),
     cron: '31 * * * *',
     async run(ctx) {
-      await db.query('rejections-purge', 'DELETE FROM content_rejections WHERE at < $1', [
-        new Date(ctx.now.getTime() - rejectionRetention),
-      ])
+      await deleteRejectionsBefore(db, { before: new Date(ctx.now.getTime() - rejectionRetention) })
     },
   }),
   job({
@@ -23,8 +22,8 @@ export const knowledgeJobs = (db: Database) => [
     cron: '7 * * * *',
     run: (ctx) =>
       ctx.pipeline.transaction(async (tx) => {
-        const held = await quarantineReported(tx, null, ctx.now)
-        const entries = held.map((unit) => ({ ...quarantineEntry(unit), at: ctx.now, ip: '' }))
+        const quarantined = await quarantineReported(tx, null, ctx.now)
+        const entries = quarantined.map((unit) => ({ ...quarantineEntry(unit), at: ctx.now, ip: '' }))
         await ctx.pipeline.auditWithin(tx, ...entries)
       }),
   }),

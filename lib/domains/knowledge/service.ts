@@ -5,27 +5,14 @@ import { review } from '#lib/domains/knowledge/moderation/review.ts'
 import { batch } from '#lib/domains/knowledge/units/batch.ts'
 import { contribution } from '#lib/domains/knowledge/units/contribution.ts'
 import { rectification } from '#lib/domains/knowledge/units/rectification.ts'
-import {
-  goneOrNotFound,
-  type KnowledgeDeps,
-  shown,
-  type UnitRow,
-  unitColumns,
-} from '#lib/domains/knowledge/units/stored-unit.ts'
+import type { UnitRow } from '#lib/domains/knowledge/units/repository.ts'
+import { goneOrNotFound, type KnowledgeDeps, shown } from '#lib/domains/knowledge/units/stored-unit.ts'
 import { voting } from '#lib/domains/knowledge/votes/votes.ts'
 import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { eraseUnit, readUnit } from './contract.ts'
-import { etagOf, type KnowledgeReader, knowledgeReaderOf, visibleTo } from './visibility.ts'
-
-/**
- * Reads units for many readers at once, each with its own access rights. Uses one index lookup per reader, even while the planner considers
- * the table small.
- */
-const selectVisible = `SELECT q.n, found.*
-  FROM json_to_recordset($1::json) AS q(n int, id text, agents text[], organisation text, admin boolean)
-  CROSS JOIN LATERAL (
-    SELECT ${unitColumns} FROM units u WHERE u.id = q.id AND ${visibleTo('q.agents', 'q.organisation', 'q.admin')} LIMIT 1) AS found`
+import { type UnitRequest, visibleUnits } from './repository.ts'
+import { etagOf, knowledgeReaderOf } from './visibility.ts'
 
 interface ErasableRow {
   agent_id: string
@@ -34,18 +21,13 @@ interface ErasableRow {
   version: number
   was_public: boolean
 }
-interface Reading extends KnowledgeReader {
-  id: string
-}
 
 export function knowledgeService(deps: KnowledgeDeps) {
   const { db, erasures } = deps
-  const visible = sharedQuestion<Reading, UnitRow | undefined>(async (readings) => {
-    const asked = JSON.stringify(readings.map((reading, n) => ({ n, ...reading })))
-    const byNumber = new Map(
-      (await db.query<UnitRow & { n: number }>('read-unit', selectVisible, [asked])).map((row) => [row.n, row]),
-    )
-    return readings.map((_, n) => byNumber.get(n))
+  const visible = sharedQuestion<Omit<UnitRequest, 'n'>, UnitRow | undefined>(async (requests) => {
+    const rows = await visibleUnits(db, { requests: requests.map((request, n) => ({ n, ...request })) })
+    const byNumber = new Map(rows.map((row) => [row.n, row]))
+    return requests.map((_, n) => byNumber.get(n))
   })
   const { list, decide } = review(deps)
 

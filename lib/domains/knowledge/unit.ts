@@ -111,6 +111,8 @@ export const ExpertSOP = z
   })
   .meta({ id: 'ExpertSOP' })
 
+export type Sop = z.output<typeof ExpertSOP>
+
 /** A knowledge unit of any type. */
 export const Unit = z.discriminatedUnion('@type', [ReasoningTrace, ToolCallPattern, ExpertSOP]).meta({ id: 'Unit' })
 export type Unit = z.output<typeof Unit>

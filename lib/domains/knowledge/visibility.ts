@@ -3,12 +3,12 @@ import type { Context } from '#lib/kernel/context.ts'
 /** A reader's access rights for {@link visibleTo}. */
 export interface KnowledgeReader {
   agents: readonly string[]
-  organisation: string | undefined
+  organisation: string | null
   admin: boolean
 }
 export const knowledgeReaderOf = ({ actor }: Pick<Context, 'actor'>): KnowledgeReader => ({
   agents: actor.agents,
-  organisation: actor.organisationId,
+  organisation: actor.organisationId ?? null,
   admin: actor.isAdmin,
 })
 

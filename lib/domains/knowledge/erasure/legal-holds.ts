@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import { expertsOfVersions, holdOfRecord, lockHoldsShared } from './legal-holds/repository.ts'
 
 const inForce = (now: string): string => `(expires_at IS NULL OR expires_at > ${now}::timestamptz)`
 
@@ -48,12 +49,8 @@ export interface Holdable {
  * @throws {Problem} `held`, with the hold's id but not its reason
  */
 export async function rejectUnderLegalHold(tx: Transaction, { kind, id, agents }: Holdable, now: Date): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS taken FROM (SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))) AS lock`
-  const whose = agents.filter((agent) => agent !== null)
-  const [hold] = await tx.$queryRaw<{ id: string }[]>`SELECT id FROM holds_in_force
-    WHERE ((kind = ${kind} AND target_id = ${id}) OR (kind IN ('agent', 'account') AND target_id = ANY(${whose}::text[]))
-        OR (kind = 'account' AND target_id IN (SELECT owner_id FROM agent_owners WHERE id = ANY(${whose}::text[]))))
-      AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY id LIMIT 1`
+  await lockHoldsShared(tx, {})
+  const [hold] = await holdOfRecord(tx, { kind, id, agents: agents.filter((agent) => agent !== null), now })
   if (hold)
     throw new Problem('held', {
       detail: `A legal hold covers this ${kind}, so nothing was erased. An admin can say more, and release it.`,
@@ -63,8 +60,7 @@ export async function rejectUnderLegalHold(tx: Transaction, { kind, id, agents }
 
 /** Experts named in any version of an SOP. */
 export async function expertsOfWordings(tx: Transaction, unitId: string): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ expert: string }[]>`SELECT DISTINCT document->'source'->>'expert_id' AS expert
-    FROM sop_versions WHERE unit_id = ${unitId} AND document->'source'->>'expert_id' IS NOT NULL`
+  const rows = await expertsOfVersions(tx, { unit: unitId })
   return rows.map(({ expert }) => expert)
 }
 

@@ -3,15 +3,11 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { preparedMutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { rejectUnderLegalHold } from './legal-holds.ts'
-import {
-  decideReferences,
-  listUndecidedReferences,
-  mostRecords,
-  type referencePlaces,
-} from './reference-decisions-contract.ts'
+import { decideReferences, listUndecidedReferences } from './reference-decisions-contract.ts'
 import { bearersOf } from './reference-meaning.ts'
-import { naming, referencesSource, skillsNaming } from './references-data-source.ts'
+import { referencesSource } from './references-data-source.ts'
 import { type Renaming, renameSkills, renameUnits } from './renaming.ts'
+import { recordsNaming } from './repository.ts'
 import type { AuthorPseudonym } from './suppression.ts'
 
 interface Erased {
@@ -29,32 +25,6 @@ export interface DecisionDeps extends Pick<KnowledgeDeps, 'withdrawAnswers'> {
   /** Adds items to the erasure's ledger entry. */
   noteItems(receiptId: string, holder: string, items: readonly string[]): Promise<void>
 }
-
-interface Row {
-  id: string
-  organisation_id: string
-  visibility: 'private' | 'org' | 'network'
-  places: (typeof referencePlaces)[number][]
-  created_at: Date
-  total: number
-}
-const expertIn = (document: string): string => `${document}->'source'->>'expert_id' = ANY($1::text[])`
-const validatorIn = (document: string): string =>
-  `coalesce(${document}->'metadata'->'validated_by' ?| $1::text[], false)`
-const anyVersion = (is: (document: string) => string): string =>
-  `EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND coalesce(${is('v.document')}, false))`
-/**
- * $1: the names; $2: latest storage time of a record; $3: record ids, or null for all. Authors and approvers of versions are not included:
- * the erasure already renamed those.
- */
-const undecided = `SELECT *, count(*) OVER ()::int AS total FROM (
-    SELECT u.id, u.organisation_id, u.visibility::text AS visibility, array_remove(ARRAY[
-        CASE WHEN u.original_author = ANY($1::text[]) THEN 'original_author' END,
-        CASE WHEN coalesce(${expertIn('u.document')}, false) OR ${anyVersion(expertIn)} THEN 'source.expert_id' END,
-        CASE WHEN ${validatorIn('u.document')} OR ${anyVersion(validatorIn)} THEN 'metadata.validated_by' END], NULL) AS places, u.created_at
-      FROM (${naming}) AS f JOIN units u ON u.id = f.id WHERE u.created_at <= $2 AND ($3::text[] IS NULL OR u.id = ANY($3))
-    UNION ALL SELECT s.id, s.organisation_id, s.visibility::text, ARRAY['skill.author'], s.created_at
-      FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id WHERE s.created_at <= $2 AND ($3::text[] IS NULL OR s.id = ANY($3))) AS r ORDER BY id LIMIT ${mostRecords}`
 
 const isSkill = (id: string): boolean => id.startsWith('kp:skill:')
 const same: Renaming = (name) => name
@@ -80,8 +50,8 @@ export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSub
         : [account, `user:${account}`].map((name): [string, string] => [name, pseudonymOf(account)])),
     ])
 
-  const listed = async (names: readonly string[], before: Date | 'infinity', ids: readonly string[] | null) => {
-    const rows = await db.query<Row>('undecided-references', undecided, [names, before, ids])
+  const listed = async (names: readonly string[], before: Date | null, ids: readonly string[] | null) => {
+    const rows = await recordsNaming(db, { names, before, ids })
     const data = rows.map(({ total: _, ...row }) => ({ ...row, created_at: row.created_at.toISOString() }))
     return { data, total: rows[0]?.total ?? 0 }
   }
@@ -92,7 +62,7 @@ export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSub
       const erased = await erasedBy(id)
       const { data, total } = await listed(bearersOf(erased).names, erased.at, null)
       const renamed = isExpired(erased, now) ? [] : [...erased.items]
-      const restorable = await listed(erased.agents.map(pseudonymOf), 'infinity', renamed)
+      const restorable = await listed(erased.agents.map(pseudonymOf), null, renamed)
       return {
         resourceId: id,
         details: { count: data.length },

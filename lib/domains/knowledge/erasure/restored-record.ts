@@ -1,4 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { lockRestoredRecord } from './repository.ts'
 
 export interface Restored {
   formerOwner: string
@@ -13,11 +14,7 @@ export async function restoredRecord(
 ): Promise<Restored | undefined> {
   const [row] =
     'unit' in scope
-      ? await tx.$queryRaw<Restored[]>`
-          SELECT agent_id AS "formerOwner", was_public OR visibility = 'network' AS "wasPublic"
-          FROM units WHERE id = ${scope.unit} AND created_at <= ${at} FOR UPDATE`
-      : await tx.$queryRaw<Restored[]>`
-          SELECT agent_id AS "formerOwner", was_public OR visibility = 'network' AS "wasPublic"
-          FROM skills WHERE id = ${scope.skill} AND created_at <= ${at} FOR UPDATE`
+      ? await lockRestoredRecord(tx, { id: scope.unit, at }, 'unit')
+      : await lockRestoredRecord(tx, { id: scope.skill, at }, 'skill')
   return row
 }

@@ -1,41 +1,21 @@
-import { narrow } from '#lib/domains/knowledge/search/conditions.ts'
 import { searchPage } from '#lib/domains/knowledge/search/paging.ts'
 import { snippetOf, spelling } from '#lib/domains/knowledge/search/snippet.ts'
 import { weightedTextsOf } from '#lib/domains/knowledge/search/unit-texts.ts'
 import type { FrontMatter } from '#lib/domains/knowledge/skills/rules.ts'
 import { skillTexts } from '#lib/domains/knowledge/skills/skill-texts.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
-import type { Periods } from '#lib/kernel/data-source.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { expiryOf, type InspectionDeps } from './inspection.ts'
-import { type InspectedRecord, listRecords, type recordKinds } from './inspection-contract.ts'
+import { type InspectedRecord, listRecords } from './inspection-contract.ts'
+import { listedSkillsPage, listedUnitsPage, searchedSkillsPage, searchedUnitsPage } from './repository.ts'
 
-interface Listed {
-  id: string
-  kind: (typeof recordKinds)[number]
-  title: string
-  summary: string | null
-  agent_id: string
-  is_own: boolean
-  visibility: keyof Periods
-  quality_score: number
-  domain: string | null
-  created_at: Date
-  updated_at: Date
-  quarantined_at: Date | null
+type ListedRecord = Awaited<ReturnType<typeof listedUnitsPage>>[number] & {
+  document?: Unit | string
+  front_matter?: FrontMatter
 }
-type ListedUnit = Listed & { document?: Unit }
-type ListedSkill = Listed & { document?: string; front_matter?: FrontMatter }
-
-/** Maximum characters of a title and of a summary. */
-const [titleLength, summaryLength] = [300, 240]
-const columns =
-  'u.id, u.agent_id, u.visibility::text AS visibility, u.quality_score, u.created_at, u.updated_at, u.quarantined_at'
-const unitColumns = `${columns}, split_part(u.id, ':', 2) AS kind, u.domain,
-  left(coalesce(u.document->'task'->>'objective', u.document->>'name', ''), ${titleLength}) AS title,
-  left(coalesce(u.document->'outcome'->>'result_summary', u.document->>'description'), ${summaryLength}) AS summary`
-const skillColumns = `${columns}, 'skill' AS kind, NULL AS domain, u.name AS title, left(u.description, ${summaryLength}) AS summary`
+const listedPages = { units: listedUnitsPage, skills: listedSkillsPage }
+const searchedPages = { units: searchedUnitsPage, skills: searchedSkillsPage }
 const typeOf = { trace: 'ReasoningTrace', pattern: 'ToolCallPattern', sop: 'ExpertSOP' } as const
 
 /** Lists units or skills in short form. Full texts stay on the server, which cuts snippets from them. */
@@ -44,32 +24,23 @@ export const records = ({ db, periods }: Omit<InspectionDeps, 'erasures'>) => ({
     const { kind, domain, q } = query
     const isSkill = kind === 'skill'
     if (isSkill && domain !== undefined) throw invalid(['query', 'domain'], 'is for units alone')
-    const filters = [kind, domain, query.min_quality, query.from, query.to]
-    // Texts are only read for a word search; without one, all rows have about the same size.
-    const texts = q === undefined ? '' : isSkill ? ', u.document, u.front_matter' : ', u.document'
-    const size = q === undefined ? '1000' : 'pg_column_size(u.document)'
+    const { min_quality, from, to } = query
+    const type = kind === 'unit' || isSkill ? undefined : typeOf[kind]
+    // Texts are only read for a word search.
+    const rowsOf = q === undefined ? listedPages : searchedPages
     const foundIn = isSkill
-      ? searchPage<ListedSkill>(db, ctx, query, {
+      ? searchPage<ListedRecord>(db, ctx, query, {
           table: 'skills',
-          filters,
-          filter: (list) => narrow(list, query),
-          columns: skillColumns + texts,
-          size,
+          filters: { min_quality, from, to },
+          rowsOf: rowsOf.skills,
         })
-      : searchPage<ListedUnit>(db, ctx, query, {
+      : searchPage<ListedRecord>(db, ctx, query, {
           table: 'units',
-          filters,
-          filter: (list) => {
-            if (kind !== 'unit') list.parts.push(`u.type = ${list.value(typeOf[kind])}::unit_type`)
-            if (domain !== undefined) list.parts.push(`u.domain = ${list.value(domain)}`)
-            narrow(list, query)
-          },
-          columns: unitColumns + texts,
-          size,
+          filters: { type, domain, min_quality, from, to },
+          rowsOf: rowsOf.units,
         })
     const [{ rows, terms, corrected, ...page }, inForce] = await Promise.all([foundIn, periods()])
-    const snippets =
-      q === undefined ? [] : rows.map(({ row }: { row: ListedUnit | ListedSkill }) => snippetOf(wordsOf(row), terms))
+    const snippets = q === undefined ? [] : rows.map(({ row }) => snippetOf(wordsOf(row), terms))
     return {
       body: {
         data: rows.map(
@@ -101,9 +72,8 @@ export const records = ({ db, periods }: Omit<InspectionDeps, 'erasures'>) => ({
   }),
 })
 
-function wordsOf(row: ListedUnit | ListedSkill) {
-  const { document } = row
+function wordsOf({ document, front_matter: frontMatter }: ListedRecord) {
   if (document === undefined) return []
   if (typeof document !== 'string') return weightedTextsOf(document)
-  return 'front_matter' in row && row.front_matter ? skillTexts(row.front_matter, document, []) : []
+  return frontMatter ? skillTexts(frontMatter, document, []) : []
 }

@@ -1,8 +1,9 @@
 import { erasedSubjectOf, subjectActorsOf } from '#lib/domains/knowledge/erasure/subject.ts'
 import { rejectionRetention } from '#lib/domains/knowledge/rules.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { chunked, countRemaining, holding, preferIndexes } from '#lib/stores/postgres/legal-hold-rows.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { chunked, holdingOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { countRejectionsById, countRejectionsOf, rejectionIds, rejectionsHolding } from './repository.ts'
 
 /** Counts of rejected contributions: agent, time and sanitizer stage. */
 export const rejectionsDataSource = (db: Database): DataSource => ({
@@ -13,20 +14,13 @@ export const rejectionsDataSource = (db: Database): DataSource => ({
   purpose: 'noticing who tries again and again to bring in what is harmful',
   kept: '30 days',
   tables: ['content_rejections'],
-  inventory: (subject) =>
-    holding(
-      db,
-      'rejections-held',
-      `SELECT count(*)::int AS n, min(at) AS since, max(at) + $2::float8 * interval '1 ms' AS until
-       FROM content_rejections WHERE agent_id = ANY($1::text[])`,
-      [subjectActorsOf(subject), rejectionRetention],
-    ),
+  inventory: async (subject) =>
+    holdingOf(await rejectionsHolding(db, { actors: subjectActorsOf(subject), retention: rejectionRetention })),
   async plan(scope, tx) {
     const subject = erasedSubjectOf(scope)
     if (!subject) return { items: [], held: {} }
     await preferIndexes(tx)
-    const text = 'SELECT id FROM content_rejections WHERE agent_id = ANY($1::text[]) ORDER BY id'
-    const rows = await queryWithin<{ id: string }>(tx, 'plan-rejections', text, [subjectActorsOf(subject)])
+    const rows = await rejectionIds(tx, { actors: subjectActorsOf(subject) })
     return { items: rows.map(({ id }) => id), held: {} }
   },
   async erase(scope, items, tx) {
@@ -34,15 +28,12 @@ export const rejectionsDataSource = (db: Database): DataSource => ({
     return (await tx.contentRejection.deleteMany({ where: { id: { in: [...items] } } })).count
   },
   /** Searches by agent and by id. */
-  residue(scope, items) {
+  async residue(scope, items) {
     const subject = erasedSubjectOf(scope)
-    if (!subject) return Promise.resolve(0)
-    return countRemaining(db, async (ask) => {
-      await ask('SELECT count(*)::int AS n FROM content_rejections WHERE agent_id = ANY($1::text[])', [
-        subjectActorsOf(subject),
-      ])
-      for (const ids of chunked(items))
-        await ask('SELECT count(*)::int AS n FROM content_rejections WHERE id = ANY($1::text[])', [ids])
+    if (!subject) return 0
+    return sumRemaining(db, async function* (on) {
+      yield countRejectionsOf(on, { actors: subjectActorsOf(subject) })
+      for (const ids of chunked(items)) yield countRejectionsById(on, { ids })
     })
   },
 })

@@ -1,14 +1,8 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
-
-const mostCounted = 1_001
+import { countQuarantined } from './repository.ts'
 
 /** Number of units and skills in quarantine; each count stops at 1,001. */
 export async function quarantined(db: Database): Promise<number> {
-  const [row] = await db.query<{ n: number }>(
-    'quarantined',
-    `SELECT count(*)::int AS n FROM (
-       (SELECT FROM units WHERE quarantined_at IS NOT NULL LIMIT ${mostCounted}) UNION ALL
-       (SELECT FROM skills WHERE quarantined_at IS NOT NULL LIMIT ${mostCounted})) AS held`,
-  )
+  const [row] = await countQuarantined(db, {})
   return row?.n ?? 0
 }

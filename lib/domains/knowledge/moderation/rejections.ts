@@ -1,17 +1,13 @@
-import { rejectionsToQuarantine, rejectionWindow } from '#lib/domains/knowledge/rules.ts'
+import { rejectionWindow } from '#lib/domains/knowledge/rules.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { agentsUnderReview, insertRejection } from './repository.ts'
 
-const insert = (db: Database, agentId: string, now: Date, stage: string) =>
-  db.query('content-rejection', 'INSERT INTO content_rejections (id, agent_id, at, stage) VALUES ($1, $2, $3, $4)', [
-    newId('rej'),
-    agentId,
-    now,
-    stage,
-  ])
+const record = (db: Database, agent: string, now: Date, stage: string) =>
+  insertRejection(db, { id: newId('rej'), agent, now, stage })
 
 /** Converts a {@link SanitizationError} to a refusal with stage, field and position, never the content. */
 export const rejectionOf = (
@@ -31,7 +27,7 @@ export async function recordRejection<T>(db: Database, agentId: string, now: Dat
     return sanitize()
   } catch (error) {
     if (!SanitizationError.is(error)) throw error
-    await insert(db, agentId, now, error.stage)
+    await record(db, agentId, now, error.stage)
     throw rejectionOf(error)
   }
 }
@@ -42,7 +38,7 @@ export function recordingRejection<T>(db: Database, agentId: string, now: Date, 
     return sanitize()
   } catch (error) {
     if (!SanitizationError.is(error)) throw error
-    throw rejectionOf(error, () => insert(db, agentId, now, error.stage))
+    throw rejectionOf(error, () => record(db, agentId, now, error.stage))
   }
 }
 
@@ -68,8 +64,6 @@ export async function isUnderReview(
   { author, actorId }: { author: string; actorId: string },
   now: Date,
 ): Promise<boolean> {
-  const rows = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM content_rejections WHERE agent_id IN (${author}, ${actorId}) AND at > ${new Date(now.getTime() - rejectionWindow)}
-    GROUP BY agent_id HAVING count(*) >= ${rejectionsToQuarantine}::int`
-  return rows.length > 0
+  const since = new Date(now.getTime() - rejectionWindow)
+  return (await agentsUnderReview(tx, { agents: [author, actorId], since })).length > 0
 }

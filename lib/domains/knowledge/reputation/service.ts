@@ -4,46 +4,16 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listLeaders, readReputation } from './contract.ts'
-import { erasedSubject, type ReputationReason } from './rules.ts'
+import { countLeaders, countLeadersBefore, countLedger, leadersPage, ledgerPage, reputationOf } from './repository.ts'
+import { erasedSubject } from './rules.ts'
 
-/** Totals stop counting here. */
-const countedTo = 1_001
-
-interface ReputationRow {
-  id: string
-  score: number
-  is_restricted: boolean
-}
-interface EntryRow {
-  id: string
-  at: Date
-  change: number
-  reason: ReputationReason
-  subject_id: string
-}
-interface LeaderRow {
+interface Leader {
   agent_id: string
   score: number
 }
 
-const selectStanding = `SELECT a.id, coalesce(r.score, 0) AS score, EXISTS (SELECT FROM restricted_agents x WHERE x.id = a.id) AS is_restricted
-  FROM agent_owners a LEFT JOIN reputation r ON r.agent_id = a.id WHERE a.id = $1`
-const selectEntries = `SELECT id, at, change, reason, subject_id FROM reputation_ledger
-  WHERE agent_id = $1 AND ($2::timestamptz IS NULL OR (at, id) < ($2, $3)) ORDER BY at DESC, id DESC OFFSET $4 LIMIT $5`
-const countEntries = `SELECT count(*)::int AS n FROM (SELECT FROM reputation_ledger WHERE agent_id = $1 LIMIT ${countedTo}) AS counted`
-
-const unrestricted = 'NOT EXISTS (SELECT FROM restricted_agents x WHERE x.id = r.agent_id)'
-/** In index order: highest score first, equal scores by agent id. */
-const selectLeaders = `SELECT r.agent_id, r.score FROM reputation r
-  WHERE r.score > 0 AND ($1::float8 IS NULL OR (r.score <= $1 AND (r.score < $1 OR r.agent_id > $2))) AND ${unrestricted}
-  ORDER BY r.score DESC, r.agent_id OFFSET $3 LIMIT $4`
-/** Number of agents listed before one, and how many of them have a higher score. */
-const countBefore = `SELECT count(*)::int AS before, (count(*) FILTER (WHERE r.score > $1::float8))::int AS above FROM reputation r
-  WHERE r.score >= $1 AND (r.score > $1 OR r.agent_id < $2) AND ${unrestricted}`
-const countLeaders = `SELECT count(*)::int AS n FROM (SELECT FROM reputation r WHERE r.score > 0 AND ${unrestricted} ORDER BY r.score DESC, r.agent_id LIMIT ${countedTo}) AS counted`
-
 /** Adds ranks to a page of the leaderboard: equal scores share a rank, and the next rank skips accordingly. */
-function ranked(leaders: readonly LeaderRow[], { before, above }: { before: number; above: number }) {
+function ranked(leaders: readonly Leader[], { before, above }: { before: number; above: number }) {
   let rank = above + 1
   return leaders.map(({ agent_id, score }, index) => {
     if (index > 0 && score !== leaders[index - 1]?.score) rank = before + index + 1
@@ -53,14 +23,14 @@ function ranked(leaders: readonly LeaderRow[], { before, above }: { before: numb
 
 const badCursor = (message = 'is not a cursor of this list', name = 'cursor'): Problem =>
   invalid(['query', name], message)
-const placeOf = ({ score, agent_id }: LeaderRow): string =>
+const placeOf = ({ score, agent_id }: Leader): string =>
   Buffer.from(JSON.stringify([score, agent_id])).toString('base64url')
 
 /**
  * Decodes a leaderboard cursor.
  * @throws {Problem} `invalid` for any other text
  */
-function leaderAt(cursor: string): LeaderRow {
+function leaderAt(cursor: string): Leader {
   const [, score, agentId] =
     /^\[(\d{1,9}(?:\.\d{1,4})?),"([\w.:-]{1,64})"\]$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
   if (score === undefined || agentId === undefined) throw badCursor()
@@ -85,18 +55,12 @@ export function reputationService(db: Database) {
       refuseBoth(cursor, offset)
       const after = cursor === undefined ? undefined : entryAt(cursor)
       const [[agent], records, [count]] = await Promise.all([
-        db.query<ReputationRow>('reputation', selectStanding, [agentId]),
-        db.query<EntryRow>('reputation-ledger', selectEntries, [
-          agentId,
-          after?.at ?? null,
-          after?.id ?? null,
-          offset,
-          limit + 1,
-        ]),
-        db.query<{ n: number }>('reputation-ledger-count', countEntries, [agentId]),
+        reputationOf(db, { agent: agentId }),
+        ledgerPage(db, { agent: agentId, at: after?.at ?? null, id: after?.id ?? null, offset, limit: limit + 1 }),
+        countLedger(db, { agent: agentId }),
       ])
       const close = isClose(ctx, agentId)
-      if (!agent || (agent.is_restricted && !close)) throw new Problem('not_found', 'There is no such agent.')
+      if (!agent || (agent.is_restricted && !close)) throw new Problem('not_found', 'No agent with this id exists.')
       const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ at, id }) => ({ at, id }), offset)
       return {
         body: {
@@ -121,24 +85,14 @@ export function reputationService(db: Database) {
       refuseBoth(cursor, offset)
       const after = cursor === undefined ? undefined : leaderAt(cursor)
       const [records, [count]] = await Promise.all([
-        db.query<LeaderRow>('leaders', selectLeaders, [
-          after?.score ?? null,
-          after?.agent_id ?? null,
-          offset,
-          limit + 1,
-        ]),
-        db.query<{ n: number }>('leaders-count', countLeaders),
+        leadersPage(db, { score: after?.score ?? null, agent: after?.agent_id ?? null, offset, limit: limit + 1 }),
+        countLeaders(db, {}),
       ])
       const shown = records.slice(0, limit)
       const last = records.length > limit ? shown.at(-1) : undefined
       const [first] = shown
       const isAtTop = !first || (after === undefined && offset === 0)
-      const [counts] = isAtTop
-        ? []
-        : await db.query<{ before: number; above: number }>('leaders-before', countBefore, [
-            first.score,
-            first.agent_id,
-          ])
+      const [counts] = isAtTop ? [] : await countLeadersBefore(db, { score: first.score, agent: first.agent_id })
       return {
         body: {
           data: ranked(shown, counts ?? { before: 0, above: 0 }),

@@ -1,43 +1,75 @@
 import type { Actor } from '#lib/kernel/context.ts'
+import { typed } from '#lib/stores/postgres/statement.ts'
 
 /** Searchable tables: rows with `scope`, `search`, `quality_score`, `agent_id`, `quarantined_at` and `created_at`, named `u` in SQL. */
 export type Table = 'units' | 'skills'
 export type SearchVisibility = 'private' | 'org' | 'network'
 
-/** SQL conditions and their values, numbered in order. */
-export interface Conditions {
-  values: unknown[]
-  /** Adds a value and returns its placeholder `$n`. */
-  value(value: unknown): string
-  /** Conditions, to be joined by AND. */
-  parts: string[]
-}
-export function conditions(): Conditions {
-  const values: unknown[] = []
-  return { values, parts: [], value: (value) => `$${values.push(value)}` }
+/** Conditions on the row `u`; each uses the value of its name, if any. */
+const filterSql = {
+  authors: 'u.agent_id = ANY($authors)',
+  min_quality: 'u.quality_score >= $min_quality',
+  from: 'u.created_at >= $from',
+  to: 'u.created_at <= $to',
+  domain: 'u.domain = $domain',
+  type: 'u.type = $type',
+  types: 'u.type = ANY($types)',
+  // As a literal, so that the partial index on SOPs is used.
+  isSop: "u.type = 'ExpertSOP'",
+  sop_domain: "(u.domain = $sop_domain OR u.document->>'domain' = $sop_domain)",
+  approved: '$approved = EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND v.approved_at IS NOT NULL)',
+  tags: "u.front_matter->'tags' @> $tags",
+} as const
+type FilterName = keyof typeof filterSql
+
+/** Parameters of the access rights and filters of a search. A statement only sends the values that its text names. */
+export const searchParameters = {
+  /** Scopes that may contain visible rows: `network`, `org:<organisation>`, `agent:<own>`. */
+  scopes: 'text[]',
+  /** The reader's own agents, whose rows it sees in any state. */
+  agents: 'text[]',
+  authors: 'text[]?',
+  min_quality: 'float8?',
+  from: 'timestamptz?',
+  to: 'timestamptz?',
+  domain: 'text?',
+  sop_domain: 'text?',
+  approved: 'bool?',
+  tags: 'jsonb?',
+  type: typed<string | null>('unit_type'),
+  types: typed<readonly string[] | null>('unit_type[]'),
+} as const
+
+/** Values of the filters of a list; undefined values do not filter. */
+export interface Filters {
+  authors?: readonly string[] | undefined
+  min_quality?: number | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+  domain?: string | undefined
+  type?: string | undefined
+  types?: readonly string[] | undefined
+  isSop?: true
+  sop_domain?: string | undefined
+  approved?: boolean | undefined
+  tags?: readonly string[] | undefined
 }
 
-/** Adds conditions on columns of every table: quality and storage time. */
-export function narrow(
-  list: Conditions,
-  {
-    min_quality: quality,
-    from,
-    to,
-  }: { min_quality?: number | undefined; from?: Date | undefined; to?: Date | undefined },
-): void {
-  if (quality !== undefined) list.parts.push(`u.quality_score >= ${list.value(quality)}::float8`)
-  if (from) list.parts.push(`u.created_at >= ${list.value(from)}::timestamptz`)
-  if (to) list.parts.push(`u.created_at <= ${list.value(to)}::timestamptz`)
+/** What the text of a search statement depends on. */
+export interface SearchForm {
+  table: Table
+  /** Whether the reader sees the rows of every organisation; only admins do. */
+  everyOrganisation: boolean
+  filters: readonly FilterName[]
 }
+const isFilter = (name: string): name is FilterName => Object.hasOwn(filterSql, name)
+const filterNames = (filters: Filters): FilterName[] =>
+  Object.entries(filters).flatMap(([name, value]) => (value !== undefined && isFilter(name) ? [name] : []))
 
 /** Access rights of a search. */
 export interface SearchReader {
-  /** Scopes that may contain visible rows: `network`, `org:<organisation>`, `agent:<own>`. */
   scopes: readonly string[]
-  /** The reader's own agents, whose rows it sees in any state. */
   agents: readonly string[]
-  /** Whether the reader sees the rows of every organisation; only admins do. */
   everyOrganisation: boolean
 }
 
@@ -58,12 +90,34 @@ export function searchReaderOf(
   }
 }
 
-/** Condition for a scope column of rows or of words. */
-export const withinScopes = (reader: SearchReader, column: string, list: Conditions): string => {
-  const own = `${column} = ANY(${list.value(reader.scopes)}::text[])`
-  return reader.everyOrganisation ? `(${own} OR ${column} LIKE 'org:%')` : own
-}
+/** The rows that a search covers: a table as visible to a reader, with filters. */
+export const searchTarget = (table: Table, reader: SearchReader, filters: Filters) => ({
+  form: { table, everyOrganisation: reader.everyOrganisation, filters: filterNames(filters) },
+  values: {
+    scopes: reader.scopes,
+    agents: reader.agents,
+    authors: filters.authors ?? null,
+    min_quality: filters.min_quality ?? null,
+    from: filters.from ?? null,
+    to: filters.to ?? null,
+    domain: filters.domain ?? null,
+    sop_domain: filters.sop_domain ?? null,
+    approved: filters.approved ?? null,
+    tags: filters.tags ?? null,
+    type: filters.type ?? null,
+    types: filters.types ?? null,
+  },
+})
+export type SearchTarget = ReturnType<typeof searchTarget>
 
-/** Condition that a row is neither in quarantine nor by a restricted author, or is the reader's own (GDPR art. 18). */
-export const shownTo = (reader: SearchReader, list: Conditions): string =>
-  `((u.quarantined_at IS NULL AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)) OR u.agent_id = ANY(${list.value(reader.agents)}::text[]))`
+/** Condition for a scope column of rows or of words. */
+export const withinScopes = (column: string, everyOrganisation: boolean): string =>
+  everyOrganisation ? `(${column} = ANY($scopes) OR ${column} LIKE 'org:%')` : `${column} = ANY($scopes)`
+
+/** A row is neither in quarantine nor by a restricted author, or is the reader's own (GDPR art. 18). */
+const shown =
+  '((u.quarantined_at IS NULL AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)) OR u.agent_id = ANY($agents))'
+
+/** Conditions for the row `u`: the given ones, visibility to the reader, and the filters. */
+export const conditionsOf = ({ filters }: SearchForm, ...others: string[]): string =>
+  [...others, shown, ...filters.map((name) => filterSql[name])].join(' AND ')

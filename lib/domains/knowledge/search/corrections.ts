@@ -1,16 +1,10 @@
-import type { SnapshotQuery } from '#lib/stores/postgres/snapshot.ts'
-import { type Conditions, conditions, type SearchReader, shownTo, type Table, withinScopes } from './conditions.ts'
-import { isStopWord, type Query, type Term } from './query.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import type { SearchTarget } from './conditions.ts'
+import { isStopWord, type Term } from './query.ts'
+import { anyMatch, similarWords } from './repository.ts'
 
-/** Maximum number of similar words read, and of these how many are tried. */
-const [mostSimilar, mostTried] = [400, 3]
-
-interface SearchOrder {
-  table: Table
-  reader: SearchReader
-  query: Query
-  filter(list: Conditions): void
-}
+/** Maximum number of similar words that are tried. */
+const mostTried = 3
 
 /** Damerau–Levenshtein distance: letters omitted, added, replaced, or swapped with their neighbour. */
 export function distance(one: string, other: string): number {
@@ -41,18 +35,19 @@ const forgiven = (word: string): number => (word.length < 3 ? 0 : word.length < 
  * trusted: a word is only used if a row visible to this reader contains it now, so corrections never reveal other readers' data.
  */
 export async function correct(
-  ask: SnapshotQuery,
-  asked: SearchOrder,
+  on: Queryable,
+  target: SearchTarget,
+  sought: readonly Term[],
 ): Promise<{ terms: Term[]; corrected: { from: string; to: string }[] }> {
   const terms: Term[] = []
   const corrected: { from: string; to: string }[] = []
-  for (const term of asked.query.terms) {
-    if (await isShown(ask, asked, term.query)) {
+  for (const term of sought) {
+    if (await isShown(on, target, term.query)) {
       terms.push(term)
       continue
     }
     const [word = ''] = term.words
-    const right = term.isPlain && forgiven(word) > 0 ? await nearest(ask, asked, word) : undefined
+    const right = term.isPlain && forgiven(word) > 0 ? await nearest(on, target, word) : undefined
     if (right === undefined) continue
     terms.push({ ...term, query: `'${right}'`, words: [right], beside: [] })
     corrected.push({ from: term.typed, to: right })
@@ -60,31 +55,17 @@ export async function correct(
   return { terms, corrected }
 }
 
-async function nearest(ask: SnapshotQuery, asked: SearchOrder, word: string): Promise<string | undefined> {
-  const list = conditions()
-  const given = list.value(word)
-  const similar = await ask<{ word: string; units: number }>(
-    `SELECT word, sum(units)::int AS units FROM search_words
-     WHERE word % ${given} AND char_length(word) BETWEEN ${word.length - 3} AND ${word.length + 3} AND ${withinScopes(asked.reader, 'scope', list)}
-     GROUP BY word ORDER BY similarity(word, ${given}) DESC LIMIT ${mostSimilar}`,
-    list.values,
-  )
+async function nearest(on: Queryable, target: SearchTarget, word: string): Promise<string | undefined> {
+  const { scopes } = target.values
+  const lengths = { shortest: word.length - 3, longest: word.length + 3 }
+  const similar = await similarWords(on, { word, scopes, ...lengths }, target.form)
   const near = similar
     .map((one) => ({ ...one, distance: distance(word, one.word) }))
     .filter((one) => one.distance <= forgiven(word) && !isStopWord(one.word))
     .sort((one, other) => one.distance - other.distance || other.units - one.units || (one.word < other.word ? -1 : 1))
-  for (const one of near.slice(0, mostTried)) if (await isShown(ask, asked, `'${one.word}'`)) return one.word
+  for (const one of near.slice(0, mostTried)) if (await isShown(on, target, `'${one.word}'`)) return one.word
   return undefined
 }
 
-async function isShown(ask: SnapshotQuery, { table, reader, filter }: SearchOrder, wanted: string): Promise<boolean> {
-  const list = conditions()
-  const query = list.value(wanted)
-  list.parts.push(withinScopes(reader, 'u.scope', list), shownTo(reader, list))
-  filter(list)
-  const rows = await ask(
-    `SELECT 1 FROM ${table} u WHERE u.search @@ ${query}::tsquery AND ${list.parts.join(' AND ')} LIMIT 1`,
-    list.values,
-  )
-  return rows.length > 0
-}
+const isShown = async (on: Queryable, { form, values }: SearchTarget, query: string): Promise<boolean> =>
+  (await anyMatch(on, { ...values, query }, form)).length > 0

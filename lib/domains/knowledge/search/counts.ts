@@ -1,6 +1,7 @@
-import type { SnapshotQuery } from '#lib/stores/postgres/snapshot.ts'
-import { conditions, type SearchReader, withinScopes } from './conditions.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import type { SearchTarget } from './conditions.ts'
 import type { Term } from './query.ts'
+import { wordCounts } from './repository.ts'
 
 /** Key of a scope's total number of rows. */
 const allRows = ''
@@ -18,17 +19,12 @@ export interface WordCounts {
 }
 
 export async function wordCountsOf(
-  ask: SnapshotQuery,
-  reader: SearchReader,
+  on: Queryable,
+  { form, values: { scopes } }: SearchTarget,
   terms: readonly Term[],
 ): Promise<WordCounts> {
-  const list = conditions()
   const words = [allRows, ...new Set(terms.flatMap((term) => term.words))]
-  const counted = await ask<{ word: string; units: number }>(
-    `SELECT word, sum(units)::int AS units FROM search_words
-     WHERE word = ANY(${list.value(words)}::text[]) AND ${withinScopes(reader, 'scope', list)} GROUP BY word`,
-    list.values,
-  )
+  const counted = await wordCounts(on, { words, scopes }, form)
   const known = new Map(counted.map(({ word, units }) => [word, units]))
   // Rounded to two digits, because hidden rows are included and no score may reveal them.
   const rows = Math.max(Number((known.get(allRows) ?? 0).toPrecision(2)), 1)

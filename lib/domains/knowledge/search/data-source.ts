@@ -1,44 +1,34 @@
-import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import { isStored } from '#lib/domains/knowledge/erasure/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope, Planned } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import {
-  chunked,
-  countRemaining,
-  holding,
-  type PlannedRow,
-  plannedOf,
-  preferIndexes,
-} from '#lib/stores/postgres/legal-hold-rows.ts'
-
-const planOf = (kind: 'unit' | 'skill'): string => `WITH ${knowledgeHoldsSql(kind, '$2')}
-  SELECT t.id, ${knowledgeHoldSql} AS hold FROM ${kind}s t ${joinKnowledgeHolds('t')} WHERE t.agent_id = ANY($1::text[])`
-const countLeftOver = `SELECT ((SELECT count(*) FROM search_words WHERE bearer = ANY($1::text[]))
-  + (SELECT count(*) FROM search_news WHERE id = ANY($1::text[])))::int AS n`
+  countEmptyScopes,
+  countedScopes,
+  countWordsOf,
+  deleteScopeCounts,
+  deleteWordsOf,
+  lockRecords,
+  recordsWithHolds,
+  wordsHolding,
+} from './indexing/repository.ts'
 
 /** The row count of an agent's private scope is stored under the agent's id. It is not a word, so no bearer's deletion removes it. */
 const scopesOf = (agents: readonly string[]): string[] => agents.map((agent) => `agent:${agent}`)
-const scopesNoted = `SELECT scope AS id FROM search_words WHERE scope = ANY($1::text[]) AND word = ''`
-const countEmptyScopes = `SELECT count(*)::int AS n FROM search_words w WHERE w.scope = ANY($1::text[]) AND w.word = ''
-  AND NOT EXISTS (SELECT FROM units u WHERE u.scope = w.scope) AND NOT EXISTS (SELECT FROM skills k WHERE k.scope = w.scope)`
 
 async function planned(scope: ErasureScope, tx: Transaction, now: Date): Promise<Planned> {
   if ('part' in scope) return { items: [], held: {} }
   if ('subject' in scope) {
     await preferIndexes(tx)
-    const values = [scope.subject.agents, now]
-    const units = await queryWithin<PlannedRow>(tx, 'plan-words-of-units', planOf('unit'), values)
-    const skills = await queryWithin<PlannedRow>(tx, 'plan-words-of-skills', planOf('skill'), values)
-    const noted = await queryWithin<{ id: string }>(tx, 'plan-word-scopes', scopesNoted, [
-      scopesOf(scope.subject.agents),
-    ])
-    return plannedOf([...units, ...skills, ...noted.map(({ id }) => ({ id, hold: null }))])
+    const { agents } = scope.subject
+    const units = await recordsWithHolds(tx, { agents, now }, 'unit')
+    const skills = await recordsWithHolds(tx, { agents, now }, 'skill')
+    const scopes = await countedScopes(tx, { scopes: scopesOf(agents) })
+    return plannedOf([...units, ...skills, ...scopes.map(({ id }) => ({ id, hold: null }))])
   }
-  const rows =
-    'unit' in scope
-      ? await tx.$queryRaw<{ id: string }[]>`SELECT id FROM units WHERE id = ${scope.unit}`
-      : await tx.$queryRaw<{ id: string }[]>`SELECT id FROM skills WHERE id = ${scope.skill}`
-  return { items: rows.map(({ id }) => id), held: {} }
+  const [kind, id] = 'unit' in scope ? (['unit', scope.unit] as const) : (['skill', scope.skill] as const)
+  return { items: (await isStored(tx, kind, id)) ? [id] : [], held: {} }
 }
 
 /**
@@ -55,29 +45,22 @@ export const searchWordsDataSource = (db: Database): DataSource => ({
   purpose: 'finding what was shared also where a word is misspelt',
   kept: 'as long as the unit or skill whose words they are',
   tables: ['search_words', 'search_news'],
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      'words-held',
-      'SELECT count(*)::int AS n, min(created_at) AS since FROM agent_records WHERE agent_id = ANY($1::text[])',
-      [agents],
-    ),
+  inventory: async ({ agents }) => holdingOf(await wordsHolding(db, { agents })),
   plan: planned,
-  async erase(_scope, plan, tx) {
-    const ids = [...plan]
+  async erase(_scope, ids, tx) {
     await preferIndexes(tx)
     // Lock the rows first, then their words, in the order used everywhere to avoid deadlocks. The rows may already be deleted.
-    await tx.$executeRaw`SELECT 1 FROM units WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
-    await tx.$executeRaw`SELECT 1 FROM skills WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
-    await tx.$queryRaw`SELECT 1 AS done FROM (SELECT forget_words(${ids}::text[])) AS forgotten`
-    await tx.$executeRaw`DELETE FROM search_words WHERE scope = ANY(${ids}::text[]) AND word = ''`
+    await lockRecords(tx, { ids }, 'unit')
+    await lockRecords(tx, { ids }, 'skill')
+    await deleteWordsOf(tx, { ids })
+    await deleteScopeCounts(tx, { scopes: ids })
     return ids.length
   },
   residue(scope, plan) {
     const ids = [...plan, ...('unit' in scope ? [scope.unit] : 'skill' in scope ? [scope.skill] : [])]
-    return countRemaining(db, async (ask) => {
-      for (const chunk of chunked(ids)) await ask(countLeftOver, [chunk])
-      if ('subject' in scope) await ask(countEmptyScopes, [scopesOf(scope.subject.agents)])
+    return sumRemaining(db, async function* (on) {
+      for (const chunk of chunked(ids)) yield countWordsOf(on, { ids: chunk })
+      if ('subject' in scope) yield countEmptyScopes(on, { scopes: scopesOf(scope.subject.agents) })
     })
   },
 })

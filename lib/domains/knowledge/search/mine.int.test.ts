@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RunQuery } from '#lib/stores/postgres/database.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { sop, trace } from '#lib/testing/units.ts'
-import { conditions, searchReaderOf } from './conditions.ts'
-import { newestQuestion } from './newest.ts'
+import { searchReaderOf, searchTarget } from './conditions.ts'
+import { newestPage } from './repository.ts'
 
 let test: TestApp
 let owner: Person
@@ -159,25 +160,17 @@ describe('mine=true', () => {
       organisationId: owner.organisationId,
       isAdmin: false,
     }
-    const question = conditions()
-    const text = newestQuestion(
-      {
-        table: 'units',
-        reader: searchReaderOf(actor),
-        filter: () => {},
-        authors: actor.agents,
-        after: { at: new Date('2025-02-10T00:00:00Z'), id: 'kp:trace:x' },
-        offset: 0,
-        limit: 20,
-      },
-      question,
-    )
-    const { rows } = await test.db.pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, question.values)
+    const { form, values } = searchTarget('units', searchReaderOf(actor), { authors: actor.agents })
+    const explaining: RunQuery = async (text, given) =>
+      (await test.db.pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...given])).rows
+    const after = { at: new Date('2025-02-10T00:00:00Z'), id: 'kp:trace:x' }
+    const page = { offset: 0, limit: 20, wanted: 21 }
+    const rows: unknown = await newestPage(explaining, { ...values, ...after, ...page }, { ...form, isContinued: true })
     const plan = JSON.stringify(rows)
     expect(plan).toContain('units_agent_id_created_at_id_idx')
     expect(plan).not.toContain(
       '"Node Type":"Seq Scan","Parent Relationship":"Outer","Parallel Aware":false,"Relation Name":"units"',
     )
-    expect(rows[0]['QUERY PLAN'][0]['Execution Time']).toBeLessThan(100)
+    expect(Number(/"Execution Time":([\d.]+)/.exec(plan)?.[1])).toBeLessThan(100)
   })
 })

@@ -4,7 +4,8 @@ import { blockedBy } from '#lib/testing/blocked.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
 import { searchWordsDataSource } from './data-source.ts'
-import { countScopes, gatherWords, regatherWords } from './gathering.ts'
+import { gatherWords, regatherWords } from './indexing/gathering.ts'
+import { recountScopes } from './indexing/repository.ts'
 
 let test: TestApp
 /** `owner`, `author` and `colleague` belong to one organisation. */
@@ -254,12 +255,12 @@ describe('quarantined units', () => {
   it('do not affect scores by their word counts, which only apply to their author', async () => {
     const own = await contribute('thylacoleonid', { by: stranger, visibility: 'private' })
     await gather()
-    await countScopes(test.db)
+    await recountScopes(test.db, {})
     const score = async () => (await list({ q: 'thylacoleonid' }, stranger)).json.data[0]
     const before = await score()
     for (let n = 0; n < 3; n++) await holdBack(await contribute('thylacoleonid'))
     await gather()
-    await countScopes(test.db)
+    await recountScopes(test.db, {})
     expect(await wordsOf('thylacoleonid')).toEqual([`agent:${author.id}`, `agent:${stranger.id}`].sort())
     const after = await score()
     expect([after.id, after.score]).toEqual([own, before.score])

@@ -8,9 +8,10 @@ import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { type ChosenIdPorts, idGuessable, refusedIds } from '../chosen-ids.ts'
 import { visibilities } from '../unit.ts'
-import { knowledgeReaderOf, visibleTo } from '../visibility.ts'
+import { knowledgeReaderOf } from '../visibility.ts'
 import { SkillId } from './contract.ts'
 import { type PreparedSkill, prepareSkill } from './preparation.ts'
+import { rollBackImport, sameSkill, setImportSavepoint } from './repository.ts'
 import { mostFiles } from './rules.ts'
 import { insertSkill } from './storage.ts'
 
@@ -29,17 +30,12 @@ interface Imported {
 }
 const erased = (id: string): ImportResult => ({
   ...{ id, status: 'failed', code: 'erased' },
-  detail: 'A skill with this id was erased here; the id is not taken again.',
+  detail: 'A skill with this id was erased. The id cannot be used again.',
 })
 const taken = (id: string): ImportResult => ({
   ...{ id, status: 'failed', code: 'id_in_use' },
-  detail: 'A skill with this id and other content is already here.',
+  detail: 'A skill with this id and other content already exists. It was not changed.',
 })
-
-/** Whether the reader can see a skill with this id and the same content. */
-const selectSame = `SELECT 1 FROM skills u WHERE u.id = $1 AND u.document = $2 AND ${visibleTo('$3::text[]', '$4', '$5::boolean')}
-  AND NOT EXISTS (SELECT FROM (SELECT path, sha256 FROM skill_files f WHERE f.skill_id = u.id) AS h
-    FULL JOIN json_to_recordset($6::json) AS s(path text, sha256 text) USING (path) WHERE h.sha256 IS DISTINCT FROM s.sha256)`
 
 /** Imports skills of another registry under their ids; the importing agent becomes their author. */
 export const skillImporter = ({
@@ -63,17 +59,13 @@ export const skillImporter = ({
     }
   },
   async store(tx, records, { author, organisationId, ctx }) {
-    const { agents, organisation, admin } = knowledgeReaderOf(ctx)
+    const reader = knowledgeReaderOf(ctx)
     const now = ctx.pipeline.clock.now()
     const ids = records.map(({ id }) => id)
     const refused = await refusedIds(chosenIds, tx, { actor: ctx.actor, organisationId }, ids, 'skills')
     async function isKnown(tx: Transaction, { id, skill }: Imported): Promise<boolean> {
-      const files = JSON.stringify(skill.files.map(({ path, sha256 }) => ({ path, sha256 })))
-      const same = await tx.$queryRawUnsafe<unknown[]>(
-        selectSame,
-        ...[id, skill.document, agents, organisation ?? null, admin, files],
-      )
-      return same.length > 0
+      const files = skill.files.map(({ path, sha256 }) => ({ path, sha256 }))
+      return (await sameSkill(tx, { ...reader, id, document: skill.document, files })).length > 0
     }
     async function stored(tx: Transaction, imported: Imported): Promise<ImportResult> {
       const { id, skill, visibility } = imported
@@ -84,14 +76,14 @@ export const skillImporter = ({
         return refusal === 'in use' ? taken(id) : { id, status: 'failed', code: 'invalid', detail: idGuessable }
       }
       // An erased id makes the statement fail; the savepoint limits the rollback to this skill.
-      await tx.$executeRawUnsafe('SAVEPOINT importing')
+      await setImportSavepoint(tx, {})
       try {
         const placed = { id, author, organisationId, visibility, now, isImport: true }
         const made = await insertSkill(tx, skill, placed)
         if (made) return { id, status: 'stored', ...(made.isQuarantined && { detail: quarantinedForReview }) }
       } catch (error) {
         if (!hasSqlState(error, 'KP410')) throw error
-        await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT importing')
+        await rollBackImport(tx, {})
         return erased(id)
       }
       if (await isKnown(tx, imported)) return { id, status: 'known' }
@@ -100,7 +92,7 @@ export const skillImporter = ({
         ? taken(id)
         : {
             ...{ id, status: 'failed', code: 'conflict' },
-            detail: 'You have another skill of this name; it was left as it is.',
+            detail: 'You have another skill with this name. It was not changed.',
           }
     }
     const results: ImportResult[] = []

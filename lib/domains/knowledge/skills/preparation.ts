@@ -9,6 +9,7 @@ import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { searchVector } from '../search/vector.ts'
 import { type ParsedSkillMd, parseSkillMd } from './front-matter.ts'
 import { pathFaults } from './paths.ts'
+import type { SkillFile } from './repository.ts'
 import { type Fault, type FrontMatter, skillQuality } from './rules.ts'
 import { skillTexts } from './skill-texts.ts'
 import { undeclaredTools } from './tool-use.ts'
@@ -17,14 +18,6 @@ import type { ReadText } from './yaml-subset.ts'
 export interface SentSkill {
   skill_md: string
   files: readonly { path: string; content: string }[]
-}
-export interface SkillFile {
-  path: string
-  content: string
-  /** Bytes of UTF-8. */
-  size: number
-  /** Of the stored content, hexadecimal. */
-  sha256: string
 }
 /** A skill ready to be stored: sanitized, scored and indexed. */
 export interface PreparedSkill {

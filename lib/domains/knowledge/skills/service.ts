@@ -6,16 +6,16 @@ import { goneOrNotFound, type KnowledgeDeps } from '#lib/domains/knowledge/units
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { knowledgeReaderOf, passes, visibleTo } from '../visibility.ts'
+import { knowledgeReaderOf, passes } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { listing } from './listing.ts'
 import { examineSkill, type PreparedSkill, prepareSkill, skillTextsOf } from './preparation.ts'
+import { lockChangeableSkill, visibleSkill, type WholeSkillRow } from './repository.ts'
 import type { Fault } from './rules.ts'
-import { insertSkill, replaceSkill, skillEtag, type WholeSkillRow, wholeSkillColumns, wholeSkillOf } from './storage.ts'
+import { insertSkill, replaceSkill, skillEtag, wholeSkillOf } from './storage.ts'
 
 export type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>
 
-const selectVisible = `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
 const nameInUse = (name: string): Problem =>
   new Problem('conflict', {
     detail: `You have a skill called "${name}" already; nothing was stored. Change that one, or choose another name.`,
@@ -27,12 +27,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
   /** Returns the locked row if the actor may change it: the author, the author's owner, or an admin unless it is private. */
   async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
     const { agents, isAdmin } = ctx.actor
-    const [row] = await ctx.tx.$queryRawUnsafe<WholeSkillRow[]>(
-      `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND (u.agent_id = ANY($2::text[]) OR ($3::boolean AND u.visibility <> 'private')) FOR NO KEY UPDATE`,
-      id,
-      [...agents],
-      isAdmin,
-    )
+    const [row] = await lockChangeableSkill(ctx.tx, { id, agents, isAdmin })
     if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
     return row
   }
@@ -95,8 +90,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
     }),
 
     read: read(readSkill, async (ctx, { params: { id } }) => {
-      const { agents, organisation, admin } = knowledgeReaderOf(ctx)
-      const [row] = await db.query<WholeSkillRow>('read-skill', selectVisible, [id, agents, organisation, admin])
+      const [row] = await visibleSkill(db, { id, ...knowledgeReaderOf(ctx) })
       if (!row) throw await goneOrNotFound(erasures, ctx, id)
       return { body: { data: wholeSkillOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
     }),

@@ -1,37 +1,11 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { award } from '../reputation/award.ts'
-import { rejectionsToQuarantine, rejectionWindow } from '../rules.ts'
+import { rejectionWindow } from '../rules.ts'
+import type { Visibility } from '../units/repository.ts'
 import type { Skill, SkillSummary } from './contract.ts'
-import type { PreparedSkill, SkillFile } from './preparation.ts'
-import type { FrontMatter } from './rules.ts'
-
-type Visibility = SkillSummary['visibility']
-
-/** A row of a list. */
-export interface SkillRow {
-  id: string
-  agent_id: string
-  visibility: Visibility
-  front_matter: FrontMatter
-  undeclared_tools: string[]
-  quality_score: number
-  version: number
-  created_at: Date
-  updated_at: Date
-}
-/** A row of a single skill, with its text and files. */
-export interface WholeSkillRow extends SkillRow {
-  document: string
-  files: SkillFile[]
-}
-const listed =
-  'u.id, u.agent_id, u.visibility::text, u.front_matter, u.undeclared_tools, u.quality_score, u.version, u.created_at, u.updated_at'
-/** Columns of the skill `u`. */
-export const skillColumns = listed
-export const wholeSkillColumns = `${listed}, u.document, coalesce((
-  SELECT json_agg(json_build_object('path', f.path, 'size', f.size, 'sha256', f.sha256, 'content', f.content) ORDER BY f.path)
-  FROM skill_files f WHERE f.skill_id = u.id), '[]') AS files`
+import type { PreparedSkill } from './preparation.ts'
+import { insertSkillRow, replaceSkillRow, type SkillFile, type SkillRow, type WholeSkillRow } from './repository.ts'
 
 export const skillEtag = (version: number): string => `"v${version}"`
 
@@ -69,6 +43,16 @@ export interface SkillPlacement {
   isImport?: boolean
 }
 
+const valuesOf = ({ frontMatter, document, undeclaredTools, search, quality }: PreparedSkill) => ({
+  ...{ name: frontMatter.name, description: frontMatter.description, frontMatter },
+  ...{ document, undeclaredTools, search, quality },
+})
+/** The columns that follow from its text. */
+const storedOf = ({ frontMatter, document, undeclaredTools, quality, files }: PreparedSkill) => ({
+  ...{ front_matter: frontMatter, document, files },
+  ...{ undeclared_tools: undeclaredTools, quality_score: quality },
+})
+
 async function insertFiles(tx: Transaction, id: string, files: readonly SkillFile[]): Promise<void> {
   if (files.length === 0) return
   await tx.skillFile.createMany({ data: files.map((file) => ({ skillId: id, ...file })) })
@@ -92,32 +76,16 @@ export async function insertSkill(
   }: SkillPlacement,
 ): Promise<{ row: WholeSkillRow; isQuarantined: boolean } | undefined> {
   const since = new Date(now.getTime() - rejectionWindow)
-  const [stored] = await tx.$queryRaw<{ quarantined: boolean }[]>`
-    INSERT INTO skills (id, agent_id, organisation_id, name, description, visibility, front_matter, document, undeclared_tools, search, quality_score, quarantined_at, created_at, updated_at)
-    SELECT ${id}, ${author}, ${organisationId}, ${skill.frontMatter.name}, ${skill.frontMatter.description}, ${visibility}::visibility,
-      ${JSON.stringify(skill.frontMatter)}::jsonb, ${skill.document}, ${skill.undeclaredTools}::text[], ${skill.search}::tsvector, ${skill.quality}::float8,
-      CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = ${author} AND c.at > ${since}) >= ${rejectionsToQuarantine}::int THEN ${now}::timestamptz END,
-      ${now}, ${now}
-    ON CONFLICT DO NOTHING
-    RETURNING quarantined_at IS NOT NULL AS quarantined`
+  const [stored] = await insertSkillRow(tx, {
+    ...valuesOf(skill),
+    ...{ id, author, organisation: organisationId, visibility, since, now },
+  })
   if (!stored) return undefined
   await insertFiles(tx, id, skill.files)
   if (!isImport && !stored.quarantined) await award(tx, author, 'skill', [id], now)
   return {
     isQuarantined: stored.quarantined,
-    row: {
-      id,
-      agent_id: author,
-      visibility,
-      front_matter: skill.frontMatter,
-      undeclared_tools: skill.undeclaredTools,
-      quality_score: skill.quality,
-      version: 1,
-      created_at: now,
-      updated_at: now,
-      document: skill.document,
-      files: skill.files,
-    },
+    row: { ...storedOf(skill), id, agent_id: author, visibility, version: 1, created_at: now, updated_at: now },
   }
 }
 
@@ -131,28 +99,12 @@ export async function replaceSkill(
   skill: PreparedSkill,
   { visibility, isHeld, now }: { visibility: Visibility; isHeld: boolean; now: Date },
 ): Promise<WholeSkillRow | undefined> {
-  const { name, description } = skill.frontMatter
-  const [changed] = await tx.$queryRaw<{ version: number }[]>`
-    UPDATE skills SET name = ${name}, description = ${description}, visibility = ${visibility}::visibility,
-      front_matter = ${JSON.stringify(skill.frontMatter)}::jsonb, document = ${skill.document}, undeclared_tools = ${skill.undeclaredTools}::text[],
-      search = ${skill.search}::tsvector, quality_score = ${skill.quality}::float8,
-      was_public = was_public OR (visibility = 'network' AND ${visibility} <> 'network'),
-      quarantined_at = CASE WHEN ${isHeld} THEN coalesce(quarantined_at, ${now}::timestamptz) ELSE quarantined_at END,
-      version = version + 1, updated_at = ${now}
-    WHERE id = ${row.id} AND NOT EXISTS (SELECT FROM skills o WHERE o.agent_id = ${row.agent_id} AND o.name = ${name} AND o.id <> ${row.id})
-    RETURNING version`
+  const [changed] = await replaceSkillRow(tx, {
+    ...valuesOf(skill),
+    ...{ id: row.id, author: row.agent_id, visibility, isHeld, now },
+  })
   if (!changed) return undefined
   await tx.skillFile.deleteMany({ where: { skillId: row.id } })
   await insertFiles(tx, row.id, skill.files)
-  return {
-    ...row,
-    visibility,
-    front_matter: skill.frontMatter,
-    undeclared_tools: skill.undeclaredTools,
-    quality_score: skill.quality,
-    version: changed.version,
-    updated_at: now,
-    document: skill.document,
-    files: skill.files,
-  }
+  return { ...row, ...storedOf(skill), visibility, version: changed.version, updated_at: now }
 }

@@ -1,7 +1,8 @@
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { knowledgeReaderOf, passes } from '../visibility.ts'
-import { lockedVisibleSop, type SopRow, storedSop } from './rows.ts'
+import { approvalOfVersion, type SopRow } from './repository.ts'
+import { lockedVisibleSop, storedSop } from './rows.ts'
 
 export interface Approved {
   row: SopRow
@@ -25,8 +26,7 @@ export async function approve(
   if (!passes(asked.ifMatch, seen.version))
     throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was approved.')
   const version = asked.version ?? seen.wording
-  const [wording] = await tx.$queryRaw<{ approved_at: Date | null; visibility: string }[]>`
-    SELECT approved_at, document->'metadata'->>'visibility' AS visibility FROM sop_versions WHERE unit_id = ${id} AND version = ${version}`
+  const [wording] = await approvalOfVersion(tx, { unit: id, version })
   if (!wording || (wording.visibility === 'private' && !actor.agents.includes(seen.agent_id)))
     throw new Problem('not_found', `The SOP has no version ${version} that you may see; its newest is ${seen.wording}.`)
   if (wording.approved_at !== null) return { row: seen, version, changed: false }

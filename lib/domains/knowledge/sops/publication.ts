@@ -5,7 +5,7 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { prepareSkill } from '../skills/preparation.ts'
 import { insertSkill } from '../skills/storage.ts'
-import type { SopRow } from './rows.ts'
+import type { SopRow } from './repository.ts'
 import type { SkillDocument } from './skill-document.ts'
 
 /**
@@ -21,7 +21,8 @@ export async function publish(
   { name, skill_md }: SkillDocument,
   strict: boolean,
 ): Promise<string> {
-  if (!ctx.actor.can('skills:write')) throw new Problem('scope_too_small', 'To publish needs the scope "write".')
+  if (!ctx.actor.can('skills:write'))
+    throw new Problem('scope_too_small', 'Publishing requires a token with the scope "write".')
   const { author, organisationId } = contributorOf(ctx)
   if (sop.visibility !== 'network' && sop.organisation_id !== organisationId)
     throw new Problem(

@@ -9,16 +9,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Unit } from '../unit.ts'
 import { passes } from '../visibility.ts'
 import type { reviseSop } from './contract.ts'
-import { type Sop, type SopRow, storedSop } from './rows.ts'
+import { insertVersion, lockChangeableSop, type SopRow, updateSop } from './repository.ts'
+import { storedSop } from './rows.ts'
 
-interface LockedRow {
-  agent_id: string
-  document: Sop
-  version: number
-  quality_score: number
-  quarantined_at: Date | null
-  restricted: boolean
-}
 export interface Revised {
   row: SopRow
   warnings: string[]
@@ -48,12 +41,7 @@ export async function revise(
   { params: { id }, headers, body }: Input<typeof reviseSop>,
   { db, strict }: { db: Database; strict: boolean },
 ): Promise<Revised | undefined> {
-  const [locked] = await tx.$queryRaw<LockedRow[]>`
-    SELECT u.agent_id, u.document, u.version, u.quality_score, u.quarantined_at,
-      EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id) AS restricted
-    FROM units u
-    WHERE u.id = ${id} AND u.type = 'ExpertSOP'
-      AND (u.agent_id = ANY(${[...actor.agents]}::text[]) OR (${actor.isAdmin} AND u.visibility <> 'private')) FOR UPDATE`
+  const [locked] = await lockChangeableSop(tx, { id, agents: actor.agents, isAdmin: actor.isAdmin })
   if (!locked) return undefined
   if (locked.restricted)
     throw new Problem('restricted', 'Its author’s processing is restricted: the SOP stays as it is.')
@@ -67,7 +55,7 @@ export async function revise(
   const author = locked.agent_id
   if (body.metadata.agent_id !== undefined && body.metadata.agent_id !== author)
     throw new Problem('forbidden', {
-      detail: 'An SOP keeps its author.',
+      detail: 'The author of an SOP cannot be changed.',
       ...isOther(['metadata', 'agent_id'], 'is another agent'),
     })
 
@@ -84,17 +72,9 @@ export async function revise(
     ? locked.quality_score
     : await dropVotes(tx, id, unit.document)
   const held = locked.quarantined_at ?? ((await isUnderReview(tx, { author, actorId: actor.id }, now)) ? now : null)
-  const document = unit.json
-  await tx.$executeRaw`
-    UPDATE units SET document = ${document}::jsonb, attributed_to = ${unit.attributedTo}, visibility = ${unit.visibility}::visibility,
-      domain = ${unit.domain}, search = ${unit.search}::tsvector,
-      was_public = was_public OR (visibility = 'network' AND ${unit.visibility} <> 'network'),
-      quality_score = ${quality}::float8, quarantined_at = ${held}::timestamptz,
-      version = version + 1, updated_at = ${now}
-    WHERE id = ${id}`
-  await tx.$executeRaw`
-    INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
-    SELECT ${id}, coalesce(max(version), 0) + 1, ${document}::jsonb, ${actor.id}, ${now} FROM sop_versions WHERE unit_id = ${id}`
+  const { json: document, domain, attributedTo, visibility, search } = unit
+  await updateSop(tx, { id, document, domain, attributedTo, visibility, search, quality, quarantinedAt: held, now })
+  await insertVersion(tx, { unit: id, document, actor: actor.id, now })
   return {
     ...done,
     row: await storedSop(tx, id),

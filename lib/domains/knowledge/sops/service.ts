@@ -21,8 +21,9 @@ import {
   reviseSop,
 } from './contract.ts'
 import { publish } from './publication.ts'
+import { sopsPage, visibleSop, visibleSopWithin } from './repository.ts'
 import { revise } from './revision.ts'
-import { etagOfSop, isApproved, type SopRow, sopColumns, sopView, visibleSop, visibleSopWithin } from './rows.ts'
+import { etagOfSop, sopView } from './rows.ts'
 import { skillDocument } from './skill-document.ts'
 import { eraseVersion } from './version-erasure.ts'
 import { sopVersionOf, versionFacts, versionsOf } from './versions.ts'
@@ -45,19 +46,9 @@ export function sopsService(
   return {
     list: read(listSops, async (ctx, { query }) => {
       const { domain, approved } = query
-      const { rows, terms, corrected, ...page } = await searchPage<SopRow>(db, ctx, query, {
-        table: 'units',
-        filters: ['ExpertSOP', domain, approved],
-        filter: (list) => {
-          // As a literal, so that the partial index on SOPs is used.
-          list.parts.push("u.type = 'ExpertSOP'")
-          const named = domain === undefined ? undefined : list.value(domain)
-          if (named) list.parts.push(`(u.domain = ${named} OR u.document->>'domain' = ${named})`)
-          if (approved !== undefined) list.parts.push(`${list.value(approved)} = ${isApproved}`)
-        },
-        columns: sopColumns,
-        size: 'pg_column_size(u.document)',
-      })
+      const filters = { isSop: true, sop_domain: domain, approved } as const
+      const found = await searchPage(db, ctx, query, { table: 'units', filters, rowsOf: sopsPage })
+      const { rows, terms, corrected, ...page } = found
       return {
         body: {
           data: rows.map(({ row, score }) => ({
@@ -89,7 +80,7 @@ export function sopsService(
     }),
 
     read: read(readSop, async (ctx, { params: { id } }) => {
-      const row = await visibleSop(db, id, knowledgeReaderOf(ctx))
+      const [row] = await visibleSop(db, { id, ...knowledgeReaderOf(ctx) })
       if (!row) throw await goneOrNotFound(erasures, ctx, id)
       return { body: { data: sopView(row) }, resourceId: id, headers: { ETag: etagOfSop(row) } }
     }),
@@ -115,7 +106,7 @@ export function sopsService(
 
     versions: read(listSopVersions, async (ctx, { params: { id }, query: { limit, offset, cursor } }) => {
       const reader = knowledgeReaderOf(ctx)
-      const sop = await visibleSop(db, id, reader)
+      const [sop] = await visibleSop(db, { id, ...reader })
       if (!sop) throw await goneOrNotFound(erasures, ctx, id)
       const before = afterVersion(cursor, id)
       const { rows, total } = await versionsOf(db, sop, reader, { before, limit: limit + 1, offset })
@@ -136,11 +127,10 @@ export function sopsService(
 
     version: read(readSopVersion, async (ctx, { params: { id, version } }) => {
       const reader = knowledgeReaderOf(ctx)
-      const sop = await visibleSop(db, id, reader)
+      const [sop] = await visibleSop(db, { id, ...reader })
       if (!sop) throw await goneOrNotFound(erasures, ctx, id)
       const row = await sopVersionOf(db, sop, reader, version)
-      if (!row)
-        throw new Problem('not_found', 'The SOP has no such version, or it is a former one and not yours to see.')
+      if (!row) throw new Problem('not_found', 'The SOP has no such version, or you may not read it.')
       return {
         body: { data: { id, ...versionFacts(sop, reader, row), unit: { ...row.document, id } } },
         resourceId: id,
@@ -170,7 +160,7 @@ export function sopsService(
         }
       },
       async (ctx, { params: { id } }) => {
-        const row = await visibleSopWithin(ctx.tx, id, knowledgeReaderOf(ctx))
+        const [row] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
         if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
         return sopView(row)
       },
@@ -179,7 +169,7 @@ export function sopsService(
     exportSkill: mutation(
       exportSopAsSkill,
       async (ctx, { params: { id }, body }) => {
-        const sop = await visibleSopWithin(ctx.tx, id, knowledgeReaderOf(ctx))
+        const [sop] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
         if (!sop) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
         const made = skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id })
         const skillId = body?.publish === true ? await publish(ctx, sop, made, strict) : undefined
@@ -196,7 +186,7 @@ export function sopsService(
         }
       },
       async (ctx, { params: { id } }) => {
-        const sop = await visibleSopWithin(ctx.tx, id, knowledgeReaderOf(ctx))
+        const [sop] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
         if (!sop) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
         return { ...skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id }), files: [] }
       },

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { parseSkillMd } from '../skills/front-matter.ts'
 import { examineSkill } from '../skills/preparation.ts'
+import type { Sop } from '../unit.ts'
 import { ExpertSOP } from '../unit.ts'
-import type { Sop } from './rows.ts'
 import { skillDocument, skillName } from './skill-document.ts'
 
 const origin = { id: 'kp:sop:restore', version: 3, author: 'agent_1' }

@@ -1,7 +1,5 @@
-import type { z } from 'zod'
-import type { ExpertSOP } from '../unit.ts'
+import type { Sop } from '../unit.ts'
 
-type Sop = z.output<typeof ExpertSOP>
 /** Source of the document, named in its text. */
 export interface Origin {
   id: string

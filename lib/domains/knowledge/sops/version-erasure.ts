@@ -2,14 +2,7 @@ import { expertsOfWordings, rejectUnderLegalHold } from '#lib/domains/knowledge/
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { passes } from '../visibility.ts'
-
-interface LockedRow {
-  agent_id: string
-  attributed_to: string | null
-  original_author: string | null
-  version: number
-  wording: number
-}
+import { deleteVersion, lockChangeableSop } from './repository.ts'
 
 /**
  * Erases one former version of an SOP. Returns false if no such SOP exists that the actor may change.
@@ -20,12 +13,7 @@ export async function eraseVersion(
   { id, version }: { id: string; version: number },
   ifMatch: string | undefined,
 ): Promise<boolean> {
-  const [locked] = await tx.$queryRaw<LockedRow[]>`
-    SELECT u.agent_id, u.attributed_to, u.original_author, u.version,
-      (SELECT max(v.version) FROM sop_versions v WHERE v.unit_id = u.id) AS wording
-    FROM units u
-    WHERE u.id = ${id} AND u.type = 'ExpertSOP'
-      AND (u.agent_id = ANY(${[...actor.agents]}::text[]) OR (${actor.isAdmin} AND u.visibility <> 'private')) FOR UPDATE`
+  const [locked] = await lockChangeableSop(tx, { id, agents: actor.agents, isAdmin: actor.isAdmin })
   if (!locked) return false
   if (!passes(ifMatch, locked.version))
     throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was erased.')
@@ -37,9 +25,8 @@ export async function eraseVersion(
   const { agent_id, attributed_to, original_author } = locked
   const agents = [agent_id, attributed_to, original_author, ...(await expertsOfWordings(tx, id))]
   await rejectUnderLegalHold(tx, { kind: 'unit', id, agents }, now)
-  const gone = await tx.$executeRaw`DELETE FROM sop_versions v WHERE v.unit_id = ${id} AND v.version = ${version}
-    AND (v.document->'metadata'->>'visibility' <> 'private' OR ${actor.agents.includes(agent_id)})`
-  if (gone === 0) throw new Problem('not_found', 'The SOP has no such version, or it is not yours to erase.')
+  const deleted = await deleteVersion(tx, { unit: id, version, isOwn: actor.agents.includes(agent_id) })
+  if (deleted === 0) throw new Problem('not_found', 'The SOP has no such version, or you may not erase it.')
   // The erased version may have been the newest approved one, which others read with the SOP.
   await tx.unit.update({ where: { id }, data: { version: { increment: 1 } } })
   return true

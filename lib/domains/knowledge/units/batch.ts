@@ -180,7 +180,7 @@ export function batch({ db, strict, names, chosenIds }: ContributionParts) {
           refused(index, erased.has(id) ? new Problem('erased', idErased) : new Problem('id_in_use', unitIdInUse), id),
         )
     const isAtomic = query.atomic === 'true'
-    const notAlone = new Problem('batch_rejected', 'Nothing is wrong with it; another unit of the batch was refused.')
+    const notAlone = new Problem('batch_rejected', 'This unit is valid, but another unit of the batch was rejected.')
     const told = ({ id, warnings }: { id: string; warnings: readonly string[] }) =>
       quarantined.has(id) ? [...warnings, quarantinedForReview] : [...warnings]
     const accepted = kept.map(({ index, id, quality, warnings, sanitizedPlaces }): BatchResult => {

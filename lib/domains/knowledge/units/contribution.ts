@@ -2,7 +2,7 @@ import { type ChosenIdPorts, idErased, idProblem, refusedIds, unitIdInUse } from
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { canBeGuessed } from '#lib/domains/knowledge/guessable-ids.ts'
 import { recordRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
-import { awardOne, awardValues } from '#lib/domains/knowledge/reputation/award.ts'
+import { awardValues } from '#lib/domains/knowledge/reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow } from '#lib/domains/knowledge/rules.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import { etagOf } from '#lib/domains/knowledge/visibility.ts'
@@ -12,21 +12,8 @@ import { type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { warningsWithNames } from './name-warnings.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
+import { insertUnitSql } from './repository.ts'
 import type { KnowledgeDeps } from './stored-unit.ts'
-
-/** Agent and organisation come from the token; the number of recently rejected contributions decides on quarantine. */
-const insertUnit = `stored AS (
-  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at, domain, search)
-  SELECT $1, $2::unit_type, $3, $4, $5, $6::visibility, $7::jsonb, $8::float8,
-    CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $3 AND c.at > $10::timestamptz) >= $11::int THEN $9::timestamptz END,
-    $9::timestamptz, $9::timestamptz, $12, $13::tsvector
-  ON CONFLICT (id) DO NOTHING
-  RETURNING id AS resource_id, quarantined_at IS NOT NULL AS quarantined),
-wording AS (
-  INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
-  SELECT resource_id, 1, $7::jsonb, $3, $9::timestamptz FROM stored WHERE $2::unit_type = 'ExpertSOP'),
-${awardOne({ agent: '$3', at: '$9', subject: '$1', gain: '$14', reason: '$15', entry: '$16', full: '$17', uuids: '$18' })},
-done AS (SELECT * FROM stored)`
 
 export const quarantinedForReview =
   'It is held for review, because several contributions were refused within the last hour; only you see it until then.'
@@ -105,7 +92,7 @@ export async function planContribution(
   return {
     statement: {
       name: 'contribute-unit',
-      ctes: insertUnit,
+      ctes: insertUnitSql,
       values: [
         unit.id,
         unit.type,

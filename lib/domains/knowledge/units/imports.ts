@@ -3,13 +3,13 @@ import { type ChosenIdPorts, idErased, idGuessable, refusedIds } from '#lib/doma
 import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { countRejections, rejectionOf } from '#lib/domains/knowledge/moderation/rejections.ts'
 import { Unit, UnitId, visibilities } from '#lib/domains/knowledge/unit.ts'
-import { type KnowledgeReader, knowledgeReaderOf, visibleTo } from '#lib/domains/knowledge/visibility.ts'
+import { knowledgeReaderOf } from '#lib/domains/knowledge/visibility.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer } from '#lib/kernel/importer.ts'
 import { Problem, type ProblemCode } from '#lib/kernel/problem.ts'
 import { quarantinedForReview } from './contribution.ts'
 import { prepareUnit } from './preparation.ts'
+import { sameUnits } from './repository.ts'
 import { type StorableUnit, storeUnits } from './storage.ts'
 
 /**
@@ -32,26 +32,6 @@ export const importRefusalOf = (error: z.ZodError): Problem =>
       message,
     })),
   })
-
-/** Ids of existing units that are visible to the reader and have the same content, regardless of their author. */
-const selectSame = `SELECT u.id FROM units u JOIN json_to_recordset($1::json) AS s(id text, document jsonb) ON s.id = u.id
-  WHERE u.document #- '{metadata,agent_id}' = s.document #- '{metadata,agent_id}' AND ${visibleTo('$2::text[]', '$3', '$4')}`
-const sameOf = async (
-  tx: Transaction,
-  units: readonly StorableUnit[],
-  reader: KnowledgeReader,
-): Promise<Set<string>> => {
-  if (units.length === 0) return new Set()
-  const sent = JSON.stringify(units.map(({ id, document }) => ({ id, document })))
-  const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
-    selectSame,
-    sent,
-    reader.agents,
-    reader.organisation ?? null,
-    reader.admin,
-  )
-  return new Set(rows.map(({ id }) => id))
-}
 
 export interface ImportDeps {
   strict: boolean
@@ -105,22 +85,26 @@ export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportDeps): I
     const welcome = units.filter((unit) => !isOfErased(unit) && !refused.has(unit.id))
     const now = ctx.pipeline.clock.now()
     const { stored, quarantined, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
-    const known = await sameOf(
-      tx,
-      units.filter(({ id }) => inUse.has(id) || refused.has(id)),
-      knowledgeReaderOf(ctx),
-    )
+    const present = units.filter(({ id }) => inUse.has(id) || refused.has(id))
+    const same =
+      present.length === 0
+        ? []
+        : await sameUnits(tx, {
+            ...knowledgeReaderOf(ctx),
+            units: present.map(({ id, document }) => ({ id, document })),
+          })
+    const known = new Set(same.map(({ id }) => id))
     return {
       results: units.map((unit) => {
         const { id } = unit
         if (stored.has(id))
           return { id, status: 'stored', ...(quarantined.has(id) && { detail: quarantinedForReview }) }
         if (known.has(id)) return { id, status: 'known' }
-        if (isOfErased(unit)) return failed(id, 'erased', 'Its author was erased here.')
+        if (isOfErased(unit)) return failed(id, 'erased', 'The author of this unit was erased from this registry.')
         const refusal = refused.get(id)
         if (refusal === 'guessable') return failed(id, 'invalid', idGuessable)
         if (erased.has(id) || refusal === 'erased') return failed(id, 'erased', idErased)
-        return failed(id, 'id_in_use', 'A unit with this id and other content is already here; it was left as it is.')
+        return failed(id, 'id_in_use', 'A unit with this id and other content already exists. It was not changed.')
       }),
       entries: units
         .filter(({ id }) => stored.has(id))

@@ -79,5 +79,8 @@ function revalidated(value: unknown): Unit {
     path: issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step)),
     message: `${issue.message} (after markup was removed)`,
   }))
-  throw new Problem('invalid', { detail: 'Nothing is left of a required field once markup is removed.', issues })
+  throw new Problem('invalid', {
+    detail: 'A required field is empty after markup was removed. Send it as plain text.',
+    issues,
+  })
 }

@@ -12,14 +12,8 @@ import { quarantinedForReview } from './contribution.ts'
 import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './merge-patch.ts'
 import { namedAfterCommit } from './name-warnings.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
-import { goneOrNotFound, type KnowledgeDeps, shown, type UnitRow } from './stored-unit.ts'
-
-interface OwnRow extends UnitRow {
-  agent_id: string
-  novelty: number | null
-  votes_for: number
-  votes_against: number
-}
+import { lockCorrectableUnit, rewriteCurrentVersion, rewriteUnit, type UnitRow } from './repository.ts'
+import { goneOrNotFound, type KnowledgeDeps, shown } from './stored-unit.ts'
 
 /** Maximum number of paths in an audit entry. */
 const mostNamed = 50
@@ -38,7 +32,10 @@ interface Correction {
  * Applies the correction to the document.
  * @throws {Problem} `invalid` for fields that cannot change, and if the two ways to set the visibility disagree
  */
-function corrected(row: OwnRow, { unit = {}, visibility }: Correction): JsonMembers {
+function corrected(
+  row: Pick<UnitRow, 'id' | 'document' | 'visibility'> & { agent_id: string },
+  { unit = {}, visibility }: Correction,
+): JsonMembers {
   const patched = mergePatch(row.document, unit)
   const { metadata } = patched
   if (patched['@type'] !== row.document['@type']) throw refuseMember(['@type'], 'The type of a unit')
@@ -48,7 +45,7 @@ function corrected(row: OwnRow, { unit = {}, visibility }: Correction): JsonMemb
   if (visibility === undefined) return patched
   if (metadata.visibility !== row.visibility && metadata.visibility !== visibility)
     throw new Problem('invalid', {
-      detail: 'Visibility is given twice, and differs.',
+      detail: 'The request contains two different visibilities. Send one.',
       issues: [{ path: ['visibility'], message: 'differs from unit.metadata.visibility' }],
     })
   return { ...patched, metadata: { ...metadata, visibility } }
@@ -59,7 +56,7 @@ function validated(value: unknown): Unit {
   if (parsed.success) return parsed.data
   const issues = issuesOf(parsed.error, ['unit'])
   throw new Problem('invalid', {
-    detail: 'With this correction the unit is not valid. It stays as it was.',
+    detail: 'The corrected unit is not valid. The unit was not changed.',
     issues: issues.slice(0, 100),
   })
 }
@@ -81,17 +78,10 @@ async function rewrite(
   unit: PreparedUnit,
   { quality, isHeld }: { quality: number; isHeld: boolean },
 ): Promise<number> {
-  const document = unit.json
-  const [row] = await tx.$queryRaw<{ version: number }[]>`
-    UPDATE units SET document = ${document}::jsonb, visibility = ${unit.visibility}::visibility, domain = ${unit.domain},
-      attributed_to = ${unit.attributedTo}, quality_score = ${quality}::float8,
-      was_public = was_public OR (visibility = 'network' AND ${unit.visibility} <> 'network'), search = ${unit.search}::tsvector,
-      quarantined_at = CASE WHEN ${isHeld} THEN coalesce(quarantined_at, ${now}::timestamptz) ELSE quarantined_at END,
-      version = version + 1, updated_at = ${now} WHERE id = ${unit.id} RETURNING version`
-  if (!row) throw new Error('a locked unit is gone')
-  if (unit.type === 'ExpertSOP')
-    await tx.$executeRaw`UPDATE sop_versions SET document = ${document}::jsonb, approved_by = NULL, approved_at = NULL
-      WHERE unit_id = ${unit.id} AND version = (SELECT max(version) FROM sop_versions WHERE unit_id = ${unit.id})`
+  const { id, json: document, domain, attributedTo, visibility, search } = unit
+  const [row] = await rewriteUnit(tx, { id, document, domain, attributedTo, visibility, search, quality, isHeld, now })
+  if (!row) throw new Error('A locked unit does not exist.')
+  if (unit.type === 'ExpertSOP') await rewriteCurrentVersion(tx, { unit: id, document })
   return row.version
 }
 
@@ -99,10 +89,7 @@ async function rewrite(
 export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: KnowledgeDeps) =>
   mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
     const { agents, isAdmin, id: actorId } = ctx.actor
-    // An admin may correct shared units; private units may only be corrected by their author and its owner.
-    const [row] = await ctx.tx.$queryRaw<OwnRow[]>`
-      SELECT id, agent_id, document, visibility::text, quality_score, novelty, votes_for, votes_against, version, created_at, updated_at
-      FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR (${isAdmin} AND visibility <> 'private')) FOR UPDATE`
+    const [row] = await lockCorrectableUnit(ctx.tx, { id, agents, isAdmin })
     if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
     if (!passes(headers['if-match'], row.version))
       throw new Problem('precondition_failed', 'The unit has changed since you read it; nothing was corrected.')

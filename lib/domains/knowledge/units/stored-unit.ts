@@ -1,10 +1,10 @@
 import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Names } from './name-warnings.ts'
+import type { UnitRow } from './repository.ts'
 
 /** Functions of the erasure domain, which this domain does not import. */
 export interface UnitErasures {
@@ -36,18 +36,6 @@ export interface KnowledgeDeps {
   names: Names
   chosenIds: ChosenIdPorts
 }
-
-/** Columns that a response needs. */
-export interface UnitRow {
-  id: string
-  document: Unit
-  visibility: 'private' | 'org' | 'network'
-  quality_score: number
-  version: number
-  created_at: Date
-  updated_at: Date
-}
-export const unitColumns = 'u.id, u.document, u.visibility, u.quality_score, u.version, u.created_at, u.updated_at'
 
 /** The API form of a unit. */
 export const shown = (row: UnitRow) => ({

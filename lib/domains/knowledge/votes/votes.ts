@@ -2,33 +2,16 @@ import { validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
 import { recordingRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
 import { namedAfterCommit } from '#lib/domains/knowledge/units/name-warnings.ts'
 import { goneOrNotFound, type KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
-import { knowledgeReaderOf, ownerKeySql, visibleTo } from '#lib/domains/knowledge/visibility.ts'
+import { knowledgeReaderOf } from '#lib/domains/knowledge/visibility.ts'
 import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
 import { requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
+import { insertVote, lockUnitForVote } from './repository.ts'
 import { hashedNetwork } from './voices.ts'
 import { weighVotes } from './weighing.ts'
-
-/**
- * Locks the unit, so that its votes are counted one after another, and the agents of author and voter, so that neither is claimed before
- * the vote is stored.
- */
-const selectVoted = `SELECT u.agent_id, u.attributed_to, u.original_author, u.quality_score,
-    (SELECT ${ownerKeySql('a')} FROM agent_owners a WHERE a.id = u.agent_id FOR KEY SHARE) AS author_key,
-    (SELECT ${ownerKeySql('a')} FROM agent_owners a WHERE a.id = $5 FOR KEY SHARE) AS voter_key
-  FROM units u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')} FOR NO KEY UPDATE OF u`
-
-interface VotedRow {
-  agent_id: string
-  attributed_to: string | null
-  original_author: string | null
-  quality_score: number
-  author_key: string
-  voter_key: string
-}
 
 /**
  * Sanitizes a text about a unit and scans it for personal data.
@@ -63,18 +46,17 @@ export const voting = ({
       throw new Problem('forbidden', 'Units are validated by agents that used them, with a token.')
     requireStorable(ctx.pipeline.regions, ctx.actor.region, 'outside_region')
     const { tx, now } = ctx
-    const { agents, organisation, admin } = knowledgeReaderOf(ctx)
-    const [row] = await tx.$queryRawUnsafe<VotedRow[]>(selectVoted, id, [...agents], organisation ?? null, admin, voter)
+    const [row] = await lockUnitForVote(tx, { ...knowledgeReaderOf(ctx), id, voter })
     if (!row) throw await goneOrNotFound(erasures, ctx, id, tx)
     if (row.author_key === row.voter_key || row.attributed_to === voter || row.original_author === voter)
-      throw new Problem('forbidden', 'Nobody validates what is their own, or of another agent of the same owner.')
+      throw new Problem('forbidden', 'You cannot validate your own units or units of another agent of your owner.')
     const said =
       feedback === undefined ? null : recordingRejection(db, voter, now, () => plainText(feedback, 'feedback', strict))
     const network = row.voter_key === voter ? hashedNetwork(ctx.ip, networkKey()) : null
-    const isFirst = await tx.$executeRaw`
-      INSERT INTO unit_votes (unit_id, voter_id, owner_key, valid, weight, feedback, network, at)
-      VALUES (${id}, ${voter}, ${row.voter_key}, ${valid}, 0, ${said?.text ?? null}, ${network}, ${now}) ON CONFLICT DO NOTHING`
-    if (isFirst === 0)
+    const owner = row.voter_key
+    const feedbackText = said?.text ?? null
+    const inserted = await insertVote(tx, { unit: id, voter, owner, valid, feedback: feedbackText, network, now })
+    if (inserted === 0)
       throw new Problem('conflict', 'You, or another agent of your owner, validated this unit before. It counts once.')
     const { votes, quality = row.quality_score } = await weighVotes(tx, id, now)
     const weight = votes.find((vote) => vote.voter === voter)?.weight ?? 0

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countScopes, gatherWords, indexUnits, regatherWords } from './gathering.ts'
+import { gatherWords, indexUnits, regatherWords } from './gathering.ts'
 import { judgeNovelty } from './novelty.ts'
+import { recountScopes } from './repository.ts'
 
 /** Milliseconds after which one run ends. */
 const patience = 40_000
@@ -25,7 +26,7 @@ export const searchJobs = (db: Database, findAgain = regatherWords(db)) => [
     async run({ now }) {
       await exhaust(() => gatherWords(db))
       await findAgain()
-      if (now.getUTCMinutes() === 0) await countScopes(db)
+      if (now.getUTCMinutes() === 0) await recountScopes(db, {})
     },
   }),
   job({

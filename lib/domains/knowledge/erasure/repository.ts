@@ -1,0 +1,203 @@
+import type { FrontMatter } from '#lib/domains/knowledge/skills/rules.ts'
+import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
+import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from './legal-holds.ts'
+import { mostRecords, type referencePlaces } from './reference-decisions-contract.ts'
+import { meansBy, meantMember, versionMeans } from './reference-meaning.ts'
+
+const kinds = ['unit', 'skill'] as const
+type RecordKind = (typeof kinds)[number]
+
+/** Those of the agents that authored a unit or skill under a legal hold, each with one such hold. */
+export const authorsWithHolds = statement('knowledge.authors-with-holds', {
+  takes: { agents: 'text[]', now: 'timestamptz' },
+  returns: { agent: 'text', hold: 'text' },
+  variants: kinds,
+  sql: (kind: RecordKind) => `WITH ${knowledgeHoldsSql(kind, '$now')}
+    SELECT s.agent_id AS agent, min(r.hold) AS hold FROM held_records r JOIN ${kind}s s ON s.id = r.id
+    WHERE s.agent_id = ANY($agents) GROUP BY s.agent_id`,
+})
+/** A record that existed at that time, locked. */
+export const lockRestoredRecord = statement('knowledge.lock-restored-record', {
+  takes: { id: 'text', at: 'timestamptz' },
+  returns: { formerOwner: 'text', wasPublic: 'bool' },
+  variants: kinds,
+  sql: (kind: RecordKind) => `SELECT agent_id AS "formerOwner", was_public OR visibility = 'network' AS "wasPublic"
+    FROM ${kind}s WHERE id = $id AND created_at <= $at FOR UPDATE`,
+})
+
+const validated = "document->'metadata'->'validated_by'"
+/** Units that contain one of the names as a reference, in any version; every field has an index. */
+const naming = `SELECT id FROM units WHERE attributed_to = ANY($names)
+  UNION SELECT id FROM units WHERE original_author = ANY($names)
+  UNION SELECT u.id FROM unnest($names) AS n(name) JOIN units u ON u.${validated} IS NOT NULL AND u.${validated} @> to_jsonb(n.name)
+  UNION SELECT unit_id FROM sop_versions WHERE document->'source'->>'expert_id' = ANY($names)
+  UNION SELECT v.unit_id FROM unnest($names) AS n(name) JOIN sop_versions v ON v.${validated} IS NOT NULL AND v.${validated} @> to_jsonb(n.name)`
+const doing = `SELECT unit_id AS id FROM sop_versions WHERE created_by = ANY($names)
+  UNION SELECT unit_id FROM sop_versions WHERE approved_by IS NOT NULL AND approved_by = ANY($names)`
+const skillsNaming =
+  "SELECT id FROM skills WHERE front_matter->>'author' IS NOT NULL AND front_matter->>'author' = ANY($names)"
+
+/** Whether the document of `alias` names `m` as expert or validator. */
+const namedIn = (alias: string): string =>
+  `(${alias}.document->'source'->>'expert_id' = m.name OR ${alias}.${validated} ? m.name)`
+/**
+ * Whether the unit `u` or one of its versions means the subject. The registry itself recorded authors and approvers of versions, so those
+ * always do.
+ */
+const unitMeans = `(EXISTS (SELECT FROM meant m WHERE ${meansBy('u')}
+      AND (u.attributed_to = m.name OR u.original_author = m.name OR ${namedIn('u')}))
+    OR EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND (v.created_by = ANY($names) OR v.approved_by = ANY($names)
+      OR EXISTS (SELECT FROM meant m WHERE ${versionMeans} AND ${namedIn('v')}))))`
+const skillMeans = `EXISTS (SELECT FROM meant m WHERE ${meansBy('s')} AND s.front_matter->>'author' = m.name)`
+
+const meant = meantMember('$names', '$kinds', '$ids')
+const bearers = { names: 'text[]', kinds: 'text[]', ids: 'text[]' } as const
+const referring: Record<RecordKind, { row: string; from: string }> = {
+  unit: {
+    row: 'u',
+    from: `FROM (${naming} UNION ${doing}) AS f JOIN units u ON u.id = f.id
+      ${joinKnowledgeHolds('u')} WHERE u.agent_id <> ALL($agents) AND ${unitMeans}`,
+  },
+  skill: {
+    row: 's',
+    from: `FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id
+      ${joinKnowledgeHolds('s')} WHERE s.agent_id <> ALL($agents) AND ${skillMeans}`,
+  },
+}
+const referencesSql = (kind: RecordKind): string => `WITH ${knowledgeHoldsSql(kind, '$now')}, ${meant}
+  SELECT ${referring[kind].row}.id, ${referring[kind].row}.created_at, ${knowledgeHoldSql} AS hold ${referring[kind].from}`
+
+/** Number of records of others that refer to the bearers. `agents`: the subject's agents, whose own records are deleted. */
+export const referencesHolding = statement('knowledge.references-holding', {
+  takes: { ...bearers, agents: 'text[]', now: 'timestamptz' },
+  returns: { n: 'int4', since: 'timestamptz?' },
+  isPrepared: true,
+  sql: `SELECT count(*)::int AS n, min(created_at) AS since
+    FROM ((${referencesSql('unit')}) UNION ALL (${referencesSql('skill')})) AS g`,
+})
+/** Records of others that refer to the bearers, with the legal hold that covers each. */
+export const referringRecords = statement('knowledge.referring-records', {
+  takes: { ...bearers, agents: 'text[]', now: 'timestamptz' },
+  returns: { id: 'text', hold: 'text?' },
+  isPrepared: true,
+  variants: kinds,
+  sql: (kind: RecordKind) => `SELECT id, hold FROM (${referencesSql(kind)}) AS p`,
+})
+export const countReferringRecords = statement('knowledge.count-referring-records', {
+  takes: { ...bearers, agents: 'text[]', now: 'timestamptz' },
+  returns: { n: 'int4' },
+  variants: kinds,
+  sql: (kind: RecordKind) => `SELECT count(*)::int AS n FROM (${referencesSql(kind)}) AS p WHERE p.hold IS NULL`,
+})
+/** Searches the documents of the records directly instead of using the indexes. */
+export const countReferencesInDocuments = statement('knowledge.count-references-in-documents', {
+  takes: { ...bearers, records: 'text[]' },
+  returns: { n: 'int4' },
+  sql: `WITH ${meant} SELECT ((SELECT count(*) FROM units u WHERE u.id = ANY($records)
+      AND EXISTS (SELECT FROM meant m WHERE ${meansBy('u')} AND ${namedIn('u')}))
+    + (SELECT count(*) FROM sop_versions v JOIN units u ON u.id = v.unit_id WHERE v.unit_id = ANY($records)
+      AND EXISTS (SELECT FROM meant m WHERE ${versionMeans} AND ${namedIn('v')}))
+    + (SELECT count(*) FROM skills s WHERE s.id = ANY($records) AND ${skillMeans}))::int AS n`,
+})
+
+const expertIn = (document: string): string => `${document}->'source'->>'expert_id' = ANY($names)`
+const validatorIn = (document: string): string => `coalesce(${document}->'metadata'->'validated_by' ?| $names, false)`
+const anyVersion = (is: (document: string) => string): string =>
+  `EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND coalesce(${is('v.document')}, false))`
+/**
+ * Records that contain one of the names and were stored by `before`: all, or those with the ids. Authors and approvers of versions are not
+ * included: the erasure already renamed those.
+ */
+export const recordsNaming = statement('knowledge.records-naming', {
+  takes: { names: 'text[]', before: 'timestamptz?', ids: 'text[]?' },
+  returns: {
+    ...{ id: 'text', organisation_id: 'text', created_at: 'timestamptz', total: 'int4' },
+    ...{ visibility: typed<Visibility>('text'), places: typed<(typeof referencePlaces)[number][]>('text[]') },
+  },
+  isPrepared: true,
+  sql: `SELECT *, count(*) OVER ()::int AS total FROM (
+      SELECT u.id, u.organisation_id, u.visibility::text AS visibility, array_remove(ARRAY[
+          CASE WHEN u.original_author = ANY($names) THEN 'original_author' END,
+          CASE WHEN coalesce(${expertIn('u.document')}, false) OR ${anyVersion(expertIn)} THEN 'source.expert_id' END,
+          CASE WHEN ${validatorIn('u.document')} OR ${anyVersion(validatorIn)} THEN 'metadata.validated_by' END], NULL) AS places, u.created_at
+        FROM (${naming}) AS f JOIN units u ON u.id = f.id
+        WHERE ($before IS NULL OR u.created_at <= $before) AND ($ids IS NULL OR u.id = ANY($ids))
+      UNION ALL SELECT s.id, s.organisation_id, s.visibility::text, ARRAY['skill.author'], s.created_at
+        FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id
+        WHERE ($before IS NULL OR s.created_at <= $before) AND ($ids IS NULL OR s.id = ANY($ids))) AS r ORDER BY id LIMIT ${mostRecords}`,
+})
+
+const meantOf = (means: string): string => `ARRAY(SELECT m.name FROM meant m WHERE ${means}) AS meant`
+/** Locked units; `meant`: those names whose bearer the record means. */
+export const lockUnitsToRename = statement('knowledge.lock-units-to-rename', {
+  takes: { ...bearers, records: 'text[]' },
+  returns: {
+    ...{ id: 'text', meant: 'text[]', document: typed<Unit>('jsonb'), novelty: 'float8?' },
+    ...{ attributed_to: 'text?', original_author: 'text?' },
+  },
+  isPrepared: true,
+  sql: `WITH ${meant} SELECT u.id, ${meantOf(meansBy('u'))}, u.document, u.novelty, u.attributed_to, u.original_author FROM units u
+    WHERE u.id = ANY($records) ORDER BY u.id FOR UPDATE OF u`,
+})
+export const versionsToRename = statement('knowledge.versions-to-rename', {
+  takes: { ...bearers, records: 'text[]' },
+  returns: {
+    ...{ unit_id: 'text', meant: 'text[]', version: 'int4', document: typed<Unit>('jsonb') },
+    ...{ created_by: 'text', approved_by: 'text?' },
+  },
+  isPrepared: true,
+  sql: `WITH ${meant} SELECT v.unit_id, ${meantOf(versionMeans)}, v.version, v.document, v.created_by, v.approved_by
+    FROM sop_versions v JOIN units u ON u.id = v.unit_id WHERE v.unit_id = ANY($records)`,
+})
+/** A document of null stays unchanged. */
+export const renameInUnits = statement('knowledge.rename-in-units', {
+  takes: { rows: 'json' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `UPDATE units u SET document = coalesce(s.document, u.document), version = u.version + 1,
+      attributed_to = s.attributed_to, original_author = s.original_author
+    FROM json_to_recordset($rows) AS s(id text, document jsonb, attributed_to text, original_author text) WHERE u.id = s.id`,
+})
+export const renameInVersions = statement('knowledge.rename-in-versions', {
+  takes: { rows: 'json' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `UPDATE sop_versions v SET document = s.document, created_by = s.created_by, approved_by = s.approved_by
+    FROM json_to_recordset($rows) AS s(unit_id text, version int, document jsonb, created_by text, approved_by text)
+    WHERE v.unit_id = s.unit_id AND v.version = s.version`,
+})
+export const renameInSearch = statement('knowledge.rename-in-search', {
+  takes: { ids: 'text[]', vectors: 'text[]' },
+  returns: 'count',
+  isPrepared: true,
+  sql: 'UPDATE units u SET search = s.search::tsvector FROM unnest($ids, $vectors) AS s(id, search) WHERE u.id = s.id',
+})
+export const restoreNovelty = statement('knowledge.restore-novelty', {
+  takes: { ids: 'text[]', novelties: typed<readonly (number | null)[]>('float8[]') },
+  returns: 'count',
+  isPrepared: true,
+  sql: `UPDATE units u SET novelty = s.novelty FROM unnest($ids, $novelties) AS s(id, novelty)
+    WHERE u.id = s.id AND s.novelty IS NOT NULL`,
+})
+export const lockSkillsToRename = statement('knowledge.lock-skills-to-rename', {
+  takes: { ...bearers, records: 'text[]' },
+  returns: {
+    ...{ id: 'text', meant: 'text[]', document: 'text', front_matter: typed<FrontMatter>('jsonb') },
+    files: typed<{ path: string; content: string }[]>('json'),
+  },
+  isPrepared: true,
+  sql: `WITH ${meant} SELECT s.id, ${meantOf(meansBy('s'))}, s.document, s.front_matter,
+      coalesce((SELECT json_agg(json_build_object('path', path, 'content', content) ORDER BY path)
+        FROM skill_files f WHERE f.skill_id = s.id), '[]') AS files
+    FROM skills s WHERE s.id = ANY($records) ORDER BY s.id FOR UPDATE OF s`,
+})
+export const renameInSkill = statement('knowledge.rename-in-skill', {
+  takes: {
+    ...{ id: 'text', document: 'text', frontMatter: typed<FrontMatter>('jsonb') },
+    search: typed<string>('tsvector'),
+  },
+  returns: 'count',
+  sql: 'UPDATE skills SET document = $document, front_matter = $frontMatter, search = $search, version = version + 1 WHERE id = $id',
+})

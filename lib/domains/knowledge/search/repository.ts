@@ -1,0 +1,172 @@
+import { unitColumns, unitRow } from '#lib/domains/knowledge/units/repository.ts'
+import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { conditionsOf, type SearchForm, searchParameters, withinScopes } from './conditions.ts'
+
+/** Totals stop counting at this number. */
+export const searchCountedTo = 1_001
+/** Maximum number of matches ranked by words, taken by quality; paging ends there. */
+export const mostRanked = 300
+/** Maximum rows scanned by quality; beyond it the word index is used instead. */
+export const mostScanned = 12_000
+/** Maximum stored bytes of the rows in one response, so that large pages do not exhaust memory. */
+const largestPage = 4 * 1024 * 1024
+/** Maximum number of similar words. */
+const mostSimilar = 400
+
+/** Settings that the statements of a search rely on; a table scan would decompress the words of every row. */
+export const searchSettings = {
+  enable_seqscan: 'off',
+  jit: 'off',
+  work_mem: '32MB',
+  statement_timeout: '10s',
+  'pg_trgm.similarity_threshold': '0.2',
+}
+
+const forms: readonly SearchForm[] = [true, false].flatMap((everyOrganisation): SearchForm[] => [
+  { table: 'units', everyOrganisation, filters: ['authors', 'types', 'domain', 'min_quality', 'from', 'to'] },
+  { table: 'units', everyOrganisation, filters: ['isSop', 'sop_domain', 'approved', 'type'] },
+  { table: 'skills', everyOrganisation, filters: ['authors', 'tags', 'min_quality', 'from', 'to'] },
+  { table: 'skills', everyOrganisation, filters: [] },
+])
+
+/** Estimated numbers of rows that contain the words, in the scopes of the reader. */
+export const wordCounts = statement('knowledge.word-counts', {
+  takes: { words: 'text[]', scopes: 'text[]' },
+  returns: { word: 'text', units: 'int4' },
+  variants: forms,
+  sql: ({
+    everyOrganisation,
+  }: Pick<SearchForm, 'everyOrganisation'>) => `SELECT word, sum(units)::int AS units FROM search_words
+    WHERE word = ANY($words) AND ${withinScopes('scope', everyOrganisation)} GROUP BY word`,
+})
+
+/** Words similar to the given one whose length is within the limits. */
+export const similarWords = statement('knowledge.similar-words', {
+  takes: { word: 'text', shortest: 'int4', longest: 'int4', scopes: 'text[]' },
+  returns: { word: 'text', units: 'int4' },
+  variants: forms,
+  sql: ({
+    everyOrganisation,
+  }: Pick<SearchForm, 'everyOrganisation'>) => `SELECT word, sum(units)::int AS units FROM search_words
+    WHERE word % $word AND char_length(word) BETWEEN $shortest AND $longest AND ${withinScopes('scope', everyOrganisation)}
+    GROUP BY word ORDER BY similarity(word, $word) DESC LIMIT ${mostSimilar}`,
+})
+
+/** A row if one that the reader can see matches the query. */
+export const anyMatch = statement('knowledge.any-match', {
+  takes: { ...searchParameters, query: typed<string>('tsquery') },
+  returns: { id: 'text' },
+  variants: forms,
+  sql: (form: SearchForm) => `SELECT u.id FROM ${form.table} u
+    WHERE u.search @@ $query AND ${conditionsOf(form, withinScopes('u.scope', form.everyOrganisation))} LIMIT 1`,
+})
+
+export interface RankedForm extends SearchForm {
+  /** `index`: matches from the word index; `quality`: the rows of highest quality are scanned. */
+  candidates: 'index' | 'quality'
+  /** Numbers of terms and of phrases. */
+  terms: number
+  phrases: number
+}
+const matchesFrom: Record<RankedForm['candidates'], (form: SearchForm) => string> = {
+  index: (form) => `SELECT u.id, u.quality_score, u.search FROM ${form.table} u
+    WHERE u.search @@ $query AND ${conditionsOf(form, withinScopes('u.scope', form.everyOrganisation))}`,
+  // OFFSET 0 fixes the order of evaluation: words of rows that other conditions exclude are not decompressed. The function replaces its
+  // operator because the word index must not be used here.
+  quality: (form) => `SELECT found.* FROM unnest($scopes) AS s(scope) CROSS JOIN LATERAL (
+      SELECT u.id, u.quality_score, u.search FROM (
+        SELECT u.* FROM (SELECT * FROM ${form.table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${mostScanned}) u
+        WHERE ${conditionsOf(form)} OFFSET 0) u
+      WHERE ts_match_vq(u.search, $query) LIMIT ${searchCountedTo}) AS found`,
+}
+const eachOf = (count: number, sql: (position: number) => string): string[] =>
+  Array.from({ length: count }, (_, n) => sql(n + 1))
+
+/**
+ * The matches of the query with the highest quality, ranked by words. A term's weight depends on its rarity, position and frequency;
+ * adjacent words typed together rank higher, long texts lower, and quality has a bounded influence. Concatenating the empty vector
+ * decompresses the stored one once for all terms. Terms are written out, so that each is parsed once instead of once per row.
+ */
+export const rankedMatches = statement('knowledge.ranked-matches', {
+  takes: {
+    ...{ ...searchParameters, query: typed<string>('tsquery'), offset: 'int4', limit: 'int4' },
+    ...{ weights: 'float8[]', queries: typed<readonly string[]>('tsquery[]') },
+    phrases: typed<readonly string[]>('tsquery[]'),
+  },
+  returns: { id: 'text', total: 'int4', score: 'float8' },
+  variants: forms.flatMap((form): RankedForm[] => [
+    { ...form, candidates: 'index', terms: 1, phrases: 0 },
+    { ...form, candidates: 'quality', terms: 3, phrases: 2 },
+  ]),
+  sql: (form: RankedForm) => {
+    const score = eachOf(
+      form.terms,
+      (n) => `($weights)[${n}] * ts_rank('{0.2, 0.4, 0.6, 1.0}', v.vector, ($queries)[${n}])`,
+    ).join(' + ')
+    const near = eachOf(form.phrases, (n) => ` + 0.5 * (v.vector @@ ($phrases)[${n}])::int`).join('')
+    return `WITH matching AS MATERIALIZED (${matchesFrom[form.candidates](form)}),
+        best AS (SELECT * FROM matching ORDER BY quality_score DESC, id LIMIT ${mostRanked})
+      SELECT best.id, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted) AS total,
+        round(((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)))::numeric, 6)::float8 AS score
+      FROM best
+        CROSS JOIN LATERAL (SELECT best.search || ''::tsvector AS vector OFFSET 0) AS v
+      ORDER BY score DESC, best.id OFFSET $offset LIMIT $limit`
+  },
+})
+
+export interface NewestForm extends SearchForm {
+  /** Whether the list continues after a row. */
+  isContinued: boolean
+}
+/** SQL for the newest `$wanted` rows of each scope or author in index order; the newest overall are among them. */
+function newestRows(form: NewestForm): string {
+  const { table, everyOrganisation, filters, isContinued } = form
+  const where = conditionsOf(
+    form,
+    ...(isContinued ? ['u.created_at <= $at AND (u.created_at < $at OR u.id > $id)'] : []),
+  )
+  const newestOf = (condition: string) =>
+    `SELECT u.id, u.created_at FROM ${table} u WHERE ${condition} AND ${where} ORDER BY u.created_at DESC, u.id LIMIT $wanted`
+  // The index only covers the author; visibility to the reader is checked per row.
+  if (filters.includes('authors'))
+    return `SELECT found.* FROM unnest($authors) AS o(author)
+      CROSS JOIN LATERAL (${newestOf(`u.agent_id = o.author AND ${withinScopes('u.scope', everyOrganisation)}`)}) AS found`
+  const own = `SELECT found.* FROM unnest($scopes) AS s(scope) CROSS JOIN LATERAL (${newestOf('u.scope = s.scope')}) AS found`
+  if (!everyOrganisation) return `SELECT * FROM (${own}) AS everything`
+  return `SELECT * FROM (${own} UNION ALL (${newestOf("u.visibility = 'org' AND u.scope <> ALL($scopes)")})) AS everything`
+}
+const newestParameters = { ...searchParameters, at: 'timestamptz?', id: 'text?', wanted: 'int4' } as const
+const newestForms = forms.flatMap((form): NewestForm[] => [
+  { ...form, isContinued: true },
+  { ...form, isContinued: false },
+])
+
+/** Rows that the reader can see, newest first. `wanted` is at least `offset` + `limit`. */
+export const newestPage = statement('knowledge.newest-page', {
+  takes: { ...newestParameters, offset: 'int4', limit: 'int4' },
+  returns: { id: 'text', created_at: 'timestamptz' },
+  variants: newestForms,
+  sql: (form: NewestForm) => `${newestRows(form)} ORDER BY created_at DESC, id OFFSET $offset LIMIT $limit`,
+})
+/** Number of rows that the reader can see, up to `wanted`. */
+export const countNewest = statement('knowledge.count-newest', {
+  takes: newestParameters,
+  returns: { n: 'int4' },
+  variants: newestForms,
+  sql: (form: NewestForm) => `SELECT count(*)::int AS n FROM (${newestRows(form)} LIMIT $wanted) AS c`,
+})
+
+/**
+ * SQL for the columns of the rows `u` with the ids `$ids` until their sizes exceed the limit of a page. Reads sizes first, so that rows
+ * beyond the limit are not decompressed.
+ */
+export const pageSql = (table: SearchForm['table'], columns: string, size = 'pg_column_size(u.document)'): string =>
+  `WITH wanted AS MATERIALIZED (SELECT id, sum(size) OVER (ORDER BY place) - size AS before FROM (
+      SELECT u.id, w.place, ${size} AS size FROM unnest($ids) WITH ORDINALITY AS w(id, place) JOIN ${table} u ON u.id = w.id) AS sized)
+    SELECT ${columns} FROM wanted JOIN ${table} u ON u.id = wanted.id WHERE wanted.before < ${largestPage}`
+
+export const unitsPage = statement('knowledge.units-page', {
+  takes: { ids: 'text[]' },
+  returns: { ...unitRow, agent_id: 'text' },
+  sql: pageSql('units', `${unitColumns}, u.agent_id`),
+})
