@@ -30,7 +30,6 @@ const halfErased = async (id: string, owner: string): Promise<string> =>
   test.app.pipeline.transaction((tx) =>
     test.app.erasures.begin(tx, {
       scope: { unit: id },
-      deletedId: id,
       formerOwner: owner,
       requestedBy: owner,
       reason: 'user_request',
@@ -106,7 +105,6 @@ describe('erasure after a crash', () => {
       test.app.pipeline.transaction(async (tx) => {
         receiptId = await test.app.erasures.begin(tx, {
           scope: { unit: id },
-          deletedId: id,
           formerOwner: agent.id,
           requestedBy: agent.id,
           reason: 'user_request',

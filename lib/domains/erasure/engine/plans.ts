@@ -11,19 +11,29 @@ import {
   type RunScope,
 } from '#lib/domains/erasure/runs/run-rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type Decisions, type ItemId, type Planned, timeFor } from '#lib/kernel/data-source.ts'
+import {
+  type DataSource,
+  type Decisions,
+  type ErasureScope,
+  type ItemId,
+  type Planned,
+  timeFor,
+} from '#lib/kernel/data-source.ts'
 import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 const Results = z.record(z.string(), z.number().int())
 
-/** The scope that a plan covers, and the holds under which it was made. */
-export interface PlanTarget {
-  fingerprint: string
+/** The scope that a plan covers, and what legal holds retain of it. */
+export interface ErasureTarget<S extends ErasureScope = ErasureScope> {
   /** Null when legal holds cover everything. */
-  free: RunScope | null
-  kept: { hold: string; scope: RunScope }[]
+  free: S | null
+  kept: { hold: string; scope: S }[]
+}
+/** The target of a run, with the fingerprint of the legal holds under which it was determined. */
+export interface PlanTarget extends ErasureTarget<RunScope> {
+  fingerprint: string
 }
 
 /** Returns what the current legal holds allow to erase. Locks the holds until the end of the transaction. */
@@ -55,7 +65,7 @@ export async function planTargetOf(
  */
 export async function planOf(
   dataSource: DataSource,
-  { free, kept }: PlanTarget,
+  { free, kept }: ErasureTarget,
   tx: Transaction,
   now: Date,
 ): Promise<Planned> {

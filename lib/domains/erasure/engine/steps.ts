@@ -10,13 +10,14 @@ import {
   stepOrderOf,
 } from '#lib/domains/erasure/runs/runs.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ErasureOptions, erasedOf, timeFor } from '#lib/kernel/data-source.ts'
+import { type DataSource, type ErasureOptions, timeFor } from '#lib/kernel/data-source.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { findLateWrites } from './late-write-search.ts'
 import { noteMentions } from './mentions.ts'
+import { erasePage, identitiesOf } from './pages.ts'
 import { planTargetOf } from './plans.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
@@ -89,14 +90,16 @@ export function runStep(deps: StepDeps) {
     // A plan under the same holds has no pages for a subject that they cover.
     if (free === null) throw new Error(`holds keep all of ${runId}, and ${dataSource.name} is to erase some of it`)
     const { items, isWatched } = page
-    await keepIdentities(tx, run.receiptId, dataSource, items)
     const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
     const words = dataSource.isShared ? await deps.words.of(tx, runId) : undefined
     const options: ErasureOptions = {
       ...{ key, redacts: run.redacts, isWatched, round: run.rounds, now: now() },
       ...(words && { words, addWords: (texts: readonly string[]) => deps.words.add(tx, runId, texts) }),
     }
-    const erased = erasedOf(await dataSource.erase(free, items, tx, options))
+    const identities = await identitiesOf(tx, dataSource, items)
+    const erased = await erasePage(tx, dataSource, {
+      ...{ scope: free, items, identities, receiptId: run.receiptId, options },
+    })
     const results = { ...erased.results, ...(await talliedUp(tx, runId, dataSource.name, erased)) }
     const { mentions } = erased
     await noteMentions(tx, runId, mentions)
@@ -117,17 +120,6 @@ export function runStep(deps: StepDeps) {
     if (counted.fault !== null) await endWaits(tx, runId, needed(dataSource))
     interrupt(`step.${dataSource.name}.inside`)
     return next ? 'page' : 'all'
-  }
-
-  /** Records the ids of erased records, which can never be used again. */
-  async function keepIdentities(tx: Transaction, receiptId: string, dataSource: DataSource, items: readonly string[]) {
-    const known = (await dataSource.identities?.(items, tx)) ?? []
-    if (known.length === 0) return
-    const erasedAt = now()
-    await tx.erasedId.createMany({
-      data: known.map(({ id, wasPublic }) => ({ id, receiptId, erasedAt, wasPublic })),
-      skipDuplicates: true,
-    })
   }
 
   const finish = (runId: string, holder: string): Promise<void> =>

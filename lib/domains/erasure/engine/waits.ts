@@ -63,9 +63,12 @@ export function refusalBy(error: unknown, otherwise: string): { store: string; r
   const refusal = storeRefusalOf(cause)
   return refusal && { store: error instanceof StoreRefused ? error.store : otherwise, refusal }
 }
+/** Returns the problem that a store reported, or the error itself if no store caused it. */
+export const storeProblem = (error: unknown): unknown =>
+  error instanceof StoreRefused || error instanceof StoreUnavailable ? error.cause : error
 /** Returns the fault code that a step or run records. A thread id that a store reports follows after a colon. */
 export function faultOf(error: unknown): string {
-  const cause = error instanceof StoreRefused || error instanceof StoreUnavailable ? error.cause : error
+  const cause = storeProblem(error)
   const refusal = storeRefusalOf(cause)
   if (refusal !== undefined) return `store_refuses:${refusal}`
   if (!Problem.is(cause)) return 'internal'
