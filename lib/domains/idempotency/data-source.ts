@@ -4,10 +4,19 @@ import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import { erasedStatus, replyRetention, withdrawnStatus } from './records.ts'
 
-const erasedOf = (scope: ErasureScope): string | undefined =>
-  'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
-
+/** The stored responses that an erasure selects: those of a subject, and those that name a single unit or skill. */
+interface SelectedResponses {
+  agents: readonly string[]
+  accounts: readonly string[]
+  records: readonly string[]
+}
 const accountsOf = ({ account }: Subject): string[] => (account === null ? [] : [account])
+function selectedResponses(scope: ErasureScope): SelectedResponses {
+  if ('subject' in scope) return { agents: scope.subject.agents, accounts: accountsOf(scope.subject), records: [] }
+  const record = 'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
+  return { agents: [], accounts: [], records: record === undefined ? [] : [record] }
+}
+const isOfSubject = ({ agents, accounts }: SelectedResponses): boolean => agents.length + accounts.length > 0
 /**
  * Whether the response is about an agent. The id is not enough: agents choose their ids, so it could match an ordinary word in other
  * responses.
@@ -31,6 +40,11 @@ const planned = `WITH mine AS MATERIALIZED (SELECT id FROM agent_records WHERE a
     WHERE r.status <> ${erasedStatus}
   UNION SELECT r.scope || ':' || r.key FROM idempotency_records r JOIN mine m ON m.id = r.resource_id WHERE r.status <> ${erasedStatus}`
 
+/** Responses that name single records. One lookup per id: the index is fast for a single id, but compares each with each for an array. */
+const naming = `SELECT r.scope || ':' || r.key AS id FROM unnest($1::text[]) AS i(id)
+  JOIN idempotency_records r ON r.ids @> ARRAY[i.id] WHERE r.status <> ${erasedStatus}
+  UNION SELECT r.scope || ':' || r.key FROM idempotency_records r WHERE r.resource_id = ANY($1::text[]) AND r.status <> ${erasedStatus}`
+
 /** Scopes and keys of items. A key is a hash and contains no colon. */
 const pairsOf = (items: readonly ItemId[]): [string[], string[]] => {
   const cuts = items.map((item) => item.lastIndexOf(':'))
@@ -42,29 +56,32 @@ const pairsOf = (items: readonly ItemId[]): [string[], string[]] => {
 const picked = `unnest($1::text[], $2::text[]) AS i(scope, key)`
 
 /**
- * Deletes the subject's own responses. Others' responses lose their content but stay as markers, so that a late retry does not repeat the
- * operation.
+ * Deletes the subject's own responses. Others' responses lose their content but stay as markers for the 24 hours, so that a late retry
+ * does not repeat the operation. A requester of something else whose response named the record is not told of its erasure.
  */
-async function eraseOf(subject: Subject, items: readonly ItemId[], tx: Transaction): Promise<number> {
+async function erase(selected: SelectedResponses, items: readonly ItemId[], tx: Transaction): Promise<number> {
+  const { agents, accounts, records } = selected
   const [scopes, keys] = pairsOf(items)
   const own = isOwn.replaceAll('$1', '$3').replaceAll('$2', '$4')
-  const values = [scopes, keys, subject.agents, accountsOf(subject)]
-  const gone = await queryWithin(
-    tx,
-    'erase-own-answers',
-    `DELETE FROM idempotency_records r USING ${picked} WHERE r.scope = i.scope AND r.key = i.key AND ${own} RETURNING 1`,
-    values,
-  )
+  const deleted = isOfSubject(selected)
+    ? await queryWithin(
+        tx,
+        'erase-own-answers',
+        `DELETE FROM idempotency_records r USING ${picked} WHERE r.scope = i.scope AND r.key = i.key AND ${own} RETURNING 1`,
+        [scopes, keys, agents, accounts],
+      )
+    : []
   const withdrawn = await queryWithin(
     tx,
     'withdraw-answers-about',
     `UPDATE idempotency_records r SET body = NULL, headers = '{}', ids = '{}',
-       status = CASE WHEN EXISTS (SELECT FROM agent_records m WHERE m.id = r.resource_id AND m.agent_id = ANY($3::text[]))
+       status = CASE WHEN r.resource_id = ANY($4::text[])
+           OR EXISTS (SELECT FROM agent_records m WHERE m.id = r.resource_id AND m.agent_id = ANY($3::text[]))
          THEN ${erasedStatus} ELSE ${withdrawnStatus} END
      FROM ${picked} WHERE r.scope = i.scope AND r.key = i.key AND r.status <> ${erasedStatus} RETURNING 1`,
-    values.slice(0, 3),
+    [scopes, keys, agents, records],
   )
-  return gone.length + withdrawn.length
+  return deleted.length + withdrawn.length
 }
 
 /** Counts planned items that still have content, and responses to the subject's requests that no plan listed. */
@@ -73,11 +90,20 @@ const countOfItems = `SELECT count(*)::int AS n FROM ${picked} CROSS JOIN LATERA
   WHERE r.body IS NOT NULL OR r.ids <> '{}' OR r.headers <> '{}'`
 const countOwn = `SELECT count(*)::int AS n FROM idempotency_records r WHERE ${isOwn}`
 
-const residueOf = (db: Database, subject: Subject, items: readonly ItemId[]): Promise<number> =>
+/** Searches the content of responses, not the columns that `erase` uses. */
+const countContaining =
+  'SELECT count(*)::int AS n FROM idempotency_records WHERE ids_in_answer(body, headers) @> ARRAY[$1]'
+
+const residueOf = (db: Database, selected: SelectedResponses, items: readonly ItemId[]): Promise<number> =>
   snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
-    const [own] = await ask<{ n: number }>(countOwn, [subject.agents, accountsOf(subject)])
-    const [left] = await ask<{ n: number }>(countOfItems, pairsOf(items))
-    return (own?.n ?? 0) + (left?.n ?? 0)
+    let n = 0
+    const add = async (text: string, values: readonly unknown[]) => {
+      n += (await ask<{ n: number }>(text, values))[0]?.n ?? 0
+    }
+    if (isOfSubject(selected)) await add(countOwn, [selected.agents, selected.accounts])
+    if (items.length > 0) await add(countOfItems, pairsOf(items))
+    for (const record of selected.records) await add(countContaining, [record])
+    return n
   })
 
 /**
@@ -102,42 +128,25 @@ export const idempotencyDataSource = (db: Database): DataSource => ({
     return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
   },
   async plan(scope, tx) {
-    if ('subject' in scope) {
-      const { agents } = scope.subject
+    const selected = selectedResponses(scope)
+    const items: ItemId[] = []
+    if (isOfSubject(selected)) {
       // An earlier data source may have disabled sequential scans.
       await queryWithin(tx, 'all-answers', "SELECT set_config('enable_seqscan', 'on', true)", [])
-      const rows = await queryWithin<{ id: string }>(tx, 'plan-answers', planned, [agents, accountsOf(scope.subject)])
-      return { items: rows.map(({ id }) => id).sort(), held: {} }
+      const values = [selected.agents, selected.accounts]
+      items.push(...(await queryWithin<{ id: string }>(tx, 'plan-answers', planned, values)).map(({ id }) => id))
     }
-    const id = erasedOf(scope)
-    if (id === undefined) return { items: [], held: {} }
-    const records = await tx.idempotencyRecord.findMany({
-      where: { OR: [{ resourceId: id }, { ids: { has: id } }], status: { not: erasedStatus } },
-      select: { scope: true, key: true },
-    })
-    return { items: records.map(({ scope: whose, key }) => `${whose}:${key}`).sort(), held: {} }
+    if (selected.records.length > 0) {
+      const rows = await queryWithin<{ id: string }>(tx, 'plan-answers-naming', naming, [selected.records])
+      items.push(...rows.map(({ id }) => id))
+    }
+    return { items: items.sort(), held: {} }
   },
-  /**
-   * Deletes content but keeps a marker for the 24 hours, so that a late retry does not store the content again. A requester of something
-   * else whose response named the record is not told of its erasure.
-   */
-  async erase(scope, plan, tx) {
-    if ('subject' in scope) return eraseOf(scope.subject, plan, tx)
-    const id = erasedOf(scope)
-    if (id === undefined) return 0
-    return withdrawNaming(tx, [id])
-  },
-  /** Searches the content of responses, not the columns that erase uses. */
-  async residue(scope, plan) {
-    if ('subject' in scope) return residueOf(db, scope.subject, plan)
-    const id = erasedOf(scope)
-    if (id === undefined) return 0
-    const [row] = await db.query<{ n: number }>(
-      'idempotency-residue',
-      'SELECT count(*)::int AS n FROM idempotency_records WHERE ids_in_answer(body, headers) @> ARRAY[$1]',
-      [id],
-    )
-    return row?.n ?? 0
+  erase: (scope, items, tx) => erase(selectedResponses(scope), items, tx),
+  async residue(scope, items) {
+    const selected = selectedResponses(scope)
+    if (!isOfSubject(selected) && selected.records.length + items.length === 0) return 0
+    return residueOf(db, selected, items)
   },
 })
 

@@ -1,4 +1,5 @@
 import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import { selectedRecords } from '#lib/domains/knowledge/erasure/selected-records.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope, Planned } from '#lib/kernel/data-source.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
@@ -13,6 +14,7 @@ import {
 
 const planOf = (kind: 'unit' | 'skill'): string => `WITH ${knowledgeHoldsSql(kind, '$2')}
   SELECT t.id, ${knowledgeHoldSql} AS hold FROM ${kind}s t ${joinKnowledgeHolds('t')} WHERE t.agent_id = ANY($1::text[])`
+const planById = (kind: 'unit' | 'skill'): string => `SELECT id, NULL AS hold FROM ${kind}s WHERE id = ANY($1::text[])`
 const countLeftOver = `SELECT ((SELECT count(*) FROM search_words WHERE bearer = ANY($1::text[]))
   + (SELECT count(*) FROM search_news WHERE id = ANY($1::text[])))::int AS n`
 
@@ -22,23 +24,25 @@ const scopesNoted = `SELECT scope AS id FROM search_words WHERE scope = ANY($1::
 const countEmptyScopes = `SELECT count(*)::int AS n FROM search_words w WHERE w.scope = ANY($1::text[]) AND w.word = ''
   AND NOT EXISTS (SELECT FROM units u WHERE u.scope = w.scope) AND NOT EXISTS (SELECT FROM skills k WHERE k.scope = w.scope)`
 
+const kinds = ['unit', 'skill'] as const
+
 async function planned(scope: ErasureScope, tx: Transaction, now: Date): Promise<Planned> {
-  if ('part' in scope) return { items: [], held: {} }
-  if ('subject' in scope) {
-    await preferIndexes(tx)
-    const values = [scope.subject.agents, now]
-    const units = await queryWithin<PlannedRow>(tx, 'plan-words-of-units', planOf('unit'), values)
-    const skills = await queryWithin<PlannedRow>(tx, 'plan-words-of-skills', planOf('skill'), values)
-    const noted = await queryWithin<{ id: string }>(tx, 'plan-word-scopes', scopesNoted, [
-      scopesOf(scope.subject.agents),
-    ])
-    return plannedOf([...units, ...skills, ...noted.map(({ id }) => ({ id, hold: null }))])
+  const rows: PlannedRow[] = []
+  for (const kind of kinds) {
+    const { agents, ids } = selectedRecords(scope, kind)
+    if (agents.length > 0) {
+      await preferIndexes(tx)
+      rows.push(...(await queryWithin<PlannedRow>(tx, `plan-words-of-${kind}s`, planOf(kind), [agents, now])))
+    }
+    if (ids.length > 0)
+      rows.push(...(await queryWithin<PlannedRow>(tx, `plan-words-of-one-${kind}`, planById(kind), [ids])))
   }
-  const rows =
-    'unit' in scope
-      ? await tx.$queryRaw<{ id: string }[]>`SELECT id FROM units WHERE id = ${scope.unit}`
-      : await tx.$queryRaw<{ id: string }[]>`SELECT id FROM skills WHERE id = ${scope.skill}`
-  return { items: rows.map(({ id }) => id), held: {} }
+  const { agents } = selectedRecords(scope, 'unit')
+  const noted =
+    agents.length === 0
+      ? []
+      : await queryWithin<{ id: string }>(tx, 'plan-word-scopes', scopesNoted, [scopesOf(agents)])
+  return plannedOf([...rows, ...noted.map(({ id }) => ({ id, hold: null }))])
 }
 
 /**
@@ -73,11 +77,14 @@ export const searchWordsDataSource = (db: Database): DataSource => ({
     await tx.$executeRaw`DELETE FROM search_words WHERE scope = ANY(${ids}::text[]) AND word = ''`
     return ids.length
   },
-  residue(scope, plan) {
-    const ids = [...plan, ...('unit' in scope ? [scope.unit] : 'skill' in scope ? [scope.skill] : [])]
+  async residue(scope, plan) {
+    const selected = kinds.map((kind) => selectedRecords(scope, kind))
+    const ids = [...new Set([...plan, ...selected.flatMap((one) => one.ids)])]
+    const { agents } = selectedRecords(scope, 'unit')
+    if (ids.length + agents.length === 0) return 0
     return countRemaining(db, async (ask) => {
       for (const chunk of chunked(ids)) await ask(countLeftOver, [chunk])
-      if ('subject' in scope) await ask(countEmptyScopes, [scopesOf(scope.subject.agents)])
+      if (agents.length > 0) await ask(countEmptyScopes, [scopesOf(agents)])
     })
   },
 })
