@@ -1,5 +1,6 @@
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { oldestRunThatCounts, purgeDeletionLog } from './repository.ts'
 import { plusYears, type RetentionFacts } from './rules.ts'
 
 export interface ErasureExpiryDeps {
@@ -15,11 +16,7 @@ export interface ErasureExpiryDeps {
 async function forgetItems({ db, ledger, facts }: ErasureExpiryDeps, now: Date): Promise<void> {
   if (facts.backupDays === undefined) return
   const before = new Date(now.getTime() - facts.backupDays * 86_400_000)
-  const [row] = await db.query<{ since: Date | null }>(
-    'erasures-that-count',
-    "SELECT min(created_at) AS since FROM erasure_runs WHERE state <> 'done' OR finished_at >= $1 OR recheck_at IS NOT NULL",
-    [before],
-  )
+  const [row] = await oldestRunThatCounts(db, { before })
   await ledger.forgetItems(row?.since && row.since < before ? row.since : before)
 }
 
@@ -29,7 +26,7 @@ export async function expireErasures(deps: ErasureExpiryDeps, now: Date): Promis
   const before = plusYears(now, -7)
   await db.prisma.erasure.deleteMany({ where: { state: 'signed', deletedAt: { lt: before } } })
   await db.prisma.erasureRun.deleteMany({ where: { state: 'done', finishedAt: { lt: before } } })
-  await db.query('deletion-log-purge', 'SELECT deletion_log_purge()')
+  await purgeDeletionLog(db, {})
   await ledger.prune(before)
   await forgetItems(deps, now)
 }

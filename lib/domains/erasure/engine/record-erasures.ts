@@ -17,6 +17,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { intentTime, recordIntent } from './intents.ts'
 import { type ErasedPage, erasePage, reserveIds } from './pages.ts'
 import { planOf } from './plans.ts'
+import { recordCreated, removeJob } from './repository.ts'
 import { searchResidue } from './residue.ts'
 import { storeProblem } from './waits.ts'
 
@@ -70,9 +71,7 @@ async function begin(driver: Driver, tx: Transaction, order: RecordErasureOrder)
   const receiptId = newId('rcpt')
   const deletedId = recordIdOf(scope)
   const planned = await planAll(driver, tx, scope, at)
-  const [stored] = await tx.$queryRaw<
-    { at: Date }[]
-  >`SELECT created_at AS at FROM agent_records WHERE id = ${deletedId}`
+  const [stored] = await recordCreated(tx, { id: deletedId })
   await driver.ledger.append(
     recordIntent({ id: receiptId, at: intentTime(stored?.at, at), scope, plan: planned, wasPublic }),
   )
@@ -153,7 +152,7 @@ async function finish(driver: Driver, receiptId: string): Promise<Receipt> {
   const receipt = await signer.sign(receiptContent(driver, verified))
   return db.transaction(async (tx) => {
     const stored = await storeSignature(tx, receipt)
-    await tx.$queryRaw`SELECT 1 AS done FROM (SELECT graphile_worker.remove_job(${`${finishJob}:${receiptId}`})) AS removed`
+    await removeJob(tx, { key: `${finishJob}:${receiptId}` })
     return stored
   })
 }

@@ -13,6 +13,7 @@ import { type RunIntent, reinstateRuns } from './reinstatement.ts'
 import { replayRecord } from './replay-records.ts'
 import type { Replay, ReplayDeps } from './replay-report.ts'
 import { replayPart, replaySubject } from './replay-runs.ts'
+import { receiptsOfUnfinishedRuns, receiptsSince, suppressionKeysSince } from './repository.ts'
 import { restoredStores } from './restored-stores.ts'
 
 /** Returns the erasures whose receipt the database lacks and whose items were searched in all stores. */
@@ -35,21 +36,10 @@ interface RememberedErasures {
 }
 /** Reads the receipts and suppression keys of the database, except those recorded in a ledger that is declared lost. */
 async function rememberedErasures({ db, ledgerLostAt }: ReplayDeps): Promise<RememberedErasures> {
-  const lostAt = await ledgerLostAt(db.prisma)
-  const receipts = await db.query<{ id: string; is_signed: boolean }>(
-    'receipts-remembered',
-    `SELECT receipt_id AS id, state = 'signed' AS is_signed FROM erasures WHERE $1::timestamptz IS NULL OR deleted_at > $1`,
-    [lostAt],
-  )
-  const keyIds = await db.query<{ id: string }>(
-    'suppression-keys-remembered',
-    `SELECT id FROM suppression_keys WHERE $1::timestamptz IS NULL OR created_at > $1`,
-    [lostAt],
-  )
-  const runs = await db.query<{ id: string }>(
-    'runs-remembered',
-    `SELECT receipt_id AS id FROM erasure_runs WHERE state <> 'done'`,
-  )
+  const since = await ledgerLostAt(db.prisma)
+  const receipts = await receiptsSince(db, { since })
+  const keyIds = await suppressionKeysSince(db, { since })
+  const runs = await receiptsOfUnfinishedRuns(db, {})
   return { receipts, keyIds, known: new Set([...receipts, ...runs].map(({ id }) => id)) }
 }
 

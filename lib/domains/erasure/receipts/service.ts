@@ -6,6 +6,7 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
+import { receiptIdOf } from './repository.ts'
 import type { Signer } from './signing.ts'
 
 /** Number of receipts that a process can still return while the database is down. */
@@ -43,9 +44,5 @@ export function receiptUseCases({
  */
 export const receiptFinder =
   (db: Database) =>
-  async (deletedId: string, owners: readonly string[], tx: Transaction = db.prisma): Promise<string | undefined> => {
-    const [row] = await tx.$queryRaw<{ receipt_id: string }[]>`
-      SELECT e.receipt_id FROM erased_ids i JOIN erasures e ON e.receipt_id = i.receipt_id
-      WHERE i.id = ${deletedId} AND e.former_owner = ANY(${[...owners]}::text[])`
-    return row?.receipt_id
-  }
+  async (deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined> =>
+    (await receiptIdOf(tx ?? db, { deletedId, owners }))[0]?.receipt_id
