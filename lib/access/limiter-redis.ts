@@ -1,4 +1,3 @@
-import { createClient } from '@redis/client'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { type Limiter, UNREACHABLE, WINDOW_SECONDS } from './limiter.ts'
 import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
@@ -8,7 +7,9 @@ const COUNT = `
 redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pexpiretime', KEYS[1])}`
 
-function connect(url: string, patience: number) {
+/** Loads the client at the first use: most installations have no Redis. */
+async function connect(url: string, patience: number) {
+  const { createClient } = await import('@redis/client')
   const client = createClient({
     url,
     disableOfflineQueue: true, // without a connection a command fails immediately instead of waiting for one
@@ -38,22 +39,25 @@ export function redisLimiter(url: string, events?: LimiterEvents, patience = lim
     {
       store: 'redis',
       async consume(key) {
-        await link.opened
-        const found = await link.windows.consume(key)
+        const { opened, windows } = await link
+        await opened
+        const found = await windows.consume(key)
         return { consumed: found.consumedPoints, resetAt: found.msBeforeNext } // the script's instant
       },
       async peek(key) {
-        await link.opened
-        const name = link.windows.getKey(key)
-        const [count, resetAt] = await link.client.multi().get(name).pExpireTime(name).execTyped()
+        const { client, opened, windows } = await link
+        await opened
+        const name = windows.getKey(key)
+        const [count, resetAt] = await client.multi().get(name).pExpireTime(name).execTyped()
         return count === null ? undefined : { consumed: Number(count), resetAt }
       },
       reset() {
-        link.client.destroy()
+        void link.then(({ client }) => client.destroy())
         link = connect(url, patience)
       },
       async close() {
-        link.client.destroy()
+        const { client } = await link
+        client.destroy()
       },
     },
     events,

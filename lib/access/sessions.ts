@@ -1,4 +1,3 @@
-import { decode } from 'next-auth/jwt'
 import { deriveKey } from '#lib/config/secret.ts'
 import { findOpenSession, noteSessionSeen } from '#lib/domains/accounts/open-sessions.ts'
 import { seenEvery } from '#lib/domains/accounts/rules.ts'
@@ -67,6 +66,8 @@ export function createSessions({ db, clock, secret, origin }: SessionDeps) {
       const token = sessionCookie(cookieHeader, sessionCookieName(origin))
       if (token === undefined) return undefined
       // A cookie that cannot be decrypted is not ours or is too old.
+      // Loaded with the first session: `kp` and the worker have none.
+      const { decode } = await import('next-auth/jwt')
       const claims = await decode({ token, secret: key }).catch(() => null)
       return typeof claims?.sid === 'string' ? callerOfSession(claims.sid) : undefined
     },

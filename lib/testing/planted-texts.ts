@@ -14,10 +14,10 @@ import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js'
 import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified-chinese.js'
 import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js'
+import { countrySpecs } from 'ibantools'
 import { type CountryCode, getCountries, getExampleNumber } from 'libphonenumber-js'
 import examples from 'libphonenumber-js/mobile/examples'
 import type { SensitiveKind } from '#lib/domains/pii/findings.ts'
-import { bbans } from '#lib/domains/pii/numbers/iban-registry.ts'
 
 export const wordlists = {
   english,
@@ -101,7 +101,9 @@ const keys = [
       passphrase: 'nobody',
     }),
 ] as const
-const ibanCountries = Object.keys(bbans)
+const ibanCountries = Object.entries(countrySpecs).flatMap(([country, { chars, bban_regexp: form }]) =>
+  chars && form ? [{ country, form }] : [],
+)
 const phoneCountries = getCountries()
 
 /** A value of a kind, with the text around it that makes it recognisable; `{}` marks its position. */
@@ -129,10 +131,10 @@ const makers = {
     }
   },
   iban: (d) => {
-    const country = d.one(ibanCountries)
-    const bban = [...(bbans[country] ?? '').matchAll(/(\d+)([nac])/g)]
-      .map(([, count, kind]) =>
-        d.signs(Number(count), kind === 'n' ? digits : kind === 'a' ? base62.slice(10, 36) : base62.slice(0, 36)),
+    const { country, form } = d.one(ibanCountries)
+    const bban = [...form.matchAll(/\[([^\]]+)\](?:\{(\d+)\})?/g)]
+      .map(([, kind, count = '1']) =>
+        d.signs(Number(count), kind === '0-9' ? digits : kind === 'A-Z' ? base62.slice(10, 36) : base62.slice(0, 36)),
       )
       .join('')
     const iban = withIbanCheck(country, bban)
@@ -313,8 +315,13 @@ export function nearMiss(d: Drawn): string {
         : other
     },
     () => {
-      const card = makers.card(d)
-      return card.slice(0, -1) + otherDigit(card.slice(-1))
+      for (;;) {
+        const card = makers.card(d)
+        const number = card.replaceAll(/\D/g, '')
+        // The first 16 digits of a longer number may be a valid card, which is found.
+        if (number.length > 16 && withLuhn(number.slice(0, 15)) === number.slice(0, 16)) continue
+        return card.slice(0, -1) + otherDigit(card.slice(-1))
+      }
     },
     () => {
       const iban = makers.iban(d)

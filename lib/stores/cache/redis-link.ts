@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createClient } from '@redis/client'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
-type Client = ReturnType<typeof connect>['client']
+type Link = Awaited<ReturnType<typeof connect>>
+type Client = Link['client']
 
 /** Time limits of a connection and of an answer, in milliseconds. */
 const connecting = 2_000
@@ -30,7 +30,9 @@ const unavailable = (reason: string): Problem =>
     detail: `The cache (Redis) does not answer (${reason}). Nothing was lost; it is tried again.`,
   })
 
-function connect(url: string) {
+/** Loads the client at the first use: most installations have no Redis. */
+async function connect(url: string) {
+  const { createClient } = await import('@redis/client')
   const client = createClient({
     url,
     disableOfflineQueue: true, // without a connection a command fails immediately instead of waiting for one
@@ -46,11 +48,11 @@ function connect(url: string) {
 
 /** One connection, made on first use and again after it was lost. */
 export function redisLink(url: string) {
-  let link: ReturnType<typeof connect> | undefined
+  let link: Promise<Link> | undefined
 
   async function ready(): Promise<Client> {
     link ??= connect(url)
-    const { client, fault } = link
+    const { client, fault } = await link
     if (!client.isReady) {
       const end = new AbortController()
       const standing = once(client, 'ready', { signal: end.signal }).catch(() => {})
@@ -65,10 +67,11 @@ export function redisLink(url: string) {
     /** @throws `unavailable` if there is no connection, no answer in time, or an error */
     async ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
       const client = await ready()
+      const used = link
       const end = new AbortController()
       const late = delay(answering, undefined, { signal: end.signal }).then(() => {
         // The server hangs, so pending commands would wait forever.
-        if (link?.client === client) link = undefined
+        if (link === used) link = undefined
         client.destroy()
         throw unavailable('no answer in time')
       })
@@ -82,8 +85,9 @@ export function redisLink(url: string) {
       }
     },
     async close(): Promise<void> {
-      link?.client.destroy()
+      const open = link
       link = undefined
+      ;(await open)?.client.destroy()
     },
   }
 }

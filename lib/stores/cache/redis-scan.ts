@@ -1,4 +1,3 @@
-import { RESP_TYPES } from '@redis/client'
 import { Problem } from '#lib/kernel/problem.ts'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import type { CacheEntry, CachePart, CacheType } from './cache.ts'
@@ -41,7 +40,8 @@ const peekBytes = 64 * 1024
 const peekMembers = 64
 const peeked = 100
 
-const raw = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }
+/** Bulk strings, whose first byte in Redis's protocol is `$`, are returned as bytes. Importing the client for its name would load it at start. */
+const raw = { typeMapping: { ['$'.charCodeAt(0)]: Buffer } }
 
 /** All strings of an answer at any depth, as Latin-1, in which each byte is one character, whatever the value. */
 function flat(answer: unknown): string[] {

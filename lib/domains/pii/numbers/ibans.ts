@@ -1,25 +1,19 @@
+import { countrySpecs } from 'ibantools'
 import { finding, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
-import { bbans } from './iban-registry.ts'
 
-const signs = { n: '[0-9]', a: '[A-Z]', c: '[A-Z0-9]' } as const
-const isSign = (kind: string): kind is keyof typeof signs => kind in signs
-
+/** Length and form of the IBANs of each country that has them, also of countries that are not in SWIFT's registry (ISO 13616). */
 const countries = new Map(
-  Object.entries(bbans).map(([country, structure]) => {
-    let length = 4
-    let form = '^..[0-9]{2}'
-    for (const [, count = '', kind = ''] of structure.matchAll(/(\d{1,3})([nac])/g)) {
-      length += Number(count)
-      form += `${isSign(kind) ? signs[kind] : ''}{${count}}`
-    }
-    return [country, { length, form: new RegExp(`${form}$`) }] as const
-  }),
+  Object.entries(countrySpecs).flatMap(([country, { chars, bban_regexp: form }]) =>
+    chars && form
+      ? [[country, { length: chars, form: new RegExp(`^..[0-9]{2}${form.replace(/^\^/, '')}`) }] as const]
+      : [],
+  ),
 )
 const longest = 34
 
 /**
- * Whether it is a valid IBAN: length and structure of its country in the registry, and remainder 1 modulo 97. Expects capitals without
- * gaps.
+ * Whether it is a valid IBAN: length and structure of its country, and remainder 1 modulo 97. National check digits are not checked,
+ * because a number with a wrong one still identifies its account. Expects capitals without gaps.
  */
 function isIban(iban: string): boolean {
   const country = countries.get(iban.slice(0, 2))

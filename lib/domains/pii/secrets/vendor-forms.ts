@@ -4,9 +4,9 @@
  * repetitions. `documented` and `documentedByName` are ours, from the vendors' documentation. ADR 0069 describes the update.
  * - `keywords`: lower-case texts, one of which must occur near the key
  * - `form`: the key
- * - `lead`: how far before the keyword the key may begin
+ * - `lead`, `leastLead`: the most and the fewest characters of the key before the keyword; they are equal if only one is given
  */
-export type VendorForm = readonly [keywords: string, form: RegExp, lead?: number]
+export type VendorForm = readonly [keywords: string, form: RegExp, lead?: number, leastLead?: number]
 
 /** Keys with their own prefix or marker. */
 export const collected: readonly VendorForm[] = [
@@ -195,7 +195,7 @@ export const documented: readonly VendorForm[] = [
   ['hooks.slack.com', /hooks\.slack\.com\/(?:services|workflows|triggers)\/[A-Za-z0-9+/]{40,80}/],
   ['webhook.office.com', /webhook\.office\.com\/webhookb2\/[\w@/-]{80,300}/],
   ['discord', /discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{17,20}\/[\w-]{60,80}/],
-  [':aa', /\d{8,10}:AA[\w-]{33}/, 10],
+  [':aa', /\d{8,10}:AA[\w-]{33}/, 10, 8],
   ['whsec_', /whsec_[A-Za-z0-9+/]{24,80}={0,2}/],
   ['kp_', /kp_[A-Za-z0-9]{49}/],
   ['sk', /SK[0-9a-fA-F]{32}/],
@@ -207,7 +207,7 @@ export const documented: readonly VendorForm[] = [
   ['sig=', /sig=[A-Za-z0-9%+/]{43,70}(?:%3D|=)/],
   ['jqqj99', /[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}/, 52],
   ['azdo', /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}/, 76],
-  ['azfu azse', /[A-Za-z0-9_-]{42,44}Az(?:Fu|Se)[A-Za-z0-9_-]{5,8}(?:==)?/, 44],
+  ['azfu azse', /[A-Za-z0-9_-]{42,44}Az(?:Fu|Se)[A-Za-z0-9_-]{5,8}(?:==)?/, 44, 42],
   ['+ast', /[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{5}[AQgw]==/, 76],
   ['azconfig.io', /azconfig\.io;Id=[^;\s'"]{4,80};Secret=[A-Za-z0-9+/]{36,100}={0,2}/i],
   ['gocspx-', /GOCSPX-[A-Za-z0-9_-]{28}/],

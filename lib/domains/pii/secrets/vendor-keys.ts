@@ -17,20 +17,22 @@ export function isDrawn(body: string): boolean {
 
 interface Form {
   pattern: RegExp
+  /** The most and the fewest units of the key before its keyword. */
   lead: number
+  leastLead: number
   /** Whether the format itself contains a run of one letter. */
   isPadded: boolean
 }
-const formOf = (pattern: RegExp, lead: number): Form => ({
+const formOf = (pattern: RegExp, lead: number, leastLead: number): Form => ({
   pattern: new RegExp(`(?:${pattern.source})(?![A-Za-z0-9])`, `${pattern.flags}y`),
-  lead,
+  ...{ lead, leastLead },
   isPadded: /A\{\d/.test(pattern.source),
 })
 function byKeyword(forms: readonly VendorForm[]): Map<string, Form[]> {
   const known = new Map<string, Form[]>()
-  for (const [keywords, pattern, lead = 0] of forms)
+  for (const [keywords, pattern, lead = 0, leastLead = lead] of forms)
     for (const keyword of keywords.split(' '))
-      known.set(keyword, [...(known.get(keyword) ?? []), formOf(pattern, lead)])
+      known.set(keyword, [...(known.get(keyword) ?? []), formOf(pattern, lead, leastLead)])
   return known
 }
 const marked = byKeyword([...documented, ...collected])
@@ -82,7 +84,7 @@ export function vendorKeysAt(text: string, keyword: string, start: number, findi
   const end = start + keyword.length
   for (const form of marked.get(keyword) ?? []) {
     if (form.lead === 0 && !beginsWord(text, start)) continue
-    for (let from = Math.max(0, start - form.lead); from <= start; from++) {
+    for (let from = Math.max(0, start - form.lead); from <= start - form.leastLead; from++) {
       if (form.lead > 0 && isAlphanumeric(text, from - 1) && !beginsWord(text, from)) continue
       const key = keyAt(text, from, keyword, form)
       if (key === undefined) continue
