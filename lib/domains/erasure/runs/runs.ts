@@ -13,36 +13,7 @@ export const startJob = 'erasure.start'
 export const stepJob = 'erasure.step'
 export const verifyJob = 'erasure.verify'
 
-export interface RunRow {
-  id: string
-  requestId: string | null
-  receiptId: string
-  accountId: string | null
-  agents: string[]
-  participants: string[]
-  partKind: string | null
-  partId: string | null
-  projectId: string | null
-  conversationId: string | null
-  redacts: boolean
-  projects: string[]
-  fault: string | null
-  auditId: string | null
-  requestedBy: string
-  reason: string
-  state: RunState
-  holdsSeen: string
-  planId: string
-  rounds: number
-  createdAt: Date
-  fencedAt: Date | null
-  plannedAt: Date | null
-  erasedAt: Date | null
-  finishedAt: Date | null
-  recheckAt: Date | null
-  recheckedAt: Date | null
-  lateFound: number
-}
+export type RunRow = Awaited<ReturnType<typeof lockRunRow>>[number]
 export interface StepRow {
   holder: string
   store: string
