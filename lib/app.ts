@@ -10,10 +10,11 @@ import {
 } from '#lib/domains/agents/life/agent-access.ts'
 import { agentsOfAccount } from '#lib/domains/agents/status.ts'
 import { agentSummary } from '#lib/domains/agents/summary.ts'
+import { erasureEngine } from '#lib/domains/erasure/engine/engine.ts'
 import { itemsBeginning, moveItems, replaceItems } from '#lib/domains/erasure/engine/planned-items.ts'
-import { subjectEngine } from '#lib/domains/erasure/engine/subject-engine.ts'
 import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'
 import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
+import { receiptFinder } from '#lib/domains/erasure/receipts/service.ts'
 import { activeRuns } from '#lib/domains/erasure/runs/active-runs.ts'
 import { erasedAmong, erasedOf } from '#lib/domains/erasure/suppression/erased-ids.ts'
 import { erasedSubjects } from '#lib/domains/erasure/suppression/erased-names.ts'
@@ -77,7 +78,6 @@ import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { erasureData, erasureModule } from './domains/erasure/module.ts'
 import { retainedOfSubject } from './domains/erasure/rules.ts'
-import { erasureService } from './domains/erasure/service.ts'
 import { zipArchive } from './domains/exports/archive.ts'
 import { exportFiles } from './domains/exports/export-files.ts'
 import { exportsData, exportsModule } from './domains/exports/module.ts'
@@ -358,7 +358,6 @@ export function createApp({
     requestsYears: env.KP_REQUESTS_YEARS,
     emailsInFolder: env.KP_SMTP_URL === undefined,
   }
-  const erasures = erasureService({ db, ledger, signer, dataSources, clock, issuer: origin, facts })
   /** The common dependencies of the erasure engine and its replay. */
   const erasing = {
     ...{ db, ledger, signer, dataSources, facts, issuer: origin, now: clock.now },
@@ -370,7 +369,7 @@ export function createApp({
     words: runWords({ sources, namesOf }),
     residueIn: residueIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
   }
-  const engine = subjectEngine({
+  const engine = erasureEngine({
     ...erasing,
     interrupt,
     async notifyAdmins(tx, waiting, now) {
@@ -389,8 +388,8 @@ export function createApp({
     ...erasing,
     restored: restoredRecord,
     ledgerLostAt,
-    records: erasures,
-    complete: engine.complete,
+    records: engine.records,
+    complete: engine.runs.complete,
     keys: suppressionKeys,
   })
   const restored = restoredDatabase({ db, ledger, replay, replaysByItself })
@@ -406,7 +405,8 @@ export function createApp({
     },
   })
   const knowledge = knowledgeModule({
-    ...{ db, chosenIds, erasures, strict, pseudonymOf, withdrawAnswers, withdrawNaming, periods: retention.periods },
+    ...{ db, chosenIds, strict, pseudonymOf, withdrawAnswers, withdrawNaming, periods: retention.periods },
+    erasures: { ...engine.records, receiptFor: receiptFinder(db) },
     networkKey: keyFor('report networks'),
     names: recognise,
     erasedSubject: erasedSubjects({ ledger, backupDays: env.KP_BACKUP_DAYS }),
@@ -426,8 +426,8 @@ export function createApp({
     copyAskedFor: requestedCopy(db),
     accountWithAddress: async (tx, address) => (await people.byEmail(tx, address))?.accountId,
     contactOf: people.contactOf,
-    erasures: engine,
-    complete: engine.complete,
+    erasures: engine.runs,
+    complete: engine.runs.complete,
     patience: patience.erasure,
     pointerPrefixes: env.KP_POINTER_PREFIXES,
     limitsLifetimes: env.KP_CACHE_TTL_LIMIT,
@@ -469,7 +469,7 @@ export function createApp({
       unrestrict: unrestrictParticipants,
       rectify: rectifyParticipant,
     },
-    erasures: engine,
+    erasures: engine.runs,
     answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
     copies: exported.useCases.exports,
     async holdsOn(tx, subject, now) {
@@ -496,7 +496,7 @@ export function createApp({
   if (platform.telemetry.isOn)
     erasureChanges.listen(async (tx, change) => {
       if (change.state !== 'done') return
-      const run = await engine.run(change.runId, tx)
+      const run = await engine.runs.run(change.runId, tx)
       await reportCompletedErasures(tx, {
         of: change.part?.kind ?? 'subject',
         steps: Object.keys(change.erased).length,
@@ -504,7 +504,7 @@ export function createApp({
       })
     })
   const erasure = erasureModule({
-    ...{ db, signer, erasures, engine },
+    ...{ db, signer, ledger, engine, facts },
     ledgerFolder: ledgerFolder(env),
     runsRequestedBy: requests.useCases.requests.runsRequestedBy,
   })
@@ -536,7 +536,7 @@ export function createApp({
         if (kind === 'project') return isProject(tx, id)
         return kind === 'agent' ? (await agentOf(tx, id)) !== null : await isStored(tx, kind, id)
       },
-      onReleased: engine.resumeHeld,
+      onReleased: engine.runs.resumeHeld,
     }),
     requests,
     snapshotsModule({
@@ -568,7 +568,7 @@ export function createApp({
         revokedByLimits: (since) => revokedByLimits(db, since),
       },
       requests: requests.useCases.requests,
-      erasures: { active: (whose) => activeRuns(db, whose), open: engine.open },
+      erasures: { active: (whose) => activeRuns(db, whose), open: engine.runs.open },
       receipts: erasure.receipts,
       exports: {
         active: (accountId, now) => activeExports(db, accountId, now),
@@ -692,8 +692,8 @@ export function createApp({
     db,
     pipeline,
     env,
-    erasures,
-    subjectErasures: engine,
+    erasures: engine.records,
+    subjectErasures: engine.runs,
     replayErasures: replay,
     /** Whether the database has every erasure of the ledger. */
     restored,

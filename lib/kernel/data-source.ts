@@ -19,8 +19,10 @@ export interface ProjectPart {
   project: string
   conversation: string | null
 }
+/** A single unit or skill, by its id. */
+export type RecordScope = { unit: string } | { skill: string }
 /** What an erasure covers. A data source handles the scopes that it knows and has no data for the others. */
-export type ErasureScope = { unit: string } | { skill: string } | { subject: Subject } | { part: ProjectPart }
+export type ErasureScope = RecordScope | { subject: Subject } | { part: ProjectPart }
 
 /** provided: data that the subject provided (portability, GDPR art. 20). all: also derived data (access, art. 15). */
 export type Basis = 'provided' | 'all'
@@ -293,8 +295,7 @@ export interface DataSource {
    */
   explain?(scope: ErasureScope, tx: Transaction, now: Date): Promise<Explained>
   /**
-   * Erases some of the planned items; at most one page per call if the scope is a subject or a part. Safe to repeat. Returns how many
-   * items were erased. @throws `unavailable` if its store does not respond or is switched off: that never counts as success
+   * Erases some of the planned items, at most one page per call. Safe to repeat. Returns how many items were erased. @throws `unavailable` if its store does not respond or is switched off: that never counts as success
    */
   erase(
     scope: ErasureScope,

@@ -1,5 +1,6 @@
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { receiptsOfOwners, receiptsWithOwner } from './repository.ts'
 
 /**
  * The former owners on receipts of erased units and skills. When the owner is erased, the receipt remains without the
@@ -18,12 +19,8 @@ export const formerOwnerDataSource = (db: Database): DataSource => ({
   // The receipts themselves are listed as retained records.
   tables: [],
   async inventory({ agents }) {
-    const [row] = await db.query<{ n: number; since: Date | null }>(
-      'former-owner-inventory',
-      'SELECT count(*)::int AS n, min(deleted_at) AS since FROM erasures WHERE former_owner = ANY($1::text[])',
-      [agents],
-    )
-    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+    const [row] = await receiptsOfOwners(db, { agents })
+    return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
   },
   async plan(scope, tx) {
     if (!('subject' in scope)) return { items: [], held: {} }
@@ -37,12 +34,7 @@ export const formerOwnerDataSource = (db: Database): DataSource => ({
     (await tx.erasure.updateMany({ where: { receiptId: { in: [...items] } }, data: { formerOwner: null } })).count,
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
-    const [row] = await db.query<{ n: number }>(
-      'former-owner-residue',
-      `SELECT count(*)::int AS n FROM erasures
-       WHERE former_owner = ANY($1::text[]) OR (receipt_id = ANY($2::text[]) AND former_owner IS NOT NULL)`,
-      [scope.subject.agents, items],
-    )
+    const [row] = await receiptsWithOwner(db, { agents: scope.subject.agents, receipts: items })
     return row?.n ?? 0
   },
 })

@@ -30,7 +30,6 @@ const halfErased = async (id: string, owner: string): Promise<string> =>
   test.app.pipeline.transaction((tx) =>
     test.app.erasures.begin(tx, {
       scope: { unit: id },
-      deletedId: id,
       formerOwner: owner,
       requestedBy: owner,
       reason: 'user_request',
@@ -106,7 +105,6 @@ describe('erasure after a crash', () => {
       test.app.pipeline.transaction(async (tx) => {
         receiptId = await test.app.erasures.begin(tx, {
           scope: { unit: id },
-          deletedId: id,
           formerOwner: agent.id,
           requestedBy: agent.id,
           reason: 'user_request',
@@ -187,6 +185,31 @@ describe('the worker', () => {
   })
 })
 
+describe('an erasure that an earlier version began', () => {
+  it('is verified and signed by the job that it enqueued', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    // Earlier versions listed data sources in another order, and some that no longer exist.
+    await test.db.prisma.erasure.update({
+      where: { receiptId },
+      data: {
+        plan: {
+          'knowledge.units': { items: [id], deleted: 1 },
+          'knowledge.words': { items: [id], deleted: 1 },
+          'knowledge.former': { items: [], deleted: 0 },
+        },
+      },
+    })
+    await job('erasure.finish').execute(test.app.pipeline, { receiptId })
+    const { json } = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    expect(json.stores).toMatchObject([
+      { holder: 'knowledge.words', found: 1, deleted: 1, residue: 0 },
+      { holder: 'knowledge.units', found: 1, deleted: 1, residue: 0 },
+    ])
+    expect(await verifyReceipt(json, await test.app.signer.keys())).toHaveProperty('kid')
+  })
+})
+
 describe('verification', () => {
   it('rejects with unavailable while another document contains the erased id', async () => {
     const { id, agent } = await contributed()
@@ -216,6 +239,21 @@ describe('verification', () => {
 })
 
 describe('finish', () => {
+  it('withdraws a stored response that named the unit after the plan', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    const late = { scope: 'token:late', key: 'late' }
+    await test.db.prisma.idempotencyRecord.create({
+      data: {
+        ...{ ...late, requestHash: new Uint8Array([1]), createdAt: test.clock.now(), resourceId: 'list' },
+        ...{ status: 200, body: { data: [{ id }] }, headers: {}, ids: [id] },
+      },
+    })
+    expect((await test.app.erasures.finish(receiptId)).receipt_id).toBe(receiptId)
+    const stored = await test.db.prisma.idempotencyRecord.findUniqueOrThrow({ where: { scope_key: late } })
+    expect([stored.body, stored.ids]).toEqual([null, []])
+  })
+
   it('returns the same receipt for concurrent calls', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)

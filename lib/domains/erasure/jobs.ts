@@ -1,16 +1,20 @@
 import { z } from 'zod'
 import { lateWritesJob } from '#lib/domains/erasure/engine/late-writes.ts'
 import { recheckJob } from '#lib/domains/erasure/engine/recheck.ts'
+import { finishJob, type RecordErasures } from '#lib/domains/erasure/engine/record-erasures.ts'
 import type { SubjectEngine } from '#lib/domains/erasure/engine/subject-engine.ts'
 import { startJob, stepJob, verifyJob } from '#lib/domains/erasure/runs/runs.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
-import type { ErasureService } from './service.ts'
+import { type ErasureExpiryDeps, expireErasures } from './expiry.ts'
 
 /** Milliseconds after which the `erasure.resume` job continues an unfinished erasure. */
 const overdue = 10 * 60_000
 
-export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) => [
+export const erasureJobs = (
+  { records, runs: subjects }: { records: RecordErasures; runs: SubjectEngine },
+  expiry: ErasureExpiryDeps,
+) => [
   job({
     name: startJob,
     payload: z.strictObject({ runId: z.string() }),
@@ -61,23 +65,21 @@ export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) =
     async run(ctx) {
       // Runs every minute, so that a run that waits for the ledger or a store continues soon after it is available. A
       // run that fails must not block the others; its own job reports the error.
-      for (const receiptId of await erasures.unfinished(new Date(ctx.now.getTime() - overdue)))
-        await erasures
-          .finish(receiptId)
-          .catch((error: unknown) => logFault(error, { job: 'erasure.resume', receiptId }))
+      for (const receiptId of await records.unfinished(new Date(ctx.now.getTime() - overdue)))
+        await records.finish(receiptId).catch((error: unknown) => logFault(error, { job: 'erasure.resume', receiptId }))
     },
   }),
   job({
     name: 'erasure.expire',
     payload: z.unknown(),
     cron: '41 3 * * *',
-    run: (ctx) => erasures.expire(ctx.now),
+    run: (ctx) => expireErasures(expiry, ctx.now),
   }),
   job({
-    name: erasures.finishJob,
+    name: finishJob,
     payload: z.strictObject({ receiptId: z.string() }),
     async run(_ctx, { receiptId }) {
-      await erasures.finish(receiptId)
+      await records.finish(receiptId)
     },
   }),
 ]

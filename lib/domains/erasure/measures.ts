@@ -1,37 +1,22 @@
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { runMeasures } from './repository.ts'
 
 const runStates = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
 const stepStates = ['waiting', 'running', 'stuck'] as const
 const shares = [0.5, 0.95, 1] as const
 
-interface Row {
-  runs: Partial<Record<string, number>> | null
-  steps: Partial<Record<string, number>> | null
-  finished: number
-  seconds: number | null
-  quantiles: number[] | null
-}
 const day = 86_400_000
-/** Only runs of the last eight days: runs that a legal hold kept open for longer would distort the duration. */
-const standing = `
-SELECT (SELECT json_object_agg(state, runs) FROM (SELECT state, count(*) AS runs FROM erasure_runs GROUP BY state) AS s) AS runs,
-       (SELECT json_object_agg(state, steps) FROM (SELECT state, count(*) AS steps FROM erasure_steps
-          WHERE state IN ('waiting', 'running', 'stuck') GROUP BY state) AS s) AS steps,
-       count(*)::int AS finished, sum(seconds)::float8 AS seconds,
-       percentile_cont($3::float8[]) WITHIN GROUP (ORDER BY seconds) AS quantiles
-FROM (SELECT extract(epoch FROM finished_at - created_at)::float8 AS seconds FROM erasure_runs
-      WHERE state = 'done' AND created_at > $1 AND finished_at > $2) AS recent`
-
 /** Metrics about erasures of subjects: runs and steps by state, and durations of the runs that ended within the last day. */
 export const erasureMeasures = (db: Database): Measuring => ({
   name: 'erasures',
   async measure(now) {
-    const [row] = await db.query<Row>('measure-erasures', standing, [
-      new Date(now.getTime() - 8 * day),
-      new Date(now.getTime() - day),
+    // Only runs of the last eight days: runs that a legal hold kept open for longer would distort the duration.
+    const [row] = await runMeasures(db, {
+      createdAfter: new Date(now.getTime() - 8 * day),
+      finishedAfter: new Date(now.getTime() - day),
       shares,
-    ])
+    })
     const { runs, steps, finished = 0, seconds, quantiles } = row ?? {}
     return [
       {

@@ -1,9 +1,11 @@
-import type { SubjectEngine } from '#lib/domains/erasure/engine/subject-engine.ts'
+import type { ErasureEngine } from '#lib/domains/erasure/engine/engine.ts'
 import { ownReceipts } from '#lib/domains/erasure/receipts/own-receipts.ts'
 import { receiptPdfReader } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
+import { receiptUseCases } from '#lib/domains/erasure/receipts/service.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { formerOwnerDataSource } from './data-source.ts'
 import { erasureEvidence } from './evidence.ts'
@@ -11,14 +13,15 @@ import { erasureExporters } from './exporters.ts'
 import { erasureJobs } from './jobs.ts'
 import { erasurePersonExporters, erasureRunExporters } from './person-exporters.ts'
 import { retainedErasureRecords } from './retained-records.ts'
-import type { ErasureService } from './service.ts'
+import type { RetentionFacts } from './rules.ts'
 
 export interface ErasureDeps {
   db: Database
   signer: Signer
+  ledger: Ledger
   ledgerFolder: string
-  erasures: ErasureService
-  engine: SubjectEngine
+  engine: ErasureEngine
+  facts: RetentionFacts
   /** Ids of runs that erased agents of this person at the person's request. */
   runsRequestedBy(accountId: string): Promise<string[]>
 }
@@ -31,18 +34,19 @@ export const erasureData = (db: Database): PersonalData => ({
 })
 
 /** Receipts and the jobs of erasures. */
-export function erasureModule({ db, signer, ledgerFolder, erasures, engine, runsRequestedBy }: ErasureDeps) {
+export function erasureModule({ db, signer, ledger, ledgerFolder, engine, facts, runsRequestedBy }: ErasureDeps) {
+  const receipts = receiptUseCases({ db, signer, records: engine.records })
   const own = ownReceipts({ db, runsRequestedBy })
   return {
     useCases: {
       receipts: {
-        ...erasures.receipts,
-        pdf: receiptPdfReader(erasures.receipts.read),
+        ...receipts,
+        pdf: receiptPdfReader(receipts.read),
         own: own.list,
         standing: own.standing,
       },
     },
-    jobs: erasureJobs(erasures, engine),
+    jobs: erasureJobs(engine, { db, ledger, facts }),
     checks: erasureEvidence(signer, ledgerFolder) satisfies EvidenceCheck[],
     receipts: own,
   }

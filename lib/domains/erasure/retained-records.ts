@@ -1,5 +1,6 @@
-import type { Holding, RetainedRecord, Subject } from '#lib/kernel/data-source.ts'
+import type { Holding, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { erasedIdsOfOwners, receiptsOfOwners, runsOfSubject, suppressionsOfSubject } from './repository.ts'
 import { plusYears } from './rules.ts'
 
 const proof = 'legal obligation (GDPR art. 6(1)(c), with art. 5(2) and 17): proof of what was erased'
@@ -19,12 +20,6 @@ const keptYears = (row: Row | undefined): Holding => ({
 
 /** Retained records that prove erasures and prevent erased data from coming back. */
 export function retainedErasureRecords(db: Database): RetainedRecord[] {
-  /** Counts records of erasures that the subject's agents requested. */
-  const byOwner = async (name: string, text: string, { agents }: Subject): Promise<Row | undefined> =>
-    (await db.query<Row>(name, text, [agents]))[0]
-  /** Counts records of erasures of the subject itself. */
-  const byRun = async (name: string, text: string, { account, agents }: Subject): Promise<Row | undefined> =>
-    (await db.query<Row>(name, text, [agents, account]))[0]
   return [
     {
       name: 'erasure.receipts',
@@ -34,16 +29,7 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
       basis: proof,
       kept: sevenYears,
       tables: ['erasures', 'deletion_audit_log'],
-      async inventory(subject) {
-        return keptYears(
-          await byOwner(
-            'receipts-inventory',
-            `SELECT count(*)::int AS count, min(deleted_at) AS since, max(deleted_at) AS last
-             FROM erasures WHERE former_owner = ANY($1::text[])`,
-            subject,
-          ),
-        )
-      },
+      inventory: async ({ agents }) => keptYears((await receiptsOfOwners(db, { agents }))[0]),
     },
     {
       name: 'erasure.ids',
@@ -53,13 +39,8 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
       basis: proof,
       kept: 'For ever: an id that was erased is not taken again.',
       tables: ['erased_ids'],
-      async inventory(subject) {
-        const row = await byOwner(
-          'erased-ids-inventory',
-          `SELECT count(*)::int AS count, min(i.erased_at) AS since, NULL::timestamptz AS last
-           FROM erasures e JOIN erased_ids i ON i.id = e.deleted_id WHERE e.former_owner = ANY($1::text[])`,
-          subject,
-        )
+      async inventory({ agents }) {
+        const [row] = await erasedIdsOfOwners(db, { agents })
         return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
       },
     },
@@ -80,16 +61,7 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
         'erased_words',
         'write_fences',
       ],
-      async inventory(subject) {
-        return keptYears(
-          await byRun(
-            'runs-inventory',
-            `SELECT count(*)::int AS count, min(created_at) AS since, max(finished_at) AS last FROM erasure_runs
-             WHERE account_id = $2 OR agents && $1::text[] OR (part_kind IS NOT NULL AND (requested_by = 'user:' || $2 OR requested_by = ANY($1::text[])))`,
-            subject,
-          ),
-        )
-      },
+      inventory: async ({ account, agents }) => keptYears((await runsOfSubject(db, { account, agents }))[0]),
     },
     {
       name: 'erasure.suppressions',
@@ -99,13 +71,8 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
       basis: proof,
       kept: 'Until a fresh, verified consent.',
       tables: ['suppressions'],
-      async inventory(subject) {
-        const row = await byRun(
-          'suppressions-inventory',
-          `SELECT count(*)::int AS count, min(s.since) AS since, NULL::timestamptz AS last
-           FROM suppressions s WHERE s.run_id IN (SELECT id FROM erasure_runs WHERE account_id = $2 OR agents && $1::text[])`,
-          subject,
-        )
+      async inventory({ account, agents }) {
+        const [row] = await suppressionsOfSubject(db, { account, agents })
         return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
       },
     },

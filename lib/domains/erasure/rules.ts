@@ -27,7 +27,7 @@ export function plusYears(from: Date, years: number): Date {
 }
 
 /** Data that an erasure retains on purpose, with ground and end. */
-export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
+const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   {
     what: 'audit entries: who acted, when and from which network address; ids and counts, no content',
     ground: 'accountability (GDPR art. 5(2)), legal obligation (art. 17(3)(b))',
@@ -72,8 +72,8 @@ export const fingerprintRetention = (deletedAt: Date, { backupDays }: RetentionF
 ]
 
 /**
- * Like {@link retainedAfter} for a part of a project, with the records under legal holds and the time for which its ids
- * are retained.
+ * Data that the erasure of a unit, a skill or a part of a project retains: {@link retainedAfter}, the records under legal
+ * holds, and the time for which its ids are retained.
  */
 export const retainedOfPart = (
   deletedAt: Date,

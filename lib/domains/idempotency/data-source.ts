@@ -9,16 +9,31 @@ import {
   countShowing,
   deleteOwn,
   inventoryOfResponses,
+  responsesNaming,
   responsesToErase,
   withdrawItems,
   withdrawNamingIds,
 } from './repository.ts'
-import { erasedStatus, replyRetention } from './rules.ts'
+import { replyRetention } from './rules.ts'
 
-const erasedOf = (scope: ErasureScope): string | undefined =>
-  'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
-
+/** The stored responses that an erasure selects: those of a subject, and those that name a single unit or skill. */
+interface SelectedResponses {
+  agents: readonly string[]
+  accounts: readonly string[]
+  records: readonly string[]
+}
 const accountsOf = ({ account }: Subject): string[] => (account === null ? [] : [account])
+const responsesOf = (subject: Subject): Omit<SelectedResponses, 'records'> => ({
+  agents: subject.agents,
+  accounts: accountsOf(subject),
+})
+function selectedResponses(scope: ErasureScope): SelectedResponses {
+  if ('subject' in scope) return { ...responsesOf(scope.subject), records: [] }
+  const record = 'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
+  return { agents: [], accounts: [], records: record === undefined ? [] : [record] }
+}
+const isOfSubject = ({ agents, accounts }: SelectedResponses): boolean => agents.length + accounts.length > 0
+
 /** Scopes and keys of items. A key is a hash and contains no colon. */
 function pairsOf(items: readonly ItemId[]): { scopes: string[]; keys: string[] } {
   const cuts = items.map((item) => item.lastIndexOf(':'))
@@ -27,23 +42,28 @@ function pairsOf(items: readonly ItemId[]): { scopes: string[]; keys: string[] }
     keys: items.map((item, index) => item.slice((cuts[index] ?? 0) + 1)),
   }
 }
-const valuesOf = (subject: Subject) => ({ agents: subject.agents, accounts: accountsOf(subject) })
 
 /**
- * Deletes the subject's own responses. Others' responses lose their content but stay as markers, so that a late retry does not repeat the
- * operation.
+ * Deletes the subject's own responses. Others' responses lose their content but stay as markers for the 24 hours, so that a late retry
+ * does not repeat the operation. A requester of something else whose response named the record is not told of its erasure.
  */
-async function eraseOf(subject: Subject, items: readonly ItemId[], tx: Transaction): Promise<number> {
+async function erase(selected: SelectedResponses, items: readonly ItemId[], tx: Transaction): Promise<number> {
+  const { agents, accounts, records } = selected
   const pairs = pairsOf(items)
-  const deleted = await deleteOwn(tx, { ...pairs, ...valuesOf(subject) })
-  return deleted + (await withdrawItems(tx, { ...pairs, agents: subject.agents }))
+  const deleted = isOfSubject(selected) ? await deleteOwn(tx, { ...pairs, agents, accounts }) : 0
+  return deleted + (await withdrawItems(tx, { ...pairs, agents, records }))
 }
 
-const residueOf = (db: Database, subject: Subject, items: readonly ItemId[]): Promise<number> =>
+/** Searches the content of responses, not the columns that {@link erase} uses, and responses that no plan listed. */
+const residueOf = (db: Database, selected: SelectedResponses, items: readonly ItemId[]): Promise<number> =>
   snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (query) => {
-    const [own] = await countOwn(query, valuesOf(subject))
-    const [left] = await countItemsWithContent(query, pairsOf(items))
-    return (own?.n ?? 0) + (left?.n ?? 0)
+    const { agents, accounts, records } = selected
+    const counted = [
+      ...(isOfSubject(selected) ? await countOwn(query, { agents, accounts }) : []),
+      ...(items.length > 0 ? await countItemsWithContent(query, pairsOf(items)) : []),
+    ]
+    for (const id of records) counted.push(...(await countShowing(query, { id })))
+    return counted.reduce((total, { n }) => total + n, 0)
   })
 
 /**
@@ -59,40 +79,25 @@ export const idempotencyDataSource = (db: Database): DataSource => ({
   kept: '24 hours',
   tables: ['idempotency_records'],
   async inventory(subject) {
-    const [row] = await inventoryOfResponses(db, { ...valuesOf(subject), retention: replyRetention })
+    const [row] = await inventoryOfResponses(db, { ...responsesOf(subject), retention: replyRetention })
     return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
   },
   async plan(scope, tx) {
-    if ('subject' in scope) {
+    const selected = selectedResponses(scope)
+    const { agents, accounts, records } = selected
+    const items: ItemId[] = []
+    if (isOfSubject(selected)) {
       await allowScans(tx, {})
-      const rows = await responsesToErase(tx, valuesOf(scope.subject))
-      return { items: rows.map(({ id }) => id).sort(), held: {} }
+      items.push(...(await responsesToErase(tx, { agents, accounts })).map(({ id }) => id))
     }
-    const id = erasedOf(scope)
-    if (id === undefined) return { items: [], held: {} }
-    const records = await tx.idempotencyRecord.findMany({
-      where: { OR: [{ resourceId: id }, { ids: { has: id } }], status: { not: erasedStatus } },
-      select: { scope: true, key: true },
-    })
-    return { items: records.map(({ scope: owner, key }) => `${owner}:${key}`).sort(), held: {} }
+    if (records.length > 0) items.push(...(await responsesNaming(tx, { ids: records })).map(({ id }) => id))
+    return { items: items.sort(), held: {} }
   },
-  /**
-   * Deletes content but keeps a marker for the 24 hours, so that a late retry does not store the content again. A requester of something
-   * else whose response named the record is not told of its erasure.
-   */
-  async erase(scope, plan, tx) {
-    if ('subject' in scope) return eraseOf(scope.subject, plan, tx)
-    const id = erasedOf(scope)
-    if (id === undefined) return 0
-    return withdrawNaming(tx, [id])
-  },
-  /** Searches the content of responses, not the columns that erase uses. */
-  async residue(scope, plan) {
-    if ('subject' in scope) return residueOf(db, scope.subject, plan)
-    const id = erasedOf(scope)
-    if (id === undefined) return 0
-    const [row] = await countShowing(db, { id })
-    return row?.n ?? 0
+  erase: (scope, items, tx) => erase(selectedResponses(scope), items, tx),
+  async residue(scope, items) {
+    const selected = selectedResponses(scope)
+    if (!isOfSubject(selected) && selected.records.length + items.length === 0) return 0
+    return residueOf(db, selected, items)
   },
 })
 

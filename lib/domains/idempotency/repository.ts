@@ -96,6 +96,16 @@ export const responsesToErase = statement('idempotency.plan', {
     UNION SELECT r.scope || ':' || r.key FROM idempotency_records r JOIN mine m ON m.id = r.resource_id WHERE r.status <> ${erasedStatus}`,
 })
 
+/** Responses that name these units or skills. One lookup per id, as in {@link withdrawNamingIds}. */
+export const responsesNaming = statement('idempotency.plan-naming', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: `SELECT r.scope || ':' || r.key AS id FROM unnest($ids) AS i(id)
+    JOIN idempotency_records r ON r.ids @> ARRAY[i.id] WHERE r.status <> ${erasedStatus}
+    UNION SELECT r.scope || ':' || r.key FROM idempotency_records r WHERE r.resource_id = ANY($ids) AND r.status <> ${erasedStatus}`,
+})
+
 /** Deletes the subject's own responses among the items. */
 export const deleteOwn = statement('idempotency.delete-own', {
   takes: { ...items, ...subject },
@@ -106,11 +116,11 @@ export const deleteOwn = statement('idempotency.delete-own', {
 
 /** Withdraws the other items. They stay as markers, so that a late retry does not repeat the operation. */
 export const withdrawItems = statement('idempotency.withdraw-items', {
-  takes: { ...items, agents: 'text[]' },
+  takes: { ...items, agents: 'text[]', records: 'text[]' },
   returns: 'count',
   isPrepared: true,
   sql: `UPDATE idempotency_records r SET ${withoutContent},
-      status = CASE WHEN EXISTS (SELECT FROM agent_records m WHERE m.id = r.resource_id AND m.agent_id = ANY($agents))
+      status = CASE WHEN r.resource_id = ANY($records) OR EXISTS (SELECT FROM agent_records m WHERE m.id = r.resource_id AND m.agent_id = ANY($agents))
         THEN ${erasedStatus} ELSE ${withdrawnStatus} END
     FROM ${listed} WHERE r.scope = i.scope AND r.key = i.key AND r.status <> ${erasedStatus}`,
 })

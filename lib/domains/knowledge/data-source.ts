@@ -1,8 +1,11 @@
 import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/domains/knowledge/erasure/legal-holds.ts'
-import { erasedSubjectOf } from '#lib/domains/knowledge/erasure/subject.ts'
-import { storeGains, withdraw } from '#lib/domains/knowledge/reputation/award.ts'
+import {
+  removeFromReputation,
+  selectedRecords,
+  selectsNothing,
+} from '#lib/domains/knowledge/erasure/selected-records.ts'
 import type { KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import {
   chunked,
@@ -13,12 +16,12 @@ import {
   preferIndexes,
 } from '#lib/stores/postgres/legal-hold-rows.ts'
 
-const unitOf = (scope: ErasureScope): string | undefined => ('unit' in scope ? scope.unit : undefined)
-
+/** Records of agents, with the legal holds that cover them. */
 const planAuthored = `WITH ${knowledgeHoldsSql('unit', '$2')}
   SELECT u.id, ${knowledgeHoldSql} AS hold FROM units u ${joinKnowledgeHolds('u')} WHERE u.agent_id = ANY($1::text[])`
-const lockAuthored =
-  'SELECT id FROM units WHERE id = ANY($1::text[]) AND agent_id = ANY($2::text[]) ORDER BY id FOR UPDATE'
+const planById = 'SELECT id, NULL AS hold FROM units WHERE id = ANY($1::text[])'
+const lockSelected = `SELECT id FROM units
+  WHERE id = ANY($1::text[]) AND (agent_id = ANY($2::text[]) OR id = ANY($3::text[])) ORDER BY id FOR UPDATE`
 /** Dependent rows are deleted first, a page at a time: the database's cascade would process them row by row. */
 const hanging = ['unit_votes', 'unit_reports', 'sop_versions'] as const
 
@@ -27,6 +30,9 @@ const countAuthored = `WITH ${knowledgeHoldsSql('unit', '$2')}
 const countById = `SELECT ((SELECT count(*) FROM units WHERE id = ANY($1::text[]))
   ${hanging.map((table) => `+ (SELECT count(*) FROM ${table} WHERE unit_id = ANY($1::text[]))`).join('\n  ')}
   + (SELECT count(*) FROM reputation_ledger WHERE subject_id = ANY($1::text[])))::int AS n`
+/** Documents that contain the id of a single erased unit as their own. */
+const countDocuments =
+  "SELECT count(*)::int AS n FROM units WHERE document->>'id' = ANY($1::text[]) AND id <> ALL($1::text[])"
 
 /**
  * Units with all data under their ids: votes, reports, SOP versions and reputation gained. Counts are in units; dependent data is deleted
@@ -52,58 +58,45 @@ export const unitDataSource = (
       [agents],
     ),
   async plan(scope, tx, now) {
-    const subject = erasedSubjectOf(scope)
-    if (subject) {
+    const { agents, ids } = selectedRecords(scope, 'unit')
+    const rows: PlannedRow[] = []
+    if (agents.length > 0) {
       await preferIndexes(tx)
-      return plannedOf(await queryWithin<PlannedRow>(tx, 'plan-units', planAuthored, [subject.agents, now]))
+      rows.push(...(await queryWithin<PlannedRow>(tx, 'plan-units', planAuthored, [agents, now])))
     }
-    const id = unitOf(scope)
-    return { items: id !== undefined && (await tx.unit.count({ where: { id } })) > 0 ? [id] : [], held: {} }
+    if (ids.length > 0) rows.push(...(await queryWithin<PlannedRow>(tx, 'plan-units-by-id', planById, [ids])))
+    return plannedOf(rows)
   },
-  async erase(scope, plan, tx, options) {
-    const subject = erasedSubjectOf(scope)
-    if (!subject) {
-      const ids = [...plan]
-      const { count } = await tx.unit.deleteMany({ where: { id: { in: ids } } })
-      // After the units, because reputations are always locked last.
-      await withdraw(tx, ids, options?.now ?? new Date())
-      return count
-    }
+  async erase(scope, items, tx, options) {
+    const selected = selectedRecords(scope, 'unit')
     await preferIndexes(tx)
-    const ids = (await queryWithin<{ id: string }>(tx, 'lock-units', lockAuthored, [plan, subject.agents])).map(
-      ({ id }) => id,
-    )
+    const locked = await queryWithin<{ id: string }>(tx, 'lock-units', lockSelected, [
+      items,
+      selected.agents,
+      selected.ids,
+    ])
+    const found = locked.map(({ id }) => id)
+    // Data under the id of a single unit is deleted even if the unit is already gone.
+    const ids = [...new Set([...found, ...items.filter((item) => selected.ids.includes(item))])]
     if (ids.length === 0) return 0
     for (const table of hanging)
       await queryWithin(tx, `erase-${table}`, `DELETE FROM ${table} WHERE unit_id = ANY($1::text[])`, [ids])
     await queryWithin(tx, 'erase-units', 'DELETE FROM units WHERE id = ANY($1::text[])', [ids])
-    await storeGains(tx, ids, subject.agents)
     // Withdraw after the deletion, so that responses stored in the meantime are included.
     await withdrawNaming(tx, ids)
-    return ids.length
+    await removeFromReputation(tx, ids, selected, options?.now ?? new Date())
+    return found.length
   },
-  /**
-   * For a subject: searches by author and by all data under the ids. For one unit: searches by the id in documents and in rows, including
-   * tables that the foreign key should have cleared.
-   */
-  async residue(scope, plan, now) {
-    const subject = erasedSubjectOf(scope)
-    if (subject)
-      return countRemaining(db, async (ask) => {
-        await ask(countAuthored, [subject.agents, now])
-        for (const ids of chunked(plan)) await ask(countById, [ids])
-      })
-    const ids = [...new Set([...plan, ...(unitOf(scope) === undefined ? [] : [unitOf(scope)])])]
-    const [row] = await db.query<{ n: number }>(
-      'unit-residue',
-      `SELECT ((SELECT count(*) FROM units WHERE document->>'id' = ANY($1::text[]) OR id = ANY($1::text[]))
-        + (SELECT count(*) FROM unit_votes WHERE unit_id = ANY($1::text[]))
-        + (SELECT count(*) FROM unit_reports WHERE unit_id = ANY($1::text[]))
-        + (SELECT count(*) FROM sop_versions WHERE unit_id = ANY($1::text[]))
-        + (SELECT count(*) FROM reputation_ledger WHERE subject_id = ANY($1::text[])))::int AS n`,
-      [ids],
-    )
-    return row?.n ?? 0
+  /** Searches by author, by all data under the ids, and for single units by the ids in documents. */
+  async residue(scope, items, now) {
+    const selected = selectedRecords(scope, 'unit')
+    const ids = [...new Set([...items, ...selected.ids])]
+    if (ids.length === 0 && selectsNothing(selected)) return 0
+    return countRemaining(db, async (ask) => {
+      if (selected.agents.length > 0) await ask(countAuthored, [selected.agents, now])
+      for (const chunk of chunked(ids)) await ask(countById, [chunk])
+      if (selected.ids.length > 0) await ask(countDocuments, [selected.ids])
+    })
   },
   identities: async (items, tx) =>
     queryWithin(

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Env } from '#lib/config/env.ts'
-import type { ProjectPart } from '#lib/kernel/data-source.ts'
+import type { ProjectPart, RecordScope } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { completeLines, lineOf, rowIn, writes } from './ledger-lines.ts'
@@ -20,7 +20,7 @@ export interface RecordIntent {
   kind: 'intent'
   id: string
   at: string
-  scope: { unit: string } | { skill: string }
+  scope: RecordScope
   plan: Record<string, readonly string[]>
   /** Whether others could have copied it; missing in older lines. */
   wasPublic?: boolean

@@ -2,6 +2,7 @@ import { type RunRow, runPartOf, runSubjectOf } from '#lib/domains/erasure/runs/
 import { memberKey } from '#lib/domains/erasure/suppression/suppression-keys.ts'
 import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { raiseFences } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 /**
@@ -33,12 +34,7 @@ export async function raiseFence(
   const raised = [...fenced, ...participants.map(({ id }) => ({ kind: 'participant' as const, value: id }))]
   // If two runs erase the same agent, the later one owns the fence; the earlier one then finds no more records.
   // Organisation and registration date decide which references mean the subject, even after its row is deleted.
-  await tx.$executeRaw`
-    INSERT INTO write_fences (kind, id, run_id, raised_at, organisation_id, registered_at)
-    SELECT f.kind, f.value, ${run.id}, ${fencedAt}, b.organisation_id, b.registered_at
-    FROM jsonb_to_recordset(${JSON.stringify(raised)}::jsonb) AS f(kind text, value text)
-      LEFT JOIN name_bearers b ON b.kind = f.kind AND b.id = f.value
-    ON CONFLICT (kind, id) DO UPDATE SET run_id = excluded.run_id`
+  await raiseFences(tx, { runId: run.id, fencedAt, fences: raised })
   const placed = await tx.writeFence.findMany({
     where: { runId: run.id, kind: 'agent', organisationId: { not: null } },
     select: { id: true, organisationId: true },

@@ -5,6 +5,7 @@ import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions
 import type { Transaction } from '#lib/kernel/context.ts'
 import { lowerFence } from './fence.ts'
 import type { PlanTarget } from './plans.ts'
+import { handOverFences } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 /**
@@ -48,19 +49,7 @@ export async function letGo(
   // The request for the erasure marked the part before there was a fence.
   if (part) return parts.release(tx, part)
   if (run.fencedAt === null) return
-  const left = await tx.$queryRaw<
-    {
-      kind: 'account' | 'agent' | 'participant'
-      id: string
-      organisationId: string | null
-      runId: string
-      since: Date
-    }[]
-  >`
-    UPDATE write_fences f SET run_id = r.id FROM erasure_runs r
-    WHERE f.run_id = ${run.id} AND r.id <> ${run.id} AND r.fenced_at IS NOT NULL AND r.state <> 'done'
-      AND CASE f.kind WHEN 'agent' THEN f.id = ANY(r.agents) WHEN 'participant' THEN f.id = ANY(r.participants) ELSE f.id = r.account_id END
-    RETURNING f.kind, f.id, f.organisation_id AS "organisationId", r.id AS "runId", r.fenced_at AS since`
+  const left = await handOverFences(tx, { runId: run.id })
   const keys = await subjects.participantKeys(
     tx,
     left.flatMap(({ kind, id }) => (kind === 'participant' ? [id] : [])),

@@ -1,20 +1,13 @@
 import { enqueueStart, lockedRun, planAgain, type RunRow, runPartOf } from '#lib/domains/erasure/runs/runs.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { failingRuns } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 export const lateWritesJob = 'erasure.overtaken'
 
 type Candidate = Pick<RunRow, 'id' | 'partKind' | 'partId' | 'projectId' | 'conversationId'>
-/** SQL: unfinished runs that failed or keep failing, of a part of these projects, of this account, or of only these agents. */
-const failing = `SELECT id, part_kind AS "partKind", part_id AS "partId", project_id AS "projectId", conversation_id AS "conversationId"
-  FROM erasure_runs r WHERE id <> $1 AND state IN ('planning', 'erasing', 'failed')
-    AND CASE WHEN part_kind IS NOT NULL THEN project_id = ANY($2::text[])
-      ELSE account_id = $3 OR (account_id IS NULL AND cardinality(agents) > 0 AND agents <@ $4::text[]) END
-    AND (state = 'failed' OR (state = 'planning' AND fault IS NOT NULL)
-      OR EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND (s.state = 'stuck' OR s.attempts > 0)))`
-
 /**
  * Plans redundant smaller runs again once `run` is done, such as the run of a message whose author, conversation or
  * project is now erased. Only runs that failed or keep failing are planned again: they find the remaining records,
@@ -27,12 +20,7 @@ export async function enqueueLateWrites(
   { parts }: Pick<SubjectErasurePorts, 'parts'>,
 ): Promise<void> {
   const projects = run.projectId === null ? run.projects : [run.projectId]
-  const found = await queryWithin<Candidate>(tx, 'erasures-failing', failing, [
-    run.id,
-    projects,
-    run.accountId,
-    run.agents,
-  ])
+  const found = await failingRuns(tx, { except: run.id, projects, account: run.accountId, agents: run.agents })
   if (found.length === 0) return
   const ofParts = found.flatMap((one) => runPartOf(one) ?? [])
   const missing = new Set(await parts.missing(tx, ofParts))

@@ -11,19 +11,30 @@ import {
   type RunScope,
 } from '#lib/domains/erasure/runs/run-rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type Decisions, type ItemId, type Planned, timeFor } from '#lib/kernel/data-source.ts'
+import {
+  type DataSource,
+  type Decisions,
+  type ErasureScope,
+  type ItemId,
+  type Planned,
+  timeFor,
+} from '#lib/kernel/data-source.ts'
 import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { insertPages, sourcesWithPages, upsertSteps } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 const Results = z.record(z.string(), z.number().int())
 
-/** The scope that a plan covers, and the holds under which it was made. */
-export interface PlanTarget {
-  fingerprint: string
+/** The scope that a plan covers, and what legal holds retain of it. */
+export interface ErasureTarget<S extends ErasureScope = ErasureScope> {
   /** Null when legal holds cover everything. */
-  free: RunScope | null
-  kept: { hold: string; scope: RunScope }[]
+  free: S | null
+  kept: { hold: string; scope: S }[]
+}
+/** The target of a run, with the fingerprint of the legal holds under which it was determined. */
+export interface PlanTarget extends ErasureTarget<RunScope> {
+  fingerprint: string
 }
 
 /** Returns what the current legal holds allow to erase. Locks the holds until the end of the transaction. */
@@ -55,7 +66,7 @@ export async function planTargetOf(
  */
 export async function planOf(
   dataSource: DataSource,
-  { free, kept }: PlanTarget,
+  { free, kept }: ErasureTarget,
   tx: Transaction,
   now: Date,
 ): Promise<Planned> {
@@ -84,10 +95,6 @@ export async function dryRun(
   }
   return planned
 }
-
-const insertPages = `INSERT INTO erasure_pages (run_id, holder, page, items, is_watched)
-  SELECT $1, $2, $3::int + ((place - 1) / $5::int)::int, array_agg(item ORDER BY place), $6::boolean
-  FROM unnest($4::text[]) WITH ORDINALITY AS planned(item, place) GROUP BY (place - 1) / $5::int`
 
 /** Totals of the pages of one data source in a run. */
 interface Pages {
@@ -135,13 +142,6 @@ export interface StepPlan {
   planned: Planned
 }
 
-const upsertSteps = `INSERT INTO erasure_steps AS s (run_id, holder, store, position, held, erased, planned, results, state, finished_at)
-  SELECT $1, p.holder, p.store, p.position, p.held, p.erased, p.planned, p.results, p.state::erasure_step_state, p.finished_at
-  FROM jsonb_to_recordset($2::jsonb) AS p (holder text, store text, position int, held jsonb, erased int, planned int, results jsonb, state text, finished_at timestamptz)
-  ON CONFLICT (run_id, holder) DO UPDATE SET store = excluded.store, position = excluded.position, held = excluded.held,
-    erased = excluded.erased, planned = excluded.planned, results = excluded.results, state = excluded.state,
-    attempts = 0, residue = NULL, fault = NULL, finished_at = excluded.finished_at`
-
 /**
  * Writes the plans of some data sources. Erased pages stay with their counts; other pages are created again.
  * When residue was found, all pages of a data source are erased again and survive further plans, because the rows
@@ -184,7 +184,7 @@ export async function writeSteps(
     })
     pages.push(() => insertAfter(tx, runId, dataSource, known.next, { items: fresh, watched: toWatch }))
   }
-  await queryWithin(tx, 'erasure-steps-upsert', upsertSteps, [runId, JSON.stringify(rows)])
+  await upsertSteps(tx, { runId, steps: rows })
   for (const insert of pages) await insert()
 }
 
@@ -255,8 +255,7 @@ async function insertAfter(
 ): Promise<void> {
   const size = own ?? erasurePageSize
   const insert = async (first: number, some: readonly string[], isWatched: boolean) => {
-    if (some.length > 0)
-      await queryWithin(tx, 'erasure-pages-insert', insertPages, [runId, name, first, some, size, isWatched])
+    if (some.length > 0) await insertPages(tx, { runId, holder: name, first, items: some, size, isWatched })
   }
   await insert(next, items, false)
   // Existing items are erased first, then the watched items are searched for new records.
@@ -264,18 +263,12 @@ async function insertAfter(
 }
 
 /** Returns the data sources that have pages in a run, either erased or not yet erased. */
-export async function withPages(
-  { query }: Pick<Database, 'query'>,
+export const withPages = async (
+  db: Database,
   runId: string,
   { isErased }: { isErased: boolean },
-): Promise<ReadonlySet<string>> {
-  const rows = await query<{ holder: string }>(
-    'erasure-holders-with-pages',
-    'SELECT DISTINCT holder FROM erasure_pages WHERE run_id = $1 AND (erased_at IS NOT NULL) = $2',
-    [runId, isErased],
-  )
-  return new Set(rows.map(({ holder }) => holder))
-}
+): Promise<ReadonlySet<string>> =>
+  new Set((await sourcesWithPages(db, { runId, isErased })).map(({ holder }) => holder))
 
 export async function erasedItems(tx: Transaction, runId: string, holder: string): Promise<ReadonlySet<ItemId>> {
   const pages = await tx.erasurePage.findMany({ where: { runId, holder, erasedAt: { not: null } } })

@@ -10,14 +10,16 @@ import {
   stepOrderOf,
 } from '#lib/domains/erasure/runs/runs.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ErasureOptions, erasedOf, timeFor } from '#lib/kernel/data-source.ts'
+import { type DataSource, type ErasureOptions, timeFor } from '#lib/kernel/data-source.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { findLateWrites } from './late-write-search.ts'
 import { noteMentions } from './mentions.ts'
+import { erasePage, identitiesOf } from './pages.ts'
 import { planTargetOf } from './plans.ts'
+import { lockStep, lockStepEnds, openPage } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
 import {
@@ -60,17 +62,7 @@ export function runStep(deps: StepDeps) {
   async function nextPage(tx: Transaction, runId: string, dataSource: DataSource): Promise<Outcome> {
     const run = await lockedRun(tx, runId, { shared: true })
     if (run?.state !== 'erasing') return 'over'
-    // Two workers of the same step take turns: each finds the pages that the other has not erased.
-    const [counted] = await queryWithin<{
-      results: Record<string, number>
-      startedAt: Date | null
-      fault: string | null
-    }>(
-      tx,
-      'erasure-step-lock',
-      'SELECT results, started_at AS "startedAt", fault FROM erasure_steps WHERE run_id = $1 AND holder = $2 FOR UPDATE',
-      [runId, dataSource.name],
-    )
+    const [counted] = await lockStep(tx, { runId, holder: dataSource.name })
     // A job of an older plan may run before its step is due; it is enqueued again when the step is due.
     const isDue = dueSteps(await stepOrderOf(tx, runId)).some((one) => one.holder === dataSource.name)
     if (!isDue || !counted) return 'over'
@@ -89,14 +81,16 @@ export function runStep(deps: StepDeps) {
     // A plan under the same holds has no pages for a subject that they cover.
     if (free === null) throw new Error(`holds keep all of ${runId}, and ${dataSource.name} is to erase some of it`)
     const { items, isWatched } = page
-    await keepIdentities(tx, run.receiptId, dataSource, items)
     const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
     const words = dataSource.isShared ? await deps.words.of(tx, runId) : undefined
     const options: ErasureOptions = {
       ...{ key, redacts: run.redacts, isWatched, round: run.rounds, now: now() },
       ...(words && { words, addWords: (texts: readonly string[]) => deps.words.add(tx, runId, texts) }),
     }
-    const erased = erasedOf(await dataSource.erase(free, items, tx, options))
+    const identities = await identitiesOf(tx, dataSource, items)
+    const erased = await erasePage(tx, dataSource, {
+      ...{ scope: free, items, identities, receiptId: run.receiptId, options },
+    })
     const results = { ...erased.results, ...(await talliedUp(tx, runId, dataSource.name, erased)) }
     const { mentions } = erased
     await noteMentions(tx, runId, mentions)
@@ -119,23 +113,12 @@ export function runStep(deps: StepDeps) {
     return next ? 'page' : 'all'
   }
 
-  /** Records the ids of erased records, which can never be used again. */
-  async function keepIdentities(tx: Transaction, receiptId: string, dataSource: DataSource, items: readonly string[]) {
-    const known = (await dataSource.identities?.(items, tx)) ?? []
-    if (known.length === 0) return
-    const erasedAt = now()
-    await tx.erasedId.createMany({
-      data: known.map(({ id, wasPublic }) => ({ id, receiptId, erasedAt, wasPublic })),
-      skipDuplicates: true,
-    })
-  }
-
   const finish = (runId: string, holder: string): Promise<void> =>
     db.transaction(async (tx) => {
       // Steps that end concurrently take turns, so that the last one knows that it is the last. This lock precedes the
       // run's lock, which a page of another step may hold for as long as its store takes: waiting for it would count as
       // a failure.
-      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erasure step ends ${runId}`}, 0))`
+      await lockStepEnds(tx, runId)
       const others = (await stepOrderOf(tx, runId)).filter(
         (one) => one.holder !== holder && one.state !== 'done',
       ).length
@@ -143,12 +126,7 @@ export function runStep(deps: StepDeps) {
       const run = await lockedRun(tx, runId, { shared: others > 0 })
       if (run?.state !== 'erasing') return
       // Another worker may have planned again meanwhile; then there are open pages again.
-      const open = await queryWithin(
-        tx,
-        'erasure-open-page',
-        'SELECT 1 FROM erasure_pages WHERE run_id = $1 AND holder = $2 AND erased_at IS NULL LIMIT 1',
-        [runId, holder],
-      )
+      const open = await openPage(tx, { runId, holder })
       if (open.length > 0) return enqueueStep(tx, runId, holder)
       const { count } = await tx.erasureStep.updateMany({
         where: { runId, holder, state: { in: ['waiting', 'running'] } },

@@ -19,9 +19,11 @@ import { type Explained, type PlannedRecord, timeFor } from '#lib/kernel/data-so
 import type { RunState, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { planLateWrites } from './late-writes.ts'
+import type { StartDeps } from './planning.ts'
 import { dryRun, planTargetOf } from './plans.ts'
 import { enqueueRechecks, runRecheck } from './recheck.ts'
-import { runStart, type StartDeps } from './start.ts'
+import { openRunCounts, queuedJobKeys } from './repository.ts'
+import { runStart } from './start.ts'
 import { runStep } from './steps.ts'
 import { runVerification, type VerificationDeps } from './verification.ts'
 import { alertOfWaits } from './waits.ts'
@@ -48,7 +50,6 @@ export interface SubjectEngine extends SubjectErasures {
 }
 
 const unfinished: RunState[] = ['planning', 'erasing', 'verifying']
-const openStates: RunState[] = [...unfinished, 'held', 'failed']
 /** Number of runs per query. */
 const batch = 100
 
@@ -110,12 +111,7 @@ export function subjectEngine(deps: StartDeps & VerificationDeps): SubjectEngine
    * a dead worker.
    */
   async function attended(): Promise<Set<string>> {
-    const rows = await db.query<{ key: string }>(
-      'erasure-jobs',
-      `SELECT key FROM graphile_worker.jobs WHERE task_identifier = ANY($1::text[]) AND key IS NOT NULL
-         AND (locked_at IS NOT NULL OR attempts < max_attempts)`,
-      [[startJob, stepJob, verifyJob]],
-    )
+    const rows = await queuedJobKeys(db, { names: [startJob, stepJob, verifyJob] })
     return new Set(rows.map(({ key }) => key.split(':')[1] ?? ''))
   }
 
@@ -222,12 +218,7 @@ export function subjectEngine(deps: StartDeps & VerificationDeps): SubjectEngine
     },
 
     async open() {
-      const [row] = await db.query<Awaited<ReturnType<SubjectErasures['open']>>>(
-        'open-erasures',
-        `SELECT ${openStates.map((state) => `count(*) FILTER (WHERE state = '${state}')::int AS ${state}`).join(', ')},
-           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck') OR (state IN ('planning', 'verifying') AND fault <> 'unavailable'))::int AS stuck
-         FROM erasure_runs r WHERE state <> 'done'`,
-      )
+      const [row] = await openRunCounts(db, {})
       return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }
     },
 

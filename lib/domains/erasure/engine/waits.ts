@@ -2,7 +2,8 @@ import { alertAfter, longestRetry, retryStoreAfter } from '#lib/domains/erasure/
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, storeRefusalOf } from '#lib/kernel/store-refusal.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { markAlertedWaits, upsertRefusal, upsertWait, waitBehindOthers } from './repository.ts'
 import type { WaitingStore } from './subject-erasures.ts'
 
 /** A store that an erasure needs does not answer, or has data and is switched off. `cause` is the problem `unavailable`. */
@@ -63,9 +64,12 @@ export function refusalBy(error: unknown, otherwise: string): { store: string; r
   const refusal = storeRefusalOf(cause)
   return refusal && { store: error instanceof StoreRefused ? error.store : otherwise, refusal }
 }
+/** Returns the problem that a store reported, or the error itself if no store caused it. */
+export const storeProblem = (error: unknown): unknown =>
+  error instanceof StoreRefused || error instanceof StoreUnavailable ? error.cause : error
 /** Returns the fault code that a step or run records. A thread id that a store reports follows after a colon. */
 export function faultOf(error: unknown): string {
-  const cause = error instanceof StoreRefused || error instanceof StoreUnavailable ? error.cause : error
+  const cause = storeProblem(error)
   const refusal = storeRefusalOf(cause)
   if (refusal !== undefined) return `store_refuses:${refusal}`
   if (!Problem.is(cause)) return 'internal'
@@ -83,26 +87,12 @@ export async function recordRefusal(
   { store, refusal }: { store: string; refusal: StoreRefusal },
   now: Date,
 ): Promise<void> {
-  await queryWithin(
-    tx,
-    'erasure-refusal',
-    `INSERT INTO erasure_waits (run_id, store, since, tried_at, refusal) VALUES ($1, $2, $3, $3, $4)
-     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1, tried_at = excluded.tried_at, refusal = excluded.refusal,
-       since = CASE WHEN erasure_waits.refusal IS NULL THEN excluded.since ELSE erasure_waits.since END,
-       alerted_at = CASE WHEN erasure_waits.refusal IS NULL THEN NULL ELSE erasure_waits.alerted_at END`,
-    [runId, store, now, refusal],
-  )
+  await upsertRefusal(tx, { runId, store, now, refusal })
 }
 
 /** Records that a locked run waits for the store. Returns the milliseconds until the next try. */
 export async function recordWait(tx: Transaction, runId: string, store: string, now: Date): Promise<number> {
-  const [row] = await queryWithin<{ tries: number }>(
-    tx,
-    'erasure-wait',
-    `INSERT INTO erasure_waits (run_id, store, since, tried_at) VALUES ($1, $2, $3, $3)
-     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1, tried_at = excluded.tried_at, refusal = NULL RETURNING tries`,
-    [runId, store, now],
-  )
+  const [row] = await upsertWait(tx, { runId, store, now })
   return retryStoreAfter(row?.tries ?? 1)
 }
 
@@ -119,15 +109,8 @@ export async function isStillWaiting(
   store: string | null,
   now: Date,
 ): Promise<boolean> {
-  const records = await queryWithin(
-    tx,
-    'erasure-wait-behind',
-    `SELECT 1 FROM erasure_waits w WHERE w.run_id = $1 AND ($2::text IS NULL OR w.store = $2)
-       AND EXISTS (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.run_id <> w.run_id AND o.tried_at > $3 AND o.refusal IS NULL)
-       AND (SELECT count(*) FROM (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.refusal IS NULL AND (o.since, o.run_id) < (w.since, w.run_id) LIMIT $4) AS first) >= $4
-     LIMIT 1`,
-    [runId, store, new Date(now.getTime() - longestRetry), askingRuns],
-  )
+  const triedAfter = new Date(now.getTime() - longestRetry)
+  const records = await waitBehindOthers(tx, { runId, store, triedAfter, most: askingRuns })
   return records.length > 0
 }
 
@@ -142,12 +125,7 @@ export const alertOfWaits = (
   now: Date,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const rows = await queryWithin<{ store: string; since: Date; refusal: StoreRefusal | null }>(
-      tx,
-      'erasure-waits-alert',
-      'UPDATE erasure_waits SET alerted_at = $1 WHERE alerted_at IS NULL AND since <= $2 RETURNING store, since, refusal',
-      [now, new Date(now.getTime() - alertAfter)],
-    )
+    const rows = await markAlertedWaits(tx, { now, before: new Date(now.getTime() - alertAfter) })
     const stores = [...new Set(rows.map(({ store }) => store))].sort()
     if (stores.length === 0) return
     const waiting = stores.map((store) => {

@@ -1,26 +1,23 @@
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
+import { identitiesOf, reserveIds } from '#lib/domains/erasure/engine/pages.ts'
 import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
+import { outcomesOf, type ReceiptDeps, receiptContent } from '#lib/domains/erasure/receipts/receipt-content.ts'
 import { storeReceipt } from '#lib/domains/erasure/receipts/receipts.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
-import { type RetentionFacts, residueAfter, retainedOfPart, retainedOfSubject } from '#lib/domains/erasure/rules.ts'
-import { namedInLog, namedOnReceipt } from '#lib/domains/erasure/runs/run-names.ts'
+import { namedInLog, recordIdOf } from '#lib/domains/erasure/runs/run-names.ts'
 import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
-import type { DataSource } from '#lib/kernel/data-source.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
-import type { Ledger, PartIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ItemsRow, Ledger, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Committed, committedItems } from './ledger-history.ts'
 
-export interface ReinstatementDeps {
+export interface ReinstatementDeps extends ReceiptDeps {
   db: Database
   ledger: Ledger
   signer: Signer
-  dataSources: readonly DataSource[]
   subjects: SubjectErasurePorts['subjects']
   residueIn: SubjectErasurePorts['residueIn']
   suppressions: Suppressions
-  issuer: string
-  facts: RetentionFacts
   now(): Date
 }
 
@@ -29,107 +26,82 @@ export const reason = 'replay'
 
 export type RunIntent = SubjectIntent | PartIntent
 
+/** Signs the receipt of an erasure again and stores it, with the entries of the suppression list. */
+async function reinstateReceipt({ intent, commit }: Committed<RunIntent>, deps: ReinstatementDeps): Promise<void> {
+  const { db, signer, dataSources, subjects, suppressions, now } = deps
+  const { id: receiptId, scope } = intent
+  const deletedAt = new Date(intent.at)
+  const counts = Object.entries(commit.erased ?? {}).map(([name, count]) => [name, { planned: count, erased: count }])
+  const outcomes = outcomesOf(dataSources, Object.fromEntries(counts))
+  const emptied = new Set(outcomes.flatMap(({ store, erased }) => (erased > 0 ? [store] : [])))
+  const inStores = await deps.residueIn([...emptied])
+  const verified = { receiptId, scope, deletedAt, reason, outcomes, inStores, at: now() }
+  const receipt = await signer.sign(receiptContent(deps, verified))
+  const since = 'part' in scope ? [] : (await subjects.stored(db.prisma, scope.subject, deletedAt)).since.agents
+  await db.transaction(async (tx) => {
+    if ('hashes' in intent) await suppressions.store(tx, intent.hashes, { runId: receiptId, since: deletedAt })
+    for (const agent of since) await suppressions.lift(tx, 'agent', agent)
+    await storeReceipt(tx, receipt, {
+      record: (results) =>
+        recordDeletion(tx, { requestedBy, reason, scope: namedInLog(scope), results, now: deletedAt }),
+    })
+  })
+}
+
+/** Blocks the erased ids of a ledger row again. */
+const reinstateIds = (
+  { id: receiptId, holder, identities = {} }: ItemsRow,
+  erasedAt: Date,
+  { db, dataSources }: ReinstatementDeps,
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    const dataSource = dataSources.find(({ name }) => name === holder)
+    // A record that exists now was under a hold or was created later: it stays and keeps its id.
+    const existing = dataSource ? await identitiesOf(tx, dataSource, Object.keys(identities)) : []
+    const stored = new Set(existing.map(({ id }) => id))
+    const lost = Object.entries(identities).filter(([id]) => !stored.has(id))
+    await reserveIds(
+      tx,
+      receiptId,
+      lost.map(([id, wasPublic]) => ({ id, wasPublic })),
+      erasedAt,
+    )
+  })
+
 /**
  * Restores from the ledger the data about erased subjects and project parts that a restored database lost: erased ids,
  * suppression list entries and receipts.
- * Call it only for erasures for which a search of all data sources has just found nothing. Idempotent.
+ * Call it only for erasures for which a search of all data sources has just found nothing. Idempotent. Writes the erased
+ * ids first and the receipt last: a stored receipt implies stored ids.
  */
-export function reinstatement({
-  db,
-  ledger,
-  signer,
-  dataSources,
-  subjects,
-  residueIn,
-  suppressions,
-  issuer,
-  facts,
-  now,
-}: ReinstatementDeps) {
-  async function giveBackReceipt({ intent, commit }: Committed<RunIntent>): Promise<void> {
-    const { scope } = intent
-    const at = new Date(intent.at)
-    const erased = commit.erased ?? {}
-    const isListed = ({ name }: DataSource): boolean => !('part' in scope) || (erased[name] ?? 0) > 0
-    const stores: Receipt['stores'] = dataSources.filter(isListed).map((dataSource) => {
-      const count = erased[dataSource.name] ?? 0
-      const { store, name, what } = dataSource
-      return {
-        store,
-        holder: name,
-        what,
-        found: count,
-        deleted: count,
-        residue: 0,
-        verified_at: now().toISOString(),
-      }
-    })
-    const beyondReach = dataSources.flatMap(({ name, leftBehind }) => {
-      const count = erased[name] ?? 0
-      const left = count > 0 ? leftBehind?.(count) : undefined
-      return left ? [left] : []
-    })
-    const emptied = new Set(dataSources.filter(({ name }) => (erased[name] ?? 0) > 0).map(({ store }) => store))
-    const receipt = await signer.sign({
-      receipt_id: intent.id,
-      version: 1,
-      issuer,
-      ...namedOnReceipt(scope),
-      deleted_at: at.toISOString(),
-      reason,
-      stores,
-      retained:
-        'part' in scope
-          ? retainedOfPart(at, { held: [], beyondReach })
-          : retainedOfSubject(at, {
-              isOfRequest: false,
-              requestsYears: facts.requestsYears,
-              held: [],
-              whileHeld: beyondReach,
-            }),
-      physical: residueAfter(at, facts, await residueIn([...emptied])),
-      signed_at: now().toISOString(),
-    })
-    const since = 'part' in scope ? [] : (await subjects.stored(db.prisma, scope.subject, at)).since.agents
-    await db.transaction(async (tx) => {
-      if ('hashes' in intent) await suppressions.store(tx, intent.hashes, { runId: intent.id, since: at })
-      for (const agent of since) await suppressions.lift(tx, 'agent', agent)
-      await storeReceipt(tx, receipt, {
-        record: (results) =>
-          recordDeletion(tx, {
-            requestedBy,
-            reason,
-            scope: namedInLog(scope),
-            results,
-            now: at,
-          }),
-      })
-    })
+export async function reinstateRuns(
+  lost: ReadonlyMap<string, Committed<RunIntent>>,
+  deps: ReinstatementDeps,
+): Promise<void> {
+  for await (const row of committedItems(deps.ledger, lost)) {
+    const one = lost.get(row.id)
+    if (one && Object.keys(row.identities ?? {}).length > 0) await reinstateIds(row, new Date(one.intent.at), deps)
   }
+  for (const one of lost.values()) await reinstateReceipt(one, deps)
+}
 
-  /** Writes the erased ids first and the receipt last: a stored receipt implies stored ids. */
-  return async function reinstate(lost: ReadonlyMap<string, Committed<RunIntent>>): Promise<void> {
-    for await (const row of committedItems(ledger, lost)) {
-      const one = lost.get(row.id)
-      const ids = Object.keys(row.identities ?? {})
-      if (!one || ids.length === 0) continue
-      const dataSource = dataSources.find(({ name }) => name === row.holder)
-      await db.transaction(async (tx) => {
-        // A record that exists now was under a hold or was created later: it stays and keeps its id.
-        const stored = new Set((await dataSource?.identities?.(ids, tx))?.map(({ id }) => id))
-        await tx.erasedId.createMany({
-          data: Object.entries(row.identities ?? {})
-            .filter(([id]) => !stored.has(id))
-            .map(([id, wasPublic]) => ({
-              id,
-              wasPublic,
-              receiptId: row.id,
-              erasedAt: new Date(one.intent.at),
-            })),
-          skipDuplicates: true,
-        })
-      })
-    }
-    for (const one of lost.values()) await giveBackReceipt(one)
-  }
+/**
+ * Writes the erasure of a unit or skill that a restored database lost: receipt id, erased id and deletion audit entry.
+ * The receipt is not signed yet. Returns false when the database already has it.
+ */
+export async function reinstateRecord(tx: Transaction, intent: RecordIntent): Promise<boolean> {
+  // If unknown, a tombstone is published: an id reveals little, and unreported copies would exist forever (GDPR art. 19).
+  const { id: receiptId, scope, wasPublic = true } = intent
+  if ((await tx.erasure.count({ where: { receiptId } })) > 0) return false
+  const deletedId = recordIdOf(scope)
+  const deletedAt = new Date(intent.at)
+  const plan = Object.fromEntries(
+    Object.entries(intent.plan).map(([holder, items]) => [holder, { items: [...items], deleted: items.length }]),
+  )
+  const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
+  const logged = { requestedBy, reason, scope: namedInLog(scope), results, now: deletedAt }
+  const auditId = await recordDeletion(tx, logged)
+  await tx.erasure.create({ data: { receiptId, auditId, deletedId, deletedAt, plan } })
+  await reserveIds(tx, receiptId, [{ id: deletedId, wasPublic }], deletedAt)
+  return true
 }

@@ -4,7 +4,8 @@ import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Ledger, type LedgerPosition, ledgerStart } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Replay } from './replay.ts'
+import type { Replay } from './replay-report.ts'
+import { unknownErasures } from './repository.ts'
 
 /** Milliseconds of the process clock, not of the context's clock: a test that moves time does not make a check stale. */
 const freshFor = 2_000
@@ -61,13 +62,7 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
   const unknownAmong = async (ids: readonly string[]): Promise<string[]> => {
     const unknown: string[] = []
     for (let at = 0; at < ids.length; at += idsAtOnce) {
-      const rows = await db.query<{ id: string }>(
-        'erasures-unknown',
-        `SELECT l.id FROM unnest($1::text[]) AS l(id)
-         WHERE NOT EXISTS (SELECT FROM erasures e WHERE e.receipt_id = l.id)
-           AND NOT EXISTS (SELECT FROM erasure_runs r WHERE r.receipt_id = l.id)`,
-        [ids.slice(at, at + idsAtOnce)],
-      )
+      const rows = await unknownErasures(db, { ids: ids.slice(at, at + idsAtOnce) })
       unknown.push(...rows.map(({ id }) => id))
     }
     return unknown

@@ -6,6 +6,7 @@ import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { type ErasedKind, subjectKinds } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { ownReceiptCount, ownReceiptPage, runOfReceipt } from './repository.ts'
 
 export interface OwnReceiptPorts {
   db: Database
@@ -15,23 +16,7 @@ export interface OwnReceiptPorts {
    */
   runsRequestedBy(accountId: string): Promise<string[]>
 }
-interface ReceiptRow {
-  receipt_id: string
-  deleted_id: string
-  deleted_at: Date
-  signed_at: Date | null
-  subject_kind: string | null
-  part_kind: string | null
-}
-const countedTo = 1_001
-/**
- * $1 the agents, $2 the runs, $3 the actors as named in the audit log, for parts of projects. A receipt's id grants
- * read access: the query must never return the receipt of another person.
- */
-const own = `former_owner = ANY($1::text[]) OR receipt_id IN (SELECT receipt_id FROM erasure_runs WHERE id = ANY($2::text[]) OR (part_kind IS NOT NULL AND requested_by = ANY($3::text[])))`
-const selectPage = `SELECT receipt_id, deleted_id, deleted_at, signed_at, receipt->>'subject_kind' AS subject_kind, receipt->>'part_kind' AS part_kind FROM erasures
-  WHERE (${own}) AND ($4::timestamptz IS NULL OR (deleted_at, receipt_id) < ($4, $5))
-  ORDER BY deleted_at DESC, receipt_id DESC LIMIT $6`
+type ReceiptRow = Awaited<ReturnType<typeof ownReceiptPage>>[number]
 
 const Kind = z.enum([...subjectKinds, ...partKinds])
 const kindOf = ({ part_kind, subject_kind, deleted_id: id }: ReceiptRow): ErasedKind => {
@@ -53,14 +38,14 @@ const viewOf = (row: ReceiptRow) => ({
  * projects that they or their agents erased.
  */
 export function ownReceipts({ db, runsRequestedBy }: OwnReceiptPorts) {
-  const ownerValues = async ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>) =>
-    [
-      agents,
-      accountId === undefined ? [] : await runsRequestedBy(accountId),
-      [...agents, ...(accountId === undefined ? [] : [`user:${accountId}`])],
-    ] as const
-  const rowsAfter = (values: readonly unknown[], after: TimeCursor | undefined, limit: number) =>
-    db.query<ReceiptRow>('own-receipts', selectPage, [...values, after?.at ?? null, after?.id ?? null, limit])
+  const ownerValues = async ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>) => ({
+    agents,
+    runs: accountId === undefined ? [] : await runsRequestedBy(accountId),
+    actors: [...agents, ...(accountId === undefined ? [] : [`user:${accountId}`])],
+  })
+  type OwnerValues = Awaited<ReturnType<typeof ownerValues>>
+  const rowsAfter = (values: OwnerValues, after: TimeCursor | undefined, limit: number) =>
+    ownReceiptPage(db, { ...values, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit })
 
   return {
     newest: async (actor: Actor, most: number) =>
@@ -71,11 +56,7 @@ export function ownReceipts({ db, runsRequestedBy }: OwnReceiptPorts) {
      * Undefined when the id is unknown or the receipt exists.
      */
     async standing(receiptId: string): Promise<'under_way' | 'held' | undefined> {
-      const [run] = await db.query<{ state: string; is_fenced: boolean }>(
-        'receipt-standing',
-        'SELECT state::text AS state, fenced_at IS NOT NULL AS is_fenced FROM erasure_runs WHERE receipt_id = $1',
-        [receiptId],
-      )
+      const [run] = await runOfReceipt(db, { receiptId })
       if (!run || run.state === 'done') return undefined
       return run.state === 'held' && !run.is_fenced ? 'held' : 'under_way'
     },
@@ -83,14 +64,7 @@ export function ownReceipts({ db, runsRequestedBy }: OwnReceiptPorts) {
     list: read(listReceipts, async ({ actor }, { query: { cursor, limit } }) => {
       const after = parseCursor(cursor)
       const values = await ownerValues(actor)
-      const [records, [count]] = await Promise.all([
-        rowsAfter(values, after, limit + 1),
-        db.query<{ n: number }>(
-          'own-receipts-count',
-          `SELECT count(*)::int AS n FROM (SELECT FROM erasures WHERE ${own} LIMIT ${countedTo}) AS counted`,
-          values,
-        ),
-      ])
+      const [records, [count]] = await Promise.all([rowsAfter(values, after, limit + 1), ownReceiptCount(db, values)])
       const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ deleted_at, receipt_id }) => ({
         at: deleted_at,
         id: receipt_id,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { countsInLog } from '#lib/domains/erasure/runs/run-names.ts'
 import { addedUp } from '#lib/domains/erasure/runs/run-rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
 
 /** Stored with a receipt but not part of it: ids and counts by data source. */
 export const ReceiptPlan = z.record(
@@ -17,6 +17,24 @@ export const ReceiptPlan = z.record(
 
 const negative = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, -count]))
+
+const signatureOf = (receipt: Receipt) => ({
+  state: 'signed' as const,
+  receipt,
+  jws: receipt.jws,
+  signedAt: new Date(receipt.signed_at),
+})
+
+/**
+ * Stores the signature of an erasure whose row and log entry were written with the deletion. Returns the stored receipt:
+ * if two processes sign it concurrently, the first signature is the receipt.
+ */
+export async function storeSignature(tx: Transaction, receipt: Receipt): Promise<Receipt> {
+  const receiptId = receipt.receipt_id
+  await tx.erasure.updateMany({ where: { receiptId, state: 'committed' }, data: signatureOf(receipt) })
+  const stored = await tx.erasure.findUniqueOrThrow({ where: { receiptId }, select: { receipt: true } })
+  return Receipt.parse(stored.receipt)
+}
 
 /** Number of deletions in the previous receipt with the same id. */
 export interface Accounting {
@@ -49,16 +67,13 @@ export async function storeReceipt(
   const kept = {
     auditId: await record({ ...countsInLog(deleted), ...named }),
     deletedAt: new Date(receipt.deleted_at),
-    state: 'signed' as const,
+    ...signatureOf(receipt),
     plan: Object.fromEntries(
       receipt.stores.map(({ holder, deleted }) => [
         holder,
         { items: [], deleted, ...(holder in results && { results: { ...results[holder] } }) },
       ]),
     ),
-    receipt,
-    jws: receipt.jws,
-    signedAt: new Date(receipt.signed_at),
   }
   await tx.erasure.upsert({
     where: { receiptId },

@@ -7,6 +7,7 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
 import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
+import { lockSigningKeys, signingKeyRows } from './repository.ts'
 
 export const PublicKey = z.object({
   kty: z.literal('OKP'),
@@ -63,14 +64,7 @@ export interface SecretPorts {
   assertPresentSecret(tx: Transaction, secret: string): Promise<void>
 }
 
-interface KeyRow {
-  kid: string
-  sealed_private: Uint8Array
-  created_at: Date
-  retired_at: Date | null
-}
-const newestFirst =
-  'SELECT kid, sealed_private, created_at, retired_at FROM signing_keys ORDER BY created_at DESC, kid DESC'
+type KeyRow = Awaited<ReturnType<typeof signingKeyRows>>[number]
 
 /**
  * Signs receipts with the newest Ed25519 key of the installation, which is created on first use. Private keys are
@@ -98,8 +92,6 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
     })
     return kid
   }
-  const locked = (tx: Transaction) =>
-    tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('signing-keys'))) AS l`
 
   /** Returns the private part of the current key. Undefined when no key exists, or when it was sealed with another secret. */
   function opened(rows: readonly KeyRow[]): (JWK & { kid: string }) | undefined {
@@ -110,8 +102,8 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
   /** When two processes need a key concurrently, one creates it and the other finds it. */
   const remade = () =>
     db.transaction(async (tx) => {
-      await locked(tx)
-      const rows = await tx.$queryRawUnsafe<KeyRow[]>(newestFirst)
+      await lockSigningKeys(tx, {})
+      const rows = await signingKeyRows(tx, {})
       const found = opened(rows)
       if (found) return found
       await make(tx, new Date())
@@ -119,13 +111,13 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
         logNotice(
           'the signing key was sealed with another KP_SECRET: a new one signs from now on, the old one still verifies',
         )
-      return opened(await tx.$queryRawUnsafe<KeyRow[]>(newestFirst))
+      return opened(await signingKeyRows(tx, {}))
     })
 
   async function signingKey() {
     // Another process may rotate the key: a key is used for at most a minute before it is read again.
     if (current && current.until > Date.now()) return current
-    const jwk = opened(await db.query<KeyRow>('signing-keys', newestFirst)) ?? (await remade())
+    const jwk = opened(await signingKeyRows(db, {})) ?? (await remade())
     if (!jwk) throw new Error('no signing key could be made')
     current = { kid: jwk.kid, key: await importJWK(jwk, 'EdDSA'), until: Date.now() + 60_000 }
     return current
@@ -140,10 +132,10 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
       return { ...receipt, jws }
     },
     async attest(tx, type, text) {
-      const present = async () => opened(await tx.$queryRawUnsafe<KeyRow[]>(newestFirst))
+      const present = async () => opened(await signingKeyRows(tx, {}))
       let jwk = await present()
       if (!jwk) {
-        await locked(tx)
+        await lockSigningKeys(tx, {})
         jwk = await present()
         if (!jwk) {
           await make(tx, new Date())
@@ -172,12 +164,12 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
     async rotate(now) {
       current = undefined
       return db.transaction(async (tx) => {
-        await locked(tx)
+        await lockSigningKeys(tx, {})
         return make(tx, now)
       })
     },
     async list() {
-      const rows = await db.query<KeyRow>('signing-keys', newestFirst)
+      const rows = await signingKeyRows(db, {})
       return rows.map((row) => ({
         kid: row.kid,
         createdAt: row.created_at,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ProjectPart } from '#lib/kernel/data-source.ts'
-import { countsInLog, namedInLog, namedOnReceipt } from './run-names.ts'
+import { countsInLog, namedInLog, namedOnReceipt, recordIdOf, recordScopeOf, scopeKindOf } from './run-names.ts'
 
 const part = (kind: ProjectPart['kind'], id: string, conversation: string | null): { part: ProjectPart } => ({
   part: { kind, id, project: 'prj_1', conversation },
@@ -13,6 +13,8 @@ it.each([
   [part('project', 'prj_1', null), { projectId: 'prj_1' }],
   [{ subject: { account: 'usr_1', agents: ['a'] } }, { subject: 'usr_1', kind: 'account' }],
   [{ subject: { account: null, agents: ['a'] } }, { subject: 'a', kind: 'agent' }],
+  [{ unit: 'kp:trace:1' }, { unit: 'kp:trace:1' }],
+  [{ skill: 'kp:skill:1' }, { skill: 'kp:skill:1' }],
 ])('namedInLog returns the ids of %j', (scope, named) => {
   expect(namedInLog(scope)).toEqual(named)
 })
@@ -23,6 +25,20 @@ it('namedOnReceipt returns part_kind for a part of a project and subject_kind fo
     deleted_id: 'a',
     subject_kind: 'agent',
   })
+})
+
+it('namedOnReceipt returns only the id for a unit or skill', () => {
+  expect(namedOnReceipt({ unit: 'kp:trace:1' })).toEqual({ deleted_id: 'kp:trace:1' })
+  expect(namedOnReceipt({ skill: 'kp:skill:1' })).toEqual({ deleted_id: 'kp:skill:1' })
+})
+
+it.each([
+  ['kp:skill:1', 'skill'],
+  ['kp:trace:1', 'unit'],
+  ['kp:sop:skill:1', 'unit'],
+])('recordScopeOf returns a scope with the id %s and the kind %s', (id, kind) => {
+  const scope = recordScopeOf(id)
+  expect([recordIdOf(scope), scopeKindOf(scope)]).toEqual([id, kind])
 })
 
 it('countsInLog returns counts by data source, and by extra name where one exists', () => {

@@ -1,32 +1,43 @@
-import type { PartKind, Subject } from '#lib/kernel/data-source.ts'
-import type { Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
+import type { ErasureScope, RecordScope, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasedKind, Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import type { RunScope } from './run-rules.ts'
 
-/** Returns the id of a run's subject or part, for receipts and logs. */
-export const scopeNameOf = (scope: RunScope): string =>
-  'part' in scope
-    ? scope.part.id
-    : (scope.subject.account ?? scope.subject.agents[0] ?? scope.subject.participants?.[0] ?? 'nobody')
+const subjectNameOf = ({ account, agents, participants = [] }: Subject): string =>
+  account ?? agents[0] ?? participants[0] ?? 'nobody'
+/** Returns the id of a unit or skill. */
+export const recordIdOf = (scope: RecordScope): string => ('unit' in scope ? scope.unit : scope.skill)
+/** Returns the scope of an erased unit or skill. */
+export const recordScopeOf = (id: string): RecordScope => (id.startsWith('kp:skill:') ? { skill: id } : { unit: id })
+
+/** Returns the id of the subject, part or record of a scope, for receipts and logs. */
+export function scopeNameOf(scope: ErasureScope): string {
+  if ('subject' in scope) return subjectNameOf(scope.subject)
+  return 'part' in scope ? scope.part.id : recordIdOf(scope)
+}
 function subjectKindOf({ account, agents, participants = [] }: Subject): SubjectKind {
   if (account !== null) return 'account'
   return agents.length === 0 && participants.length > 0 ? 'participant' : 'agent'
 }
 /** Returns the kind of the id that {@link scopeNameOf} returns. */
-export const scopeKindOf = (scope: RunScope): SubjectKind | PartKind =>
-  'part' in scope ? scope.part.kind : subjectKindOf(scope.subject)
+export function scopeKindOf(scope: ErasureScope): ErasedKind {
+  if ('subject' in scope) return subjectKindOf(scope.subject)
+  if ('part' in scope) return scope.part.kind
+  return 'unit' in scope ? 'unit' : 'skill'
+}
 
-/** Returns the members of a receipt that name its subject or part. */
-export const namedOnReceipt = (
-  scope: RunScope,
-): Pick<Receipt, 'deleted_id'> & Partial<Pick<Receipt, 'subject_kind' | 'part_kind'>> => ({
-  deleted_id: 'part' in scope ? shownId(scope.part.id) : scopeNameOf(scope),
-  ...('part' in scope ? { part_kind: scope.part.kind } : { subject_kind: subjectKindOf(scope.subject) }),
-})
+/** Returns the members of a receipt that name its subject, part or record. */
+export function namedOnReceipt(
+  scope: ErasureScope,
+): Pick<Receipt, 'deleted_id'> & Partial<Pick<Receipt, 'subject_kind' | 'part_kind'>> {
+  if ('subject' in scope) return { deleted_id: scopeNameOf(scope), subject_kind: subjectKindOf(scope.subject) }
+  if ('part' in scope) return { deleted_id: shownId(scope.part.id), part_kind: scope.part.kind }
+  return { deleted_id: scopeNameOf(scope) }
+}
 
-/** Returns the ids that name the subject or part in the deletion log. */
-export function namedInLog(scope: RunScope): Record<string, string> {
+/** Returns the ids that name the subject, part or record in the deletion log. */
+export function namedInLog(scope: ErasureScope): Record<string, string> {
   if ('subject' in scope) return { subject: scopeNameOf(scope), kind: scopeKindOf(scope) }
+  if (!('part' in scope)) return { ...scope }
   const { kind, id, project, conversation } = scope.part
   return {
     projectId: project,

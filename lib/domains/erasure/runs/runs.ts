@@ -6,43 +6,14 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { type ProjectPart, partKinds, type Subject } from '#lib/kernel/data-source.ts'
 import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { lockPart, lockRunRow, stepTurns } from './repository.ts'
 import { addLegalHoldCounts, dueSteps, legalHoldCounts, participating, type RunScope, stageAt } from './run-rules.ts'
 
 export const startJob = 'erasure.start'
 export const stepJob = 'erasure.step'
 export const verifyJob = 'erasure.verify'
 
-export interface RunRow {
-  id: string
-  requestId: string | null
-  receiptId: string
-  accountId: string | null
-  agents: string[]
-  participants: string[]
-  partKind: string | null
-  partId: string | null
-  projectId: string | null
-  conversationId: string | null
-  redacts: boolean
-  projects: string[]
-  fault: string | null
-  auditId: string | null
-  requestedBy: string
-  reason: string
-  state: RunState
-  holdsSeen: string
-  planId: string
-  rounds: number
-  createdAt: Date
-  fencedAt: Date | null
-  plannedAt: Date | null
-  erasedAt: Date | null
-  finishedAt: Date | null
-  recheckAt: Date | null
-  recheckedAt: Date | null
-  lateFound: number
-}
+export type RunRow = Awaited<ReturnType<typeof lockRunRow>>[number]
 export interface StepRow {
   holder: string
   store: string
@@ -87,32 +58,19 @@ export function scopeOf(run: RunRow): RunScope {
   return part ? { part } : { subject: runSubjectOf(run) }
 }
 
-const selectRun = `SELECT id, request_id AS "requestId", receipt_id AS "receiptId", account_id AS "accountId", agents, participants, part_kind AS "partKind",
-  part_id AS "partId", project_id AS "projectId", conversation_id AS "conversationId", redacts, projects, fault, audit_id AS "auditId",
-  requested_by AS "requestedBy", reason, state, holds_seen AS "holdsSeen", plan_id AS "planId", rounds, created_at AS "createdAt",
-  fenced_at AS "fencedAt", planned_at AS "plannedAt", erased_at AS "erasedAt", finished_at AS "finishedAt", recheck_at AS "recheckAt",
-  rechecked_at AS "recheckedAt", late_found AS "lateFound" FROM erasure_runs`
-
 /**
  * Locks the run until the transaction ends: exclusively to change it or its plan, `shared` to erase a page. Always the
  * first lock of an erasure transaction.
  */
 export async function lockedRun(tx: Transaction, runId: string, { shared = false } = {}): Promise<RunRow | undefined> {
-  const lock = shared ? 'SHARE' : 'UPDATE'
-  const [run] = await queryWithin<RunRow>(tx, `erasure-run-${lock}`, `${selectRun} WHERE id = $1 FOR ${lock}`, [runId])
+  const [run] = await lockRunRow(tx, { id: runId }, shared ? 'SHARE' : 'UPDATE')
   return run
 }
 
 /** The columns that {@link dueSteps} needs. */
 export type StepTurn = Pick<StepRow, 'holder' | 'store' | 'position' | 'state'>
 /** Returns the steps in order, without counts: every page of an erasure calls this. */
-export const stepOrderOf = (tx: Transaction, runId: string): Promise<StepTurn[]> =>
-  queryWithin<StepTurn>(
-    tx,
-    'erasure-turns',
-    'SELECT holder, store, position, state FROM erasure_steps WHERE run_id = $1 ORDER BY position',
-    [runId],
-  )
+export const stepOrderOf = (tx: Transaction, runId: string): Promise<StepTurn[]> => stepTurns(tx, { runId })
 
 /** Returns the steps in order. */
 export const stepsOf = async (tx: Transaction, runId: string): Promise<StepRow[]> =>
@@ -155,7 +113,7 @@ async function begunBefore(tx: Transaction, { requestId, part }: BeginRun): Prom
   }
   if (!part) return undefined
   // Serializes concurrent requests: the second one finds the run of the first.
-  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`erasure_runs ${part.kind} ${part.project} ${part.id}`}))`
+  await lockPart(tx, part)
   const begun = await runOfPart(tx, part)
   return begun?.state === 'done' ? undefined : begun
 }

@@ -7,6 +7,7 @@ import { logNotice } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Ledger, LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lockSuppressionKeys, suppressionKeyRows } from './repository.ts'
 
 /** The value of a participant is its {@link participantKey}, that of an agent in its organization {@link memberKey}. */
 export type SuppressedKind = 'email' | 'account' | 'agent' | 'member' | 'participant'
@@ -49,19 +50,12 @@ export interface SuppressionKeys extends SuppressionHashes {
 }
 export type KeyLine = Extract<LedgerRow, { kind: 'key' }>
 
-interface KeyRow {
-  id: string
-  sealed_key: Uint8Array
-  created_at: Date
-  retired_at: Date | null
-}
+type KeyRow = Awaited<ReturnType<typeof suppressionKeyRows>>[number]
 interface Opened {
   id: string
   key: Buffer
   isRetired: boolean
 }
-
-const allKeys = 'SELECT id, sealed_key, created_at, retired_at FROM suppression_keys ORDER BY created_at DESC, id DESC'
 
 const hashWith = (key: Uint8Array, kind: SuppressedKind, value: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(createHmac('sha256', key).update(`${kind}\0${value}`).digest())
@@ -92,11 +86,7 @@ export function createSuppressionKeys(
   }
 
   /** Reads the keys on every call: another process may have just created a key and erased somebody under it. */
-  const loaded = async (tx?: Transaction): Promise<Opened[]> =>
-    opened(tx ? await tx.$queryRawUnsafe<KeyRow[]>(allKeys) : await db.query<KeyRow>('suppression-keys', allKeys))
-
-  const locked = (tx: Transaction) =>
-    tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('suppression-keys'))) AS l`
+  const loaded = async (tx?: Transaction): Promise<Opened[]> => opened(await suppressionKeyRows(tx ?? db, {}))
 
   /** Creates a key, which is in the ledger before it is in the database. */
   async function make(tx: Transaction, now: Date): Promise<Opened> {
@@ -112,8 +102,8 @@ export function createSuppressionKeys(
 
   /** When two processes need the first key concurrently, one creates it and the other finds it. */
   async function first(tx: Transaction): Promise<Opened> {
-    await locked(tx)
-    const rows = await tx.$queryRawUnsafe<KeyRow[]>(allKeys)
+    await lockSuppressionKeys(tx, {})
+    const rows = await suppressionKeyRows(tx, {})
     return opened(rows).find(({ isRetired }) => !isRetired) ?? make(tx, clock.now())
   }
 
@@ -133,13 +123,13 @@ export function createSuppressionKeys(
     },
     async rotate(now) {
       const { id } = await db.transaction(async (tx) => {
-        await locked(tx)
+        await lockSuppressionKeys(tx, {})
         return make(tx, now)
       })
       return id
     },
     async list() {
-      const rows = await db.query<KeyRow>('suppression-keys', allKeys)
+      const rows = await suppressionKeyRows(db, {})
       return rows.map((row) => ({
         id: row.id,
         createdAt: row.created_at,
@@ -155,8 +145,8 @@ export function createSuppressionKeys(
         if (opens || !lines.get(row.id)?.opens) lines.set(row.id, { ...row, opens })
       }
       return db.transaction(async (tx) => {
-        await locked(tx)
-        const stored = new Map((await tx.$queryRawUnsafe<KeyRow[]>(allKeys)).map((row) => [row.id, row]))
+        await lockSuppressionKeys(tx, {})
+        const stored = new Map((await suppressionKeyRows(tx, {})).map((row) => [row.id, row]))
         let count = 0
         for (const { id, at, sealed, opens } of lines.values()) {
           const row = stored.get(id)

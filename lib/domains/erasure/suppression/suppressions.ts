@@ -1,5 +1,11 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { LedgerHash } from '#lib/stores/ledger/ledger.ts'
+import {
+  insertSuppressions,
+  suppressedHashes,
+  suppressionsOfRun,
+  suppressionsWithoutOrganisation,
+} from './repository.ts'
 import { memberKey, type SuppressedKind, type SuppressionHashes } from './suppression-keys.ts'
 
 /**
@@ -8,11 +14,7 @@ import { memberKey, type SuppressedKind, type SuppressionHashes } from './suppre
  */
 export function suppressions(hashes: SuppressionHashes) {
   const store = (tx: Transaction, rows: readonly LedgerHash[], { runId, since }: { runId: string; since: Date }) =>
-    tx.$executeRaw`
-      INSERT INTO suppressions (hash, key_id, kind, since, run_id)
-      SELECT decode(h.hash, 'hex'), h."keyId", h.kind, ${since}, ${runId}
-      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS h(hash text, "keyId" text, kind text)
-      ON CONFLICT (hash) DO UPDATE SET run_id = excluded.run_id`
+    insertSuppressions(tx, { hashes: rows, since, runId })
 
   /** Returns those of the values that were erased. Uses only the connection of the transaction. */
   async function among(tx: Transaction, kind: SuppressedKind, values: readonly string[]): Promise<string[]> {
@@ -20,9 +22,7 @@ export function suppressions(hashes: SuppressionHashes) {
     for (const value of new Set(values))
       for (const hash of await hashes.every(kind, value, tx)) known.set(Buffer.from(hash).toString('hex'), value)
     if (known.size === 0) return []
-    const records = await tx.$queryRaw<{ hash: string }[]>`
-      SELECT encode(hash, 'hex') AS hash FROM suppressions
-      WHERE kind = ${kind} AND hash IN (SELECT decode(h, 'hex') FROM unnest(${[...known.keys()]}::text[]) AS h)`
+    const records = await suppressedHashes(tx, { kind, hashes: [...known.keys()] })
     return [...new Set(records.flatMap(({ hash }) => known.get(hash) ?? []))].sort()
   }
 
@@ -46,10 +46,7 @@ export function suppressions(hashes: SuppressionHashes) {
       await tx.suppression.deleteMany({ where: { runId } })
     },
     /** Returns the values of a run in the form that the ledger stores. */
-    async ofRun(tx: Transaction, runId: string): Promise<LedgerHash[]> {
-      return tx.$queryRaw<LedgerHash[]>`
-        SELECT kind, encode(hash, 'hex') AS hash, key_id AS "keyId" FROM suppressions WHERE run_id = ${runId} ORDER BY kind, hash`
-    },
+    ofRun: (tx: Transaction, runId: string): Promise<LedgerHash[]> => suppressionsOfRun(tx, { runId }),
     among,
     /**
      * Returns those of the agents that were erased while they belonged to the organisation. The list does not say this about agents that
@@ -63,9 +60,7 @@ export function suppressions(hashes: SuppressionHashes) {
       const unplaced: string[] = []
       for (const agent of erased) {
         const every = await hashes.every('agent', agent, tx)
-        const found = await tx.$queryRaw<unknown[]>`
-          SELECT 1 FROM suppressions s WHERE s.hash = ANY(${every}::bytea[])
-            AND NOT EXISTS (SELECT FROM suppressions m WHERE m.run_id = s.run_id AND m.kind = 'member') LIMIT 1`
+        const found = await suppressionsWithoutOrganisation(tx, { hashes: every })
         if (found.length > 0) unplaced.push(agent)
       }
       return [...new Set([...own.flatMap((key) => members.get(key) ?? []), ...unplaced])].sort()

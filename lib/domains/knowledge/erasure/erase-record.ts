@@ -41,7 +41,6 @@ export async function eraseRow(
   await rejectUnderLegalHold(tx, { kind, id, agents: [author, ...attributedTo] }, now)
   const receiptId = await erasures.begin(tx, {
     scope: kind === 'unit' ? { unit: id } : { skill: id },
-    deletedId: id,
     formerOwner: author,
     requestedBy: actor.id,
     reason: actor.agents.includes(author) ? 'user_request' : 'admin_request',

@@ -1,4 +1,4 @@
-import { isStored } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import { selectedRecords } from '#lib/domains/knowledge/erasure/selected-records.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope, Planned } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -10,6 +10,7 @@ import {
   deleteScopeCounts,
   deleteWordsOf,
   lockRecords,
+  recordsById,
   recordsWithHolds,
   wordsHolding,
 } from './indexing/repository.ts'
@@ -17,18 +18,21 @@ import {
 /** The row count of an agent's private scope is stored under the agent's id. It is not a word, so no bearer's deletion removes it. */
 const scopesOf = (agents: readonly string[]): string[] => agents.map((agent) => `agent:${agent}`)
 
+const kinds = ['unit', 'skill'] as const
+
 async function planned(scope: ErasureScope, tx: Transaction, now: Date): Promise<Planned> {
-  if ('part' in scope) return { items: [], held: {} }
-  if ('subject' in scope) {
-    await preferIndexes(tx)
-    const { agents } = scope.subject
-    const units = await recordsWithHolds(tx, { agents, now }, 'unit')
-    const skills = await recordsWithHolds(tx, { agents, now }, 'skill')
-    const scopes = await countedScopes(tx, { scopes: scopesOf(agents) })
-    return plannedOf([...units, ...skills, ...scopes.map(({ id }) => ({ id, hold: null }))])
+  const rows: { id: string; hold: string | null }[] = []
+  for (const kind of kinds) {
+    const { agents, ids } = selectedRecords(scope, kind)
+    if (agents.length > 0) {
+      await preferIndexes(tx)
+      rows.push(...(await recordsWithHolds(tx, { agents, now }, kind)))
+    }
+    if (ids.length > 0) rows.push(...(await recordsById(tx, { ids }, kind)))
   }
-  const [kind, id] = 'unit' in scope ? (['unit', scope.unit] as const) : (['skill', scope.skill] as const)
-  return { items: (await isStored(tx, kind, id)) ? [id] : [], held: {} }
+  const { agents } = selectedRecords(scope, 'unit')
+  const scopes = agents.length === 0 ? [] : await countedScopes(tx, { scopes: scopesOf(agents) })
+  return plannedOf([...rows, ...scopes.map(({ id }) => ({ id, hold: null }))])
 }
 
 /**
@@ -56,11 +60,14 @@ export const searchWordsDataSource = (db: Database): DataSource => ({
     await deleteScopeCounts(tx, { scopes: ids })
     return ids.length
   },
-  residue(scope, plan) {
-    const ids = [...plan, ...('unit' in scope ? [scope.unit] : 'skill' in scope ? [scope.skill] : [])]
+  async residue(scope, plan) {
+    const selected = kinds.map((kind) => selectedRecords(scope, kind))
+    const ids = [...new Set([...plan, ...selected.flatMap((one) => one.ids)])]
+    const { agents } = selectedRecords(scope, 'unit')
+    if (ids.length + agents.length === 0) return 0
     return sumRemaining(db, async function* (on) {
       for (const chunk of chunked(ids)) yield countWordsOf(on, { ids: chunk })
-      if ('subject' in scope) yield countEmptyScopes(on, { scopes: scopesOf(scope.subject.agents) })
+      if (agents.length > 0) yield countEmptyScopes(on, { scopes: scopesOf(agents) })
     })
   },
 })

@@ -1,8 +1,11 @@
 import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/domains/knowledge/erasure/legal-holds.ts'
-import { erasedSubjectOf } from '#lib/domains/knowledge/erasure/subject.ts'
-import { storeGains, withdraw } from '#lib/domains/knowledge/reputation/award.ts'
+import {
+  removeFromReputation,
+  selectedRecords,
+  selectsNothing,
+} from '#lib/domains/knowledge/erasure/selected-records.ts'
 import type { KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import {
   chunked,
@@ -13,10 +16,10 @@ import {
   preferIndexes,
 } from '#lib/stores/postgres/legal-hold-rows.ts'
 
-const skillOf = (scope: ErasureScope): string | undefined => ('skill' in scope ? scope.skill : undefined)
-
+/** Records of agents, with the legal holds that cover them. */
 const planAuthored = `WITH ${knowledgeHoldsSql('skill', '$2')}
   SELECT s.id, ${knowledgeHoldSql} AS hold FROM skills s ${joinKnowledgeHolds('s')} WHERE s.agent_id = ANY($1::text[])`
+const planById = 'SELECT id, NULL AS hold FROM skills WHERE id = ANY($1::text[])'
 const countAuthored = `WITH ${knowledgeHoldsSql('skill', '$2')}
   SELECT count(*)::int AS n FROM skills s ${joinKnowledgeHolds('s')} WHERE s.agent_id = ANY($1::text[]) AND ${knowledgeHoldSql} IS NULL`
 const countById = `SELECT ((SELECT count(*) FROM skills WHERE id = ANY($1::text[]))
@@ -43,33 +46,32 @@ export const skillDataSource = (
       [agents],
     ),
   async plan(scope, tx, now) {
-    const subject = erasedSubjectOf(scope)
-    if (subject) {
+    const { agents, ids } = selectedRecords(scope, 'skill')
+    const rows: PlannedRow[] = []
+    if (agents.length > 0) {
       await preferIndexes(tx)
-      return plannedOf(await queryWithin<PlannedRow>(tx, 'plan-skills', planAuthored, [subject.agents, now]))
+      rows.push(...(await queryWithin<PlannedRow>(tx, 'plan-skills', planAuthored, [agents, now])))
     }
-    const id = skillOf(scope)
-    return { items: id !== undefined && (await tx.skill.count({ where: { id } })) > 0 ? [id] : [], held: {} }
+    if (ids.length > 0) rows.push(...(await queryWithin<PlannedRow>(tx, 'plan-skills-by-id', planById, [ids])))
+    return plannedOf(rows)
   },
-  async erase(scope, plan, tx, options) {
-    const subject = erasedSubjectOf(scope)
-    const whose = subject ? { agentId: { in: [...subject.agents] } } : {}
-    const { count } = await tx.skill.deleteMany({ where: { id: { in: [...plan] }, ...whose } })
-    // After the skills, because reputations are always locked last.
-    if (subject) {
-      await preferIndexes(tx)
-      await storeGains(tx, plan, subject.agents)
-      await withdrawNaming(tx, plan)
-    } else await withdraw(tx, plan, options?.now ?? new Date())
+  async erase(scope, items, tx, options) {
+    const selected = selectedRecords(scope, 'skill')
+    const ids = [...items]
+    const isSelected = { OR: [{ agentId: { in: [...selected.agents] } }, { id: { in: [...selected.ids] } }] }
+    const { count } = await tx.skill.deleteMany({ where: { id: { in: ids }, ...isSelected } })
+    await preferIndexes(tx)
+    await withdrawNaming(tx, ids)
+    await removeFromReputation(tx, ids, selected, options?.now ?? new Date())
     return count
   },
   /** Searches files in their own table, which the foreign key should have cleared, and reputation by the skill's id. */
-  async residue(scope, plan, now) {
-    const subject = erasedSubjectOf(scope)
-    const id = skillOf(scope)
-    const ids = [...new Set([...plan, ...(id === undefined ? [] : [id])])]
+  async residue(scope, items, now) {
+    const selected = selectedRecords(scope, 'skill')
+    const ids = [...new Set([...items, ...selected.ids])]
+    if (ids.length === 0 && selectsNothing(selected)) return 0
     return countRemaining(db, async (ask) => {
-      if (subject) await ask(countAuthored, [subject.agents, now])
+      if (selected.agents.length > 0) await ask(countAuthored, [selected.agents, now])
       for (const chunk of chunked(ids)) await ask(countById, [chunk])
     })
   },

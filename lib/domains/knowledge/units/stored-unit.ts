@@ -1,5 +1,6 @@
 import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import type { RecordScope } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -11,8 +12,7 @@ export interface UnitErasures {
   begin(
     tx: Transaction,
     order: {
-      scope: { unit: string } | { skill: string }
-      deletedId: string
+      scope: RecordScope
       formerOwner: string
       requestedBy: string
       reason: string

@@ -100,6 +100,14 @@ export const recordsWithHolds = statement('knowledge.records-with-holds', {
   sql: (kind: RecordKind) => `WITH ${knowledgeHoldsSql(kind, '$now')}
     SELECT t.id, ${knowledgeHoldSql} AS hold FROM ${kind}s t ${joinKnowledgeHolds('t')} WHERE t.agent_id = ANY($agents)`,
 })
+/** Single records, which no legal hold retains: a hold rejects the request before their erasure. */
+export const recordsById = statement('knowledge.records-by-id', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text', hold: 'text?' },
+  isPrepared: true,
+  variants: kinds,
+  sql: (kind: RecordKind) => `SELECT id, NULL::text AS hold FROM ${kind}s WHERE id = ANY($ids)`,
+})
 /** Those of the scopes whose rows are counted. */
 export const countedScopes = statement('knowledge.counted-scopes', {
   takes: { scopes: 'text[]' },

@@ -1,0 +1,88 @@
+import { fingerprintsRow } from '#lib/domains/erasure/ledger/ledger-history.ts'
+import { dataSourcesInOrder, nobody, participating, type RunScope } from '#lib/domains/erasure/runs/run-rules.ts'
+import { runPartOf, stepsOf } from '#lib/domains/erasure/runs/runs.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { RecordIntent } from '#lib/stores/ledger/ledger.ts'
+import { identitiesOf } from './pages.ts'
+import type { RunPlan, StartDeps } from './planning.ts'
+import { withPages } from './plans.ts'
+
+/**
+ * Returns the time of an intent. After a clock was set back, it is the time of the newest erased record, so that a
+ * replay does not mistake the erased record for a later one.
+ */
+export const intentTime = (newest: Date | null | undefined, now: Date): string =>
+  (newest && newest > now ? newest : now).toISOString()
+
+/** Builds the intent of a unit or skill. It fits into one row, so one write to the disk is enough. */
+export const recordIntent = ({
+  plan,
+  ...intent
+}: Omit<RecordIntent, 'kind' | 'plan'> & { plan: ReadonlyMap<string, readonly string[]> }): RecordIntent => ({
+  ...{ kind: 'intent', ...intent },
+  plan: Object.fromEntries([...plan].filter(([, items]) => items.length > 0)),
+})
+
+async function intentOfRun(
+  tx: Transaction,
+  runId: string,
+  free: RunScope | null,
+  { subjects, parts, suppressions }: StartDeps,
+) {
+  const run = await tx.erasureRun.findUniqueOrThrow({ where: { id: runId } })
+  const heldBy = [...new Set((await stepsOf(tx, runId)).flatMap(({ held }) => Object.keys(held)))].sort()
+  const redacts = run.redacts && { redacts: true }
+  const part = runPartOf(run)
+  if (part)
+    return {
+      receiptId: run.receiptId,
+      newest: await parts.newest(tx, part),
+      says: { scope: { part }, heldBy, ...redacts },
+    }
+  const { account, agents, participants } = free !== null && 'subject' in free ? free.subject : nobody
+  const subject = { account, agents, ...participating(participants) }
+  return {
+    receiptId: run.receiptId,
+    newest: await subjects.newest(tx, subject),
+    says: {
+      scope: { subject },
+      hashes: await suppressions.ofRun(tx, runId),
+      heldBy,
+      ...(run.projects.length > 0 && { projects: run.projects }),
+      ...redacts,
+    },
+  }
+}
+
+/** Returns the next page to erase, in the form that the ledger stores. */
+async function pageToNote(tx: Transaction, runId: string, dataSource: DataSource, after: number) {
+  const [found, further] = await tx.erasurePage.findMany({
+    where: { runId, holder: dataSource.name, erasedAt: null, page: { gt: after } },
+    orderBy: { page: 'asc' },
+    take: 2,
+  })
+  if (!found) return undefined
+  const { page, items } = found
+  const known = await identitiesOf(tx, dataSource, items)
+  const identities = Object.fromEntries(known.map(({ id, wasPublic }) => [id, wasPublic]))
+  return { next: further ? page : undefined, row: { items, ...(known.length > 0 && { identities }) } }
+}
+
+/** Appends to the ledger, page by page, what a run is about to erase, including data outside the database. */
+export async function writeIntent({ runId, free }: RunPlan, deps: StartDeps): Promise<void> {
+  const { db, ledger, dataSources, words, now } = deps
+  const { receiptId: id, newest, says } = await db.transaction((tx) => intentOfRun(tx, runId, free, deps))
+  await ledger.append({ kind: 'intent', id, at: intentTime(newest, now()), ...says })
+  const noted = await words.noted(db.prisma, runId)
+  if (noted) await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [noted.fingerprints] })
+  const toErase = await withPages(db, runId, { isErased: false })
+  for (const { dataSource } of dataSourcesInOrder(dataSources)) {
+    if (!toErase.has(dataSource.name)) continue
+    for (let after: number | undefined = -1; after !== undefined; ) {
+      const page = await db.transaction((tx) => pageToNote(tx, runId, dataSource, after ?? -1))
+      if (page) await ledger.append({ kind: 'items', id, holder: dataSource.name, ...page.row })
+      after = page?.next
+    }
+  }
+}

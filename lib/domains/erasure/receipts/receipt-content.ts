@@ -1,0 +1,105 @@
+import type { MentionCount } from '#lib/domains/erasure/engine/mentions.ts'
+import {
+  type Residue,
+  type RetentionFacts,
+  residueAfter,
+  retainedOfPart,
+  retainedOfSubject,
+} from '#lib/domains/erasure/rules.ts'
+import { namedOnReceipt } from '#lib/domains/erasure/runs/run-names.ts'
+import { addLegalHoldCounts, legalHoldCounts } from '#lib/domains/erasure/runs/run-rules.ts'
+import type { StepRow } from '#lib/domains/erasure/runs/runs.ts'
+import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { derivedOf, notSearchedOf } from './receipt-counts.ts'
+
+/** The work of one data source in an erasure, for the receipt. */
+export type SourceOutcome = Pick<StepRow, 'holder' | 'store' | 'planned' | 'erased' | 'held' | 'results'>
+type SubjectRetention = Pick<Parameters<typeof retainedOfSubject>[1], 'whileHeld' | 'letters'> & {
+  isOfRequest: boolean
+}
+
+/** An erasure that a search of all data sources has just confirmed. */
+export interface VerifiedErasure {
+  receiptId: string
+  scope: ErasureScope
+  deletedAt: Date
+  reason: string
+  outcomes: readonly SourceOutcome[]
+  /** Only for subjects. */
+  subject?: SubjectRetention
+  /** Fingerprints of the erased words in the ledger. */
+  words?: Receipt['retained']
+  /** True when shared stores, to which others also write, contained data. */
+  isSearchedAgain?: boolean
+  /** Copies of deleted data that the stores retain. */
+  inStores?: readonly Residue[]
+  mentions?: readonly MentionCount[]
+  /** When the search was done. */
+  at: Date
+}
+export interface ReceiptDeps {
+  dataSources: readonly DataSource[]
+  issuer: string
+  facts: RetentionFacts
+}
+
+/** Builds the receipt of an erasure of any scope, without its signature. */
+export function receiptContent(
+  { dataSources, issuer, facts }: ReceiptDeps,
+  { scope, deletedAt, outcomes, at, mentions = [], ...erasure }: VerifiedErasure,
+): Omit<Receipt, 'jws'> {
+  const { words = [], isSearchedAgain = false, subject = { isOfRequest: false }, inStores = [] } = erasure
+  const sourceOf = (name: string) => dataSources.find((one) => one.name === name)
+  const held = legalHoldCounts(addLegalHoldCounts(outcomes.map((one) => one.held)))
+  const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
+  const beyondReach = outcomes.flatMap(({ holder, planned, results }) => {
+    const remains = planned > 0 ? sourceOf(holder)?.leftBehind?.(planned, results) : undefined
+    return remains ? [remains] : []
+  })
+  const lineOf = ({ holder, store, planned, erased }: SourceOutcome): Receipt['stores'][number] => ({
+    store,
+    holder,
+    what: sourceOf(holder)?.what ?? holder,
+    found: planned,
+    deleted: erased,
+    residue: 0,
+    verified_at: at.toISOString(),
+  })
+  // All data sources were searched. Only the receipt of a subject also lists those without records.
+  const listed = 'subject' in scope ? outcomes : outcomes.filter(({ planned }) => planned > 0)
+  const retained = { held, words, isSearchedAgain }
+  const { whileHeld = [], ...ofSubject } = subject
+  return {
+    receipt_id: erasure.receiptId,
+    version: 1,
+    issuer,
+    ...namedOnReceipt(scope),
+    deleted_at: deletedAt.toISOString(),
+    reason: erasure.reason,
+    stores: listed.map(lineOf),
+    retained:
+      'subject' in scope
+        ? retainedOfSubject(deletedAt, {
+            ...{ ...retained, ...ofSubject, requestsYears: facts.requestsYears },
+            whileHeld: [...whileHeld, ...beyondReach],
+          })
+        : retainedOfPart(deletedAt, { ...retained, beyondReach }),
+    ...(heldTotal > 0 && { held: heldTotal }),
+    ...derivedOf(outcomes),
+    ...(mentions.length > 0 && { remaining_mentions: [...mentions] }),
+    ...notSearchedOf(dataSources, outcomes),
+    physical: residueAfter(deletedAt, facts, inStores),
+    signed_at: at.toISOString(),
+  }
+}
+
+/** Outcomes of which only the number of erased items by data source is known, in the order of the data sources. */
+export const outcomesOf = (
+  dataSources: readonly DataSource[],
+  counts: Readonly<Record<string, { planned: number; erased: number }>>,
+): SourceOutcome[] =>
+  dataSources.map(({ name, store }) => ({
+    ...{ holder: name, store, held: {}, results: {} },
+    ...(counts[name] ?? { planned: 0, erased: 0 }),
+  }))
