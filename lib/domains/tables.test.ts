@@ -98,6 +98,14 @@ describe('tables and their owners', () => {
     expect(foreign).toEqual([])
   })
 
+  test('no file of a domain has SQL outside its repository.ts', () => {
+    const files = product.filter((file) => file.startsWith('lib/domains/') && !file.endsWith('/repository.ts'))
+    expect(files.length).toBeGreaterThan(500)
+    const raw = /\$(?:queryRaw|executeRaw)|\bqueryWithin[<(]|\b(?:db|pool)\.query[<(]|\bstatement\(\s*['`]/
+    const withSql = files.filter((file) => raw.test(read(file)))
+    expect(withSql).toEqual([])
+  })
+
   test('every view is listed with its owner and reads only tables of its owner, and views', () => {
     expect([...definitions.keys()].sort()).toEqual(Object.keys(views).sort())
     const foreign = [...definitions].flatMap(([view, query]) =>

@@ -44,7 +44,7 @@ async function settled(): Promise<{ email: string; id: string }> {
 }
 
 describe('an invitation', () => {
-  it('creates an account without a password, and an email whose link sets one once, without signing anybody in', async () => {
+  it('creates an account without a password and emails a single-use link to set it; nobody is signed in', async () => {
     const email = `${newId('mail')}@Example.org`
     const { status, json } = await invite(kit.admin.cookie, { email, locale: 'zh', new_organisation: '示例' })
     expect(status).toBe(201)

@@ -80,7 +80,7 @@ async function pair(): Promise<[Issued, Issued]> {
 }
 
 describe('sharing', () => {
-  test('is off by default and requires siblings', async () => {
+  test('sharing is off by default and cannot be turned on without siblings', async () => {
     const alone = await mine()
     expect(refusal(await share(alone))).toEqual([409, 'wrong_state'])
     expect(

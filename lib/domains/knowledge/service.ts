@@ -11,16 +11,9 @@ import { voting } from '#lib/domains/knowledge/votes/votes.ts'
 import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { eraseUnit, readUnit } from './contract.ts'
+import { lockErasableUnit } from './erasure/records/repository.ts'
 import { type UnitRequest, visibleUnits } from './repository.ts'
 import { etagOf, knowledgeReaderOf } from './visibility.ts'
-
-interface ErasableRow {
-  agent_id: string
-  attributed_to: string | null
-  original_author: string | null
-  version: number
-  was_public: boolean
-}
 
 export function knowledgeService(deps: KnowledgeDeps) {
   const { db, erasures } = deps
@@ -49,9 +42,7 @@ export function knowledgeService(deps: KnowledgeDeps) {
 
     erase: mutation(eraseUnit, async (ctx, { params: { id }, headers }) => {
       const { agents, isAdmin } = ctx.actor
-      const [row] = await ctx.tx.$queryRaw<ErasableRow[]>`
-        SELECT agent_id, attributed_to, original_author, version, was_public OR visibility = 'network' AS was_public
-        FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
+      const [row] = await lockErasableUnit(ctx.tx, { id, agents, isAdmin })
       if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
       const { agent_id: author, attributed_to, original_author, version, was_public: wasPublic } = row
       const attributedTo = [attributed_to, original_author, ...(await expertsOfWordings(ctx.tx, id))]

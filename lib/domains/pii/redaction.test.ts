@@ -30,7 +30,7 @@ describe('redaction', () => {
 describe('a text that arrives in chunks', () => {
   const whole = Array.from({ length: 30 }, (_, at) => plantedCorpus(100 + at, 60).text).join('\n')
   test.each([1, 2, 3])(
-    'has the findings of the entire text for any chunks (%i)',
+    'finds the same in any division into chunks as in the entire text (seed %i)',
     (seed) => {
       const d = drawn(seed)
       const scanner = new TextScanner()

@@ -3,7 +3,7 @@ export const readerTypes = { account: 'text?', agents: 'text[]', organisation: '
 
 const isReader =
   "((m.kind = 'account' AND m.member_id = $account) OR (m.kind = 'agent' AND m.member_id = ANY($agents)))"
-/** SQL: the reader's role in the project `p`; null for non-members. Only members may read content; admins may not. */
+/** SQL: the reader's role in the project `p`; null for non-members. Only members may read content; being an admin is not enough. */
 export const projectRoleSql = `(SELECT min(m.role) FROM project_members m
     WHERE m.project_id = p.id AND p.organisation_id = $organisation AND ${isReader})`
 /** SQL: the office with which the reader may see that the project `p` exists and close it: `admin`, `manager`, or null. */

@@ -76,7 +76,7 @@ describe('judge', () => {
     expect(assessRegion(at(text))).toEqual({ jurisdiction: 'unknown', country: null }),
   )
 
-  it('the table has well-formed region names and ISO countries', () => {
+  it('the table has well-formed region names and ISO country codes', () => {
     expect(eeaCountries.size).toBe(30)
     const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
     for (const [provider, regions] of regionsOf)

@@ -358,7 +358,7 @@ describe('records under a legal hold', () => {
 })
 
 describe('concurrent sweeps', () => {
-  it('a second sweep on another replica returns conflict with the id of the first, and starts after its end', async () => {
+  it('a second sweep on another replica returns a conflict with the id of the first, and succeeds after the first has ended', async () => {
     await keepMany(10)
     const other = await testApp(
       { DATABASE_URL: test.app.env.DATABASE_URL ?? '' },

@@ -44,7 +44,7 @@ const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?:
   }
 }
 
-/** Refusals behind each automatic revocation, without network addresses: a later owner must not see an earlier user's address. */
+/** The refused requests that caused each automatic revocation, without network addresses: a later owner must not see an earlier user's address. */
 async function refusalsOf(db: Database, tokens: readonly (TokenOverviewRow & { limit_key: string })[]) {
   const stopped = tokens.flatMap(({ id, limit_key, revoked_at, revoked_reason }) =>
     revoked_at && revoked_reason === 'rate_limit' ? [{ id, limit_key, revoked_at }] : [],

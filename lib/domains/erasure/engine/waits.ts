@@ -32,7 +32,7 @@ const isOutage = (error: unknown): boolean => Problem.is(error, 'unavailable') &
 
 /**
  * Runs `work`, which needs the store.
- * @throws StoreRefused when the store rejects requests until somebody acts
+ * @throws StoreRefused when the store rejects requests until an operator intervenes
  * @throws StoreUnavailable when `work` throws the problem `unavailable`
  */
 export async function needing<T>(store: string, work: () => Promise<T>): Promise<T> {

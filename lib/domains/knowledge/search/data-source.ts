@@ -1,3 +1,4 @@
+import { recordKinds, recordsById, recordsWithHolds } from '#lib/domains/knowledge/erasure/records/repository.ts'
 import { selectedRecords } from '#lib/domains/knowledge/erasure/selected-records.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureScope, Planned } from '#lib/kernel/data-source.ts'
@@ -10,19 +11,15 @@ import {
   deleteScopeCounts,
   deleteWordsOf,
   lockRecords,
-  recordsById,
-  recordsWithHolds,
   wordsHolding,
 } from './indexing/repository.ts'
 
 /** The row count of an agent's private scope is stored under the agent's id. It is not a word, so no bearer's deletion removes it. */
 const scopesOf = (agents: readonly string[]): string[] => agents.map((agent) => `agent:${agent}`)
 
-const kinds = ['unit', 'skill'] as const
-
 async function planned(scope: ErasureScope, tx: Transaction, now: Date): Promise<Planned> {
   const rows: { id: string; hold: string | null }[] = []
-  for (const kind of kinds) {
+  for (const kind of recordKinds) {
     const { agents, ids } = selectedRecords(scope, kind)
     if (agents.length > 0) {
       await preferIndexes(tx)
@@ -61,7 +58,7 @@ export const searchWordsDataSource = (db: Database): DataSource => ({
     return ids.length
   },
   async residue(scope, plan) {
-    const selected = kinds.map((kind) => selectedRecords(scope, kind))
+    const selected = recordKinds.map((kind) => selectedRecords(scope, kind))
     const ids = [...new Set([...plan, ...selected.flatMap((one) => one.ids)])]
     const { agents } = selectedRecords(scope, 'unit')
     if (ids.length + agents.length === 0) return 0

@@ -1,4 +1,11 @@
-import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import {
+  countById,
+  countWithoutHold,
+  heldByAgents,
+  identitiesOfRecords,
+  recordsById,
+  recordsWithHolds,
+} from '#lib/domains/knowledge/erasure/records/repository.ts'
 import {
   removeFromReputation,
   selectedRecords,
@@ -6,25 +13,15 @@ import {
 } from '#lib/domains/knowledge/erasure/selected-records.ts'
 import type { KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   chunked,
-  countRemaining,
-  holding,
+  holdingOf,
   type PlannedRow,
   plannedOf,
   preferIndexes,
+  sumRemaining,
 } from '#lib/stores/postgres/legal-hold-rows.ts'
-
-/** Records of agents, with the legal holds that cover them. */
-const planAuthored = `WITH ${knowledgeHoldsSql('skill', '$2')}
-  SELECT s.id, ${knowledgeHoldSql} AS hold FROM skills s ${joinKnowledgeHolds('s')} WHERE s.agent_id = ANY($1::text[])`
-const planById = 'SELECT id, NULL AS hold FROM skills WHERE id = ANY($1::text[])'
-const countAuthored = `WITH ${knowledgeHoldsSql('skill', '$2')}
-  SELECT count(*)::int AS n FROM skills s ${joinKnowledgeHolds('s')} WHERE s.agent_id = ANY($1::text[]) AND ${knowledgeHoldSql} IS NULL`
-const countById = `SELECT ((SELECT count(*) FROM skills WHERE id = ANY($1::text[]))
-  + (SELECT count(*) FROM skill_files WHERE skill_id = ANY($1::text[]))
-  + (SELECT count(*) FROM reputation_ledger WHERE subject_id = ANY($1::text[])))::int AS n`
 
 /** Skills with their files and the reputation their authors gained. Counts are in skills; dependent data is deleted with them. */
 export const skillDataSource = (
@@ -38,21 +35,15 @@ export const skillDataSource = (
   purpose: 'sharing what was learned',
   kept: 'by visibility, as the retention settings say; until they are erased',
   tables: ['skills', 'skill_files'],
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      'skills-held',
-      'SELECT count(*)::int AS n, min(created_at) AS since FROM skills WHERE agent_id = ANY($1::text[])',
-      [agents],
-    ),
+  inventory: async ({ agents }) => holdingOf(await heldByAgents(db, { agents }, 'skill')),
   async plan(scope, tx, now) {
     const { agents, ids } = selectedRecords(scope, 'skill')
     const rows: PlannedRow[] = []
     if (agents.length > 0) {
       await preferIndexes(tx)
-      rows.push(...(await queryWithin<PlannedRow>(tx, 'plan-skills', planAuthored, [agents, now])))
+      rows.push(...(await recordsWithHolds(tx, { agents, now }, 'skill')))
     }
-    if (ids.length > 0) rows.push(...(await queryWithin<PlannedRow>(tx, 'plan-skills-by-id', planById, [ids])))
+    if (ids.length > 0) rows.push(...(await recordsById(tx, { ids }, 'skill')))
     return plannedOf(rows)
   },
   async erase(scope, items, tx, options) {
@@ -70,16 +61,10 @@ export const skillDataSource = (
     const selected = selectedRecords(scope, 'skill')
     const ids = [...new Set([...items, ...selected.ids])]
     if (ids.length === 0 && selectsNothing(selected)) return 0
-    return countRemaining(db, async (ask) => {
-      if (selected.agents.length > 0) await ask(countAuthored, [selected.agents, now])
-      for (const chunk of chunked(ids)) await ask(countById, [chunk])
+    return sumRemaining(db, async function* (on) {
+      if (selected.agents.length > 0) yield countWithoutHold(on, { agents: selected.agents, now }, 'skill')
+      for (const chunk of chunked(ids)) yield countById(on, { ids: chunk }, 'skill')
     })
   },
-  identities: async (items, tx) =>
-    queryWithin(
-      tx,
-      'skill-identities',
-      `SELECT id, was_public OR visibility = 'network' AS "wasPublic" FROM skills WHERE id = ANY($1::text[])`,
-      [items],
-    ),
+  identities: (items, tx) => identitiesOfRecords(tx, { ids: items }, 'skill'),
 })

@@ -1,4 +1,5 @@
 import { eraseRow } from '#lib/domains/knowledge/erasure/erase-record.ts'
+import { lockErasableSkill } from '#lib/domains/knowledge/erasure/records/repository.ts'
 import { isUnderReview, recordingRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
 import { contributorOf, quarantinedForReview } from '#lib/domains/knowledge/units/contribution.ts'
 import { namedAfterCommit, warningsWithNames } from '#lib/domains/knowledge/units/name-warnings.ts'
@@ -130,9 +131,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
 
     erase: mutation(eraseSkill, async (ctx, { params: { id }, headers }) => {
       const { agents, isAdmin } = ctx.actor
-      const [row] = await ctx.tx.$queryRaw<{ agent_id: string; version: number; was_public: boolean }[]>`
-        SELECT agent_id, version, was_public OR visibility = 'network' AS was_public
-        FROM skills WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
+      const [row] = await lockErasableSkill(ctx.tx, { id, agents, isAdmin })
       if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
       const { agent_id: author, version, was_public: wasPublic } = row
       return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)

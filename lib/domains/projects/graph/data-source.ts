@@ -9,7 +9,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
-import { type ErasedPage, eraseInGroup, noResults, noTallies } from './erasing-group.ts'
+import { type ErasedPage, eraseInGroup, noResults, noTallies } from './erase-facts.ts'
 import { plannedRecordsOf } from './explaining.ts'
 import {
   aboutItem,

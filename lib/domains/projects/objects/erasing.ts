@@ -18,7 +18,7 @@ import { gatherObjectTerms, type ObjectTerms } from './search-terms.ts'
 import { noneUnsearched, type ObjectFinding, type ObjectSearch, objectDecider } from './survey.ts'
 
 const mostTries = 8
-/** Maximum count of objects that cannot be searched. */
+/** At most this many objects that cannot be searched are counted. From this number on, the receipt names no count. */
 export const mostUnsearched = 1_000
 const unknown: Naming = { named: [], remaining: [] }
 

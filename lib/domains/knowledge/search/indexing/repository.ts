@@ -1,4 +1,3 @@
-import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/domains/knowledge/erasure/legal-holds.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 
@@ -90,23 +89,6 @@ export const wordsHolding = statement('knowledge.words-holding', {
   returns: { n: 'int4', since: 'timestamptz?' },
   isPrepared: true,
   sql: 'SELECT count(*)::int AS n, min(created_at) AS since FROM agent_records WHERE agent_id = ANY($agents)',
-})
-/** Ids of records of the agents, with the legal hold that covers each. */
-export const recordsWithHolds = statement('knowledge.records-with-holds', {
-  takes: { agents: 'text[]', now: 'timestamptz' },
-  returns: { id: 'text', hold: 'text?' },
-  isPrepared: true,
-  variants: kinds,
-  sql: (kind: RecordKind) => `WITH ${knowledgeHoldsSql(kind, '$now')}
-    SELECT t.id, ${knowledgeHoldSql} AS hold FROM ${kind}s t ${joinKnowledgeHolds('t')} WHERE t.agent_id = ANY($agents)`,
-})
-/** Single records, which no legal hold retains: a hold rejects the request before their erasure. */
-export const recordsById = statement('knowledge.records-by-id', {
-  takes: { ids: 'text[]' },
-  returns: { id: 'text', hold: 'text?' },
-  isPrepared: true,
-  variants: kinds,
-  sql: (kind: RecordKind) => `SELECT id, NULL::text AS hold FROM ${kind}s WHERE id = ANY($ids)`,
 })
 /** Those of the scopes whose rows are counted. */
 export const countedScopes = statement('knowledge.counted-scopes', {

@@ -9,7 +9,7 @@ import {
 } from '#lib/kernel/data-source.ts'
 import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
-import { episodesInGroup, goingOf, redactionPolicyOf } from './erasing.ts'
+import { episodesInGroup, goingOf, redactionPolicyOf } from './erasure-policy.ts'
 import type { GroupItems } from './items.ts'
 import { decideNeighbourhood, type Policy } from './rules.ts'
 import type { NamesOf } from './subject-names.ts'
