@@ -8,19 +8,21 @@ import type {
 } from '#lib/domains/accounts/contract.ts'
 import type { askForReset, usePasswordLink } from '#lib/domains/accounts/link-contract.ts'
 import type {
+  inviteMember,
+  listMembers,
+  resendMemberInvitation,
+  withdrawMemberInvitation,
+} from '#lib/domains/accounts/members-contract.ts'
+import type {
   changeRole,
   deactivateUser,
   endUserSessions,
-  inviteMember,
   inviteUser,
-  listMembers,
   listOrganisations,
   listUsers,
   reactivateUser,
   resendInvitation,
-  resendMemberInvitation,
   sendReset,
-  withdrawMemberInvitation,
 } from '#lib/domains/accounts/users-contract.ts'
 import type { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'

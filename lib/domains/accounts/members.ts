@@ -4,11 +4,11 @@ import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
+import { inviteMember, listMembers, resendMemberInvitation, withdrawMemberInvitation } from './members-contract.ts'
 import { invitationBefore, lockInvitations } from './organisations/repository.ts'
 import { accountOf } from './own-account.ts'
 import { invitationsPerDay, normaliseEmail } from './rules.ts'
 import { memberView, userPage } from './user-rows.ts'
-import { inviteMember, listMembers, resendMemberInvitation, withdrawMemberInvitation } from './users-contract.ts'
 
 /**
  * Returns the organisation that the caller manages.

@@ -2,118 +2,129 @@ import type { PersonExporter } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
+/** Exports the account without the password. */
+const account = (db: Database): PersonExporter => ({
+  part: 'account',
+  bases: ['provided', 'all'],
+  tables: ['accounts', 'organisations'],
+  pages: (accountId, { basis }) =>
+    recordPages(db, {
+      from: 'accounts a JOIN organisations o ON o.id = a.organisation_id',
+      where: 'a.id = $1',
+      values: [accountId],
+      at: 'a.created_at',
+      id: 'a.id',
+      columns: 'a.*, o.name AS organisation',
+      record: jsonObject({
+        account_id: 'c.id',
+        email: 'coalesce(c.invited_email, c.email)',
+        name: 'c.name',
+        locale: 'c.locale',
+        created_at: utc('c.created_at'),
+        ...(basis === 'all' && {
+          organisation_id: 'c.organisation_id',
+          organisation: 'c.organisation',
+          role: 'c.role',
+          must_change_password: 'c.must_change_password',
+          restricted_at: utc('c.restricted_at'),
+          restricted_for: 'c.restricted_for',
+          suspended_at: utc('c.suspended_at'),
+          deactivated_at: utc('c.deactivated_at'),
+          has_password: 'c.password_hash IS NOT NULL',
+          updated_at: utc('c.updated_at'),
+        }),
+      }),
+    }),
+})
+
+const sessions = (db: Database): PersonExporter => ({
+  part: 'sessions',
+  bases: ['all'],
+  tables: ['sessions'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'sessions s',
+      where: 's.account_id = $1 AND s.created_at <= $2',
+      values: [accountId, until],
+      at: 's.created_at',
+      id: 's.id',
+      columns: 's.*',
+      record: jsonObject({
+        session_id: 'c.id',
+        browser: 'c.user_agent',
+        created_at: utc('c.created_at'),
+        last_seen_at: utc('c.last_seen_at'),
+        expires_at: utc('c.expires_at'),
+        revoked_at: utc('c.revoked_at'),
+      }),
+    }),
+})
+
+const identities = (db: Database): PersonExporter => ({
+  part: 'account_identities',
+  bases: ['provided', 'all'],
+  tables: ['account_identities'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'account_identities i',
+      where: 'i.account_id = $1 AND i.linked_at <= $2',
+      values: [accountId, until],
+      at: 'i.linked_at',
+      id: "i.issuer || ' ' || i.subject",
+      columns: 'i.*',
+      record: jsonObject({
+        issuer: 'c.issuer',
+        subject: 'c.subject',
+        linked_at: utc('c.linked_at'),
+        unlinked_at: utc('c.unlinked_at'),
+      }),
+    }),
+})
+
+const links = (db: Database): PersonExporter => ({
+  part: 'account_links',
+  bases: ['all'],
+  tables: ['account_links'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'account_links l',
+      where: 'l.account_id = $1 AND l.created_at <= $2',
+      values: [accountId, until],
+      at: 'l.created_at',
+      id: "encode(l.code_hash, 'hex')",
+      columns: 'l.*',
+      // The hash is omitted: a link that still works must be usable only from the mailbox.
+      record: jsonObject({
+        purpose: 'c.purpose',
+        created_at: utc('c.created_at'),
+        expires_at: utc('c.expires_at'),
+        used_at: utc('c.used_at'),
+      }),
+    }),
+})
+
+const knownSignIns = (db: Database): PersonExporter => ({
+  part: 'known_sign_ins',
+  bases: ['all'],
+  tables: ['known_sign_ins'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'known_sign_ins k',
+      where: 'k.account_id = $1 AND k.last_at <= $2',
+      values: [accountId, until],
+      at: 'k.last_at',
+      id: "encode(k.mark, 'hex')",
+      columns: 'k.mark, k.last_at',
+      // A keyed hash that reveals neither address nor network.
+      record: jsonObject({ mark: "encode(c.mark, 'hex')", last_at: utc('c.last_at') }),
+    }),
+})
+
 /** Exports the person's account without the password, and their sessions, identities, links and sign-in marks. */
 export const accountExporters = (db: Database): PersonExporter[] => [
-  {
-    part: 'account',
-    bases: ['provided', 'all'],
-    tables: ['accounts', 'organisations'],
-    pages: (accountId, { basis }) =>
-      recordPages(db, {
-        from: 'accounts a JOIN organisations o ON o.id = a.organisation_id',
-        where: 'a.id = $1',
-        values: [accountId],
-        at: 'a.created_at',
-        id: 'a.id',
-        columns: 'a.*, o.name AS organisation',
-        record: jsonObject({
-          account_id: 'c.id',
-          email: 'coalesce(c.invited_email, c.email)',
-          name: 'c.name',
-          locale: 'c.locale',
-          created_at: utc('c.created_at'),
-          ...(basis === 'all' && {
-            organisation_id: 'c.organisation_id',
-            organisation: 'c.organisation',
-            role: 'c.role',
-            must_change_password: 'c.must_change_password',
-            restricted_at: utc('c.restricted_at'),
-            restricted_for: 'c.restricted_for',
-            suspended_at: utc('c.suspended_at'),
-            deactivated_at: utc('c.deactivated_at'),
-            has_password: 'c.password_hash IS NOT NULL',
-            updated_at: utc('c.updated_at'),
-          }),
-        }),
-      }),
-  },
-  {
-    part: 'sessions',
-    bases: ['all'],
-    tables: ['sessions'],
-    pages: (accountId, { until }) =>
-      recordPages(db, {
-        from: 'sessions s',
-        where: 's.account_id = $1 AND s.created_at <= $2',
-        values: [accountId, until],
-        at: 's.created_at',
-        id: 's.id',
-        columns: 's.*',
-        record: jsonObject({
-          session_id: 'c.id',
-          browser: 'c.user_agent',
-          created_at: utc('c.created_at'),
-          last_seen_at: utc('c.last_seen_at'),
-          expires_at: utc('c.expires_at'),
-          revoked_at: utc('c.revoked_at'),
-        }),
-      }),
-  },
-  {
-    part: 'account_identities',
-    bases: ['provided', 'all'],
-    tables: ['account_identities'],
-    pages: (accountId, { until }) =>
-      recordPages(db, {
-        from: 'account_identities i',
-        where: 'i.account_id = $1 AND i.linked_at <= $2',
-        values: [accountId, until],
-        at: 'i.linked_at',
-        id: "i.issuer || ' ' || i.subject",
-        columns: 'i.*',
-        record: jsonObject({
-          issuer: 'c.issuer',
-          subject: 'c.subject',
-          linked_at: utc('c.linked_at'),
-          unlinked_at: utc('c.unlinked_at'),
-        }),
-      }),
-  },
-  {
-    part: 'account_links',
-    bases: ['all'],
-    tables: ['account_links'],
-    pages: (accountId, { until }) =>
-      recordPages(db, {
-        from: 'account_links l',
-        where: 'l.account_id = $1 AND l.created_at <= $2',
-        values: [accountId, until],
-        at: 'l.created_at',
-        id: "encode(l.code_hash, 'hex')",
-        columns: 'l.*',
-        // The hash is omitted: a link that still works must be usable only from the mailbox.
-        record: jsonObject({
-          purpose: 'c.purpose',
-          created_at: utc('c.created_at'),
-          expires_at: utc('c.expires_at'),
-          used_at: utc('c.used_at'),
-        }),
-      }),
-  },
-  {
-    part: 'known_sign_ins',
-    bases: ['all'],
-    tables: ['known_sign_ins'],
-    pages: (accountId, { until }) =>
-      recordPages(db, {
-        from: 'known_sign_ins k',
-        where: 'k.account_id = $1 AND k.last_at <= $2',
-        values: [accountId, until],
-        at: 'k.last_at',
-        id: "encode(k.mark, 'hex')",
-        columns: 'k.mark, k.last_at',
-        // A keyed hash that reveals neither address nor network.
-        record: jsonObject({ mark: "encode(c.mark, 'hex')", last_at: utc('c.last_at') }),
-      }),
-  },
+  account(db),
+  sessions(db),
+  identities(db),
+  links(db),
+  knownSignIns(db),
 ]

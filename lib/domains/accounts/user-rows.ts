@@ -1,9 +1,10 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { OrganisationMember } from './members-contract.ts'
 import { countUsers, listUserRows, type UserRow, userById } from './repository.ts'
 import { type AccountState, localeNamed, type Role } from './rules.ts'
-import type { OrganisationMember, UserView } from './users-contract.ts'
+import type { UserView } from './users-contract.ts'
 
 export const userView = (row: UserRow): UserView => ({
   account_id: row.id,

@@ -1,16 +1,12 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { accountStates, locales, memberStates, organisationMemberRoles, roles } from './rules.ts'
+import { AccountId, PersonEmail, PersonName, PersonSearch } from './person-fields.ts'
+import { accountStates, locales, roles } from './rules.ts'
 
 const when = z.iso.datetime()
-const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
 const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organisation')
 const OrganisationView = z.strictObject({ organisation_id: z.string(), name: z.string() })
-
-const email = z.email('takes an e-mail address').max(320)
-const name = z.string().trim().min(1, 'has one character at least').max(200, 'has 200 characters at most')
-const Search = z.string().trim().min(1).max(200).meta({ description: 'What name or address contain, in whatever case' })
 
 export const UserView = z
   .strictObject({
@@ -60,7 +56,7 @@ export const listUsers = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({
-    q: Search.optional(),
+    q: PersonSearch.optional(),
     role: z.enum(roles).optional(),
     state: z.enum(accountStates).optional(),
     organisation: OrganisationId.optional(),
@@ -80,7 +76,7 @@ export const listOrganisations = operation({
   audit: { none: 'names of organisations, to choose from' },
   limit: 'read',
   status: 200,
-  query: z.strictObject({ q: Search.optional() }),
+  query: z.strictObject({ q: PersonSearch.optional() }),
   output: z.strictObject({
     data: z.array(
       OrganisationView.extend({
@@ -119,12 +115,12 @@ export const inviteUser = operation({
   status: 201,
   body: z
     .strictObject({
-      email,
-      name,
+      email: PersonEmail,
+      name: PersonName,
       role: z.enum(roles),
       locale: z.enum(locales).default('en'),
       organisation_id: OrganisationId.optional(),
-      new_organisation: name.optional().meta({ description: 'The name of one that is made for them' }),
+      new_organisation: PersonName.optional().meta({ description: 'The name of one that is made for them' }),
     })
     .refine(({ organisation_id: id, new_organisation: made }) => id === undefined || made === undefined, {
       path: ['new_organisation'],
@@ -220,84 +216,6 @@ export const sendReset = operation({
   params,
   output,
   refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
-})
-
-export const OrganisationMember = z
-  .strictObject({
-    account_id: z.string(),
-    name: z.string(),
-    email: z.string(),
-    role: z.enum(roles),
-    state: z.enum(memberStates),
-    created_at: when,
-  })
-  .meta({ id: 'Member' })
-export type OrganisationMember = z.output<typeof OrganisationMember>
-
-export const listMembers = operation({
-  id: 'listMembers',
-  method: 'get',
-  path: '/api/members',
-  summary: 'Members of my organisation, newest first',
-  description: 'For managers and admins.',
-  permission: 'members:person',
-  audit: { action: 'read', resourceType: 'account' },
-  limit: 'read',
-  status: 200,
-  query: z.strictObject({ q: Search.optional(), cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(OrganisationMember),
-})
-
-export const inviteMember = operation({
-  id: 'inviteMember',
-  method: 'post',
-  path: '/api/members',
-  summary: 'Invite somebody into my organisation',
-  description:
-    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation. The answer does not tell whether an account has the address, and the address stays free. The role manager needs a recently entered password.',
-  permission: 'members:person',
-  audit: { action: 'create', resourceType: 'account' },
-  limit: 'write',
-  status: 201,
-  body: z.strictObject({
-    email,
-    name,
-    role: z.enum(organisationMemberRoles).default('person'),
-    locale: z.enum(locales).default('en'),
-  }),
-  output: z.strictObject({ data: OrganisationMember }),
-  refusals: ['conflict', 'rate_limited', 'step_up_required'],
-})
-
-export const resendMemberInvitation = operation({
-  id: 'resendMemberInvitation',
-  method: 'post',
-  path: '/api/members/{id}/invitation',
-  summary: 'Send the invitation of a member again',
-  description: 'For managers and admins. The link of the letter before does nothing any more.',
-  permission: 'members:person',
-  audit: { action: 'update', resourceType: 'account' },
-  limit: 'write',
-  status: 202,
-  params,
-  output: z.strictObject({ data: OrganisationMember }),
-  refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
-})
-
-export const withdrawMemberInvitation = operation({
-  id: 'withdrawMemberInvitation',
-  method: 'delete',
-  path: '/api/members/{id}/invitation',
-  summary: 'Withdraw the invitation of a member',
-  description: 'Deletes the account that waits for its person. The link of the email does nothing any more.',
-  permission: 'members:person',
-  audit: { action: 'delete', resourceType: 'account' },
-  deletes: { counts: 'accountsDeleted' },
-  limit: 'write',
-  status: 204,
-  params,
-  output: z.undefined(),
-  refusals: ['fenced', 'not_found', 'wrong_state'],
 })
 
 export const withdrawInvitationOf = operation({

@@ -1,28 +1,23 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
-import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
+import { mutation, type UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from './account-status.ts'
 import { accountDirectory } from './directory.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
-import { listOrganisationRows } from './organisations/repository.ts'
-import { userDetail } from './repository.ts'
-import { userPage, userRow, userView } from './user-rows.ts'
+import { userReading } from './user-reading.ts'
+import { userRow, userView } from './user-rows.ts'
 import {
   changeRole,
   deactivateUser,
   endUserSessions,
   inviteUser,
-  listOrganisations,
-  listUsers,
   reactivateUser,
-  readUser,
   resendInvitation,
   sendReset,
-  type UserDetail,
   withdrawInvitationOf,
 } from './users-contract.ts'
 
@@ -62,159 +57,122 @@ async function refuseLastAdmin(tx: Transaction, id: string): Promise<void> {
     )
 }
 
-/** Use cases of admins for accounts. */
-export function userAdministration(db: Database, deps: UserDeps, making: AccountMaking) {
-  async function detailOf(id: string, now: Date): Promise<UserDetail> {
-    const row = await userRow(db.prisma, id)
-    const [more] = await userDetail(db, { id, now })
-    if (!row || !more) throw noAccount()
-    const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
-      db.prisma.accountIdentity.findMany({ where: { accountId: id, unlinkedAt: null }, orderBy: { linkedAt: 'asc' } }),
-      deps.agentsOf(id),
-      deps.openRequestsOf(id),
-      row.role === 'admin' && accountDirectory.isOnlyAdmin(db.prisma, id),
-    ])
-    const { purpose, sent_at: sentAt, expires_at: expiresAt } = more
-    return {
-      ...userView(row),
-      deactivated_at: more.deactivated_at?.toISOString() ?? null,
-      sessions: more.sessions,
-      last_seen_at: more.last_seen_at?.toISOString() ?? null,
-      identities: identities.map(({ issuer, linkedAt }) => ({ issuer, linked_at: linkedAt.toISOString() })),
-      letter:
-        purpose && sentAt && expiresAt
-          ? { purpose, sent_at: sentAt.toISOString(), expires_at: expiresAt.toISOString() }
-          : null,
-      agents,
-      open_requests: openRequests,
-      is_last_admin: isLastAdmin,
-    }
-  }
-
-  /** Responds with the account after the change. */
-  const replied = async ({ tx }: MutationContext, id: string, details: Record<string, unknown>) => {
-    const row = await userRow(tx, id)
-    if (!row) throw noAccount()
-    return { resourceId: id, body: { data: userView(row) }, details }
-  }
-
-  return {
-    users: read(listUsers, async (_ctx, { query }) => {
-      const { shown, page } = await userPage(db, query)
-      return {
-        resourceId: 'query',
-        details: {
-          count: shown.length,
-          filters: Object.keys(query)
-            .filter((name) => name !== 'limit')
-            .sort(),
-        },
-        body: { data: shown.map(userView), ...page },
-      }
-    }),
-
-    organisations: read(listOrganisations, async (_ctx, { query: { q } }) => {
-      const pattern = q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`
-      const rows = await listOrganisationRows(db, { pattern })
-      return { resourceId: 'query', body: { data: rows } }
-    }),
-
-    user: read(readUser, async (ctx, { params: { id } }) => ({
-      resourceId: id,
-      body: { data: await detailOf(id, ctx.now) },
-    })),
-
-    inviteUser: mutation(inviteUser, async (ctx, { body }) => {
-      if (body.role !== 'person') {
-        refuseTokens(ctx)
-        requireRecentPassword(ctx)
-      }
-      const { organisation_id: given, new_organisation: made, ...person } = body
-      if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
-        throw new Problem('not_found', 'There is no such organisation.')
-      const organisationId =
-        made === undefined
-          ? (given ?? ctx.actor.organisationId)
-          : await making.createOrganisation(ctx.tx, made, ctx.now)
-      if (organisationId === undefined)
-        throw new Problem('not_found', 'You have no organisation. Set organisation_id or new_organisation.')
-      const row = await invite(ctx, making, { ...person, organisationId })
-      return {
-        resourceId: row.id,
-        body: { data: userView(row) },
-        details: { role: row.role, organisation: organisationId, letter: 'invitation' },
-      }
-    }),
-
-    changeRole: mutation(changeRole, async (ctx, { params: { id }, body: { role } }) => {
-      refuseTokens(ctx)
-      if (ctx.actor.accountId === id) throw ownAccount()
-      // Before the account's own lock, because this check locks all admins in a fixed order.
-      if (role !== 'admin') await refuseLastAdmin(ctx.tx, id)
-      const { role: from } = await lockedUser(ctx.tx, id)
-      await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })
-      const revoked = from === 'admin' && role !== 'admin' ? await deps.revokeAdminTokens(ctx, id, 'owner_role') : 0
-      return replied(ctx, id, {
-        changed: from === role ? [] : ['role'],
-        from,
-        to: role,
-        ...(revoked > 0 && { tokens_revoked: revoked }),
-      })
-    }),
-
-    deactivate: mutation(deactivateUser, async (ctx, { params: { id } }) => {
-      refuseTokens(ctx)
-      if (ctx.actor.accountId === id) throw ownAccount()
-      await refuseLastAdmin(ctx.tx, id)
-      const { states } = await lockedUser(ctx.tx, id)
-      if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is already closed.')
-      await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
-      const ended = await endSessions(ctx.tx, id, ctx.now)
-      await endLinks(ctx.tx, id, ctx.now)
-      const revoked = await deps.revokeAdminTokens(ctx, id, 'owner_closed')
-      return replied(ctx, id, {
-        changed: ['deactivated_at'],
-        sessions_ended: ended,
-        ...(revoked > 0 && { tokens_revoked: revoked }),
-      })
-    }),
-
-    reactivate: mutation(reactivateUser, async (ctx, { params: { id } }) => {
-      refuseTokens(ctx)
-      const { states } = await lockedUser(ctx.tx, id)
-      if (!states.includes('deactivated')) throw new Problem('wrong_state', 'This account is not closed.')
-      await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: null, updatedAt: ctx.now } })
-      return replied(ctx, id, { changed: ['deactivated_at'] })
-    }),
-
-    endUserSessions: mutation(endUserSessions, async (ctx, { params: { id } }) => {
-      if (!(await userRow(ctx.tx, id))) throw noAccount()
-      const ended = await endSessions(ctx.tx, id, ctx.now)
-      return { resourceId: id, body: { data: { sessions_ended: ended } }, details: { sessions_ended: ended } }
-    }),
-
-    resendInvitation: mutation(resendInvitation, async (ctx, { params: { id } }) => {
-      await inviteAgain(ctx, await lockedUser(ctx.tx, id))
-      return replied(ctx, id, { letter: 'invitation' })
-    }),
-
-    withdrawInvitation: mutation(withdrawInvitationOf, async (ctx, { params: { id } }) => {
-      await withdrawInvitation(ctx, await lockedUser(ctx.tx, id), deps.isOnRecord)
-      return { resourceId: id, body: undefined }
-    }),
-
-    sendReset: mutation(sendReset, async (ctx, { params: { id } }) => {
-      const { states } = await lockedUser(ctx.tx, id)
-      if (states.includes('deactivated'))
-        throw new Problem(
-          'wrong_state',
-          'This account is closed, so no email with a link is sent to it. Reopen it first.',
-        )
-      if (states.includes('invited'))
-        throw new Problem('wrong_state', 'This person has not accepted the invitation yet. Send the invitation again.')
-      await boundPasswordLinkEmails(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
-      await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
-      return replied(ctx, id, { letter: 'reset' })
-    }),
-  } satisfies Record<string, UseCase>
+/** Responds with the account after the change. */
+async function replyWith({ tx }: MutationContext, id: string, details: Record<string, unknown>) {
+  const row = await userRow(tx, id)
+  if (!row) throw noAccount()
+  return { resourceId: id, body: { data: userView(row) }, details }
 }
+
+const inviteToAny = (making: AccountMaking) =>
+  mutation(inviteUser, async (ctx, { body }) => {
+    if (body.role !== 'person') {
+      refuseTokens(ctx)
+      requireRecentPassword(ctx)
+    }
+    const { organisation_id: given, new_organisation: made, ...person } = body
+    if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
+      throw new Problem('not_found', 'There is no such organisation.')
+    const organisationId =
+      made === undefined ? (given ?? ctx.actor.organisationId) : await making.createOrganisation(ctx.tx, made, ctx.now)
+    if (organisationId === undefined)
+      throw new Problem('not_found', 'You have no organisation. Set organisation_id or new_organisation.')
+    const row = await invite(ctx, making, { ...person, organisationId })
+    return {
+      resourceId: row.id,
+      body: { data: userView(row) },
+      details: { role: row.role, organisation: organisationId, letter: 'invitation' },
+    }
+  })
+
+const setRole = (deps: Pick<UserDeps, 'revokeAdminTokens'>) =>
+  mutation(changeRole, async (ctx, { params: { id }, body: { role } }) => {
+    refuseTokens(ctx)
+    if (ctx.actor.accountId === id) throw ownAccount()
+    // Before the account's own lock, because this check locks all admins in a fixed order.
+    if (role !== 'admin') await refuseLastAdmin(ctx.tx, id)
+    const { role: from } = await lockedUser(ctx.tx, id)
+    await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })
+    const revoked = from === 'admin' && role !== 'admin' ? await deps.revokeAdminTokens(ctx, id, 'owner_role') : 0
+    return replyWith(ctx, id, {
+      changed: from === role ? [] : ['role'],
+      from,
+      to: role,
+      ...(revoked > 0 && { tokens_revoked: revoked }),
+    })
+  })
+
+const close = (deps: Pick<UserDeps, 'revokeAdminTokens'>) =>
+  mutation(deactivateUser, async (ctx, { params: { id } }) => {
+    refuseTokens(ctx)
+    if (ctx.actor.accountId === id) throw ownAccount()
+    await refuseLastAdmin(ctx.tx, id)
+    const { states } = await lockedUser(ctx.tx, id)
+    if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is already closed.')
+    await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
+    const ended = await endSessions(ctx.tx, id, ctx.now)
+    await endLinks(ctx.tx, id, ctx.now)
+    const revoked = await deps.revokeAdminTokens(ctx, id, 'owner_closed')
+    return replyWith(ctx, id, {
+      changed: ['deactivated_at'],
+      sessions_ended: ended,
+      ...(revoked > 0 && { tokens_revoked: revoked }),
+    })
+  })
+
+const reopen = () =>
+  mutation(reactivateUser, async (ctx, { params: { id } }) => {
+    refuseTokens(ctx)
+    const { states } = await lockedUser(ctx.tx, id)
+    if (!states.includes('deactivated')) throw new Problem('wrong_state', 'This account is not closed.')
+    await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: null, updatedAt: ctx.now } })
+    return replyWith(ctx, id, { changed: ['deactivated_at'] })
+  })
+
+const endAllSessions = () =>
+  mutation(endUserSessions, async (ctx, { params: { id } }) => {
+    if (!(await userRow(ctx.tx, id))) throw noAccount()
+    const ended = await endSessions(ctx.tx, id, ctx.now)
+    return { resourceId: id, body: { data: { sessions_ended: ended } }, details: { sessions_ended: ended } }
+  })
+
+const resend = () =>
+  mutation(resendInvitation, async (ctx, { params: { id } }) => {
+    await inviteAgain(ctx, await lockedUser(ctx.tx, id))
+    return replyWith(ctx, id, { letter: 'invitation' })
+  })
+
+const withdraw = (deps: Pick<UserDeps, 'isOnRecord'>) =>
+  mutation(withdrawInvitationOf, async (ctx, { params: { id } }) => {
+    await withdrawInvitation(ctx, await lockedUser(ctx.tx, id), deps.isOnRecord)
+    return { resourceId: id, body: undefined }
+  })
+
+const sendResetEmail = () =>
+  mutation(sendReset, async (ctx, { params: { id } }) => {
+    const { states } = await lockedUser(ctx.tx, id)
+    if (states.includes('deactivated'))
+      throw new Problem(
+        'wrong_state',
+        'This account is closed, so no email with a link is sent to it. Reopen it first.',
+      )
+    if (states.includes('invited'))
+      throw new Problem('wrong_state', 'This person has not accepted the invitation yet. Send the invitation again.')
+    await boundPasswordLinkEmails(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
+    await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
+    return replyWith(ctx, id, { letter: 'reset' })
+  })
+
+/** Use cases of admins for accounts. */
+export const userAdministration = (db: Database, deps: UserDeps, making: AccountMaking) =>
+  ({
+    ...userReading({ ...deps, db }),
+    inviteUser: inviteToAny(making),
+    changeRole: setRole(deps),
+    deactivate: close(deps),
+    reactivate: reopen(),
+    endUserSessions: endAllSessions(),
+    resendInvitation: resend(),
+    withdrawInvitation: withdraw(deps),
+    sendReset: sendResetEmail(),
+  }) satisfies Record<string, UseCase>

@@ -2,92 +2,104 @@ import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/data-so
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** Exports the requests of a subject: content, parts, timeline without internal comments, and when links were sent. */
-const requestParts = (db: Database, mine: (id: string, reader: ExportReader) => string): PersonExporter[] => [
-  {
-    part: 'privacy_requests',
-    bases: ['provided', 'all'],
-    tables: ['privacy_requests', 'privacy_request_parts'],
-    pages: (id: string, reader: ExportReader) =>
-      recordPages(db, {
-        from: 'privacy_requests q',
-        where: `${mine(id, reader)} AND q.received_at <= $2`,
-        values: [id, reader.until],
-        at: 'q.received_at',
-        id: 'q.id',
-        columns: 'q.*',
-        weight: 'coalesce(pg_column_size(q.payload), 0)',
-        record: jsonObject({
-          id: 'c.id',
-          kinds: 'c.kinds',
-          channel: 'c.channel',
-          asked: 'c.payload',
-          grace: 'c.grace',
-          received_at: utc('c.received_at'),
-          ...(reader.basis === 'all' && {
-            state: 'c.state',
-            agent_id: 'c.agent_id',
-            verified_by: 'c.verified_by',
-            verified_at: utc('c.verified_at'),
-            waiting_until: utc('c.waiting_until'),
-            started_at: utc('c.started_at'),
-            due_at: utc('c.due_at'),
-            legal_due_at: utc('c.legal_due_at'),
-            extended_at: utc('c.extended_at'),
-            paused_at: utc('c.paused_at'),
-            closed_at: utc('c.closed_at'),
-            receipt_id: 'c.receipt_id',
-            parts: `coalesce((SELECT json_agg(json_build_object('kind', p.kind, 'state', p.state, 'outcome', p.outcome) ORDER BY p.kind)
+/** Returns the SQL condition for the requests of the subject with this id. */
+type SubjectCondition = (id: string, reader: ExportReader) => string
+
+/** Exports the content and the parts of requests. */
+const requestsPart = (db: Database, mine: SubjectCondition): PersonExporter => ({
+  part: 'privacy_requests',
+  bases: ['provided', 'all'],
+  tables: ['privacy_requests', 'privacy_request_parts'],
+  pages: (id: string, reader: ExportReader) =>
+    recordPages(db, {
+      from: 'privacy_requests q',
+      where: `${mine(id, reader)} AND q.received_at <= $2`,
+      values: [id, reader.until],
+      at: 'q.received_at',
+      id: 'q.id',
+      columns: 'q.*',
+      weight: 'coalesce(pg_column_size(q.payload), 0)',
+      record: jsonObject({
+        id: 'c.id',
+        kinds: 'c.kinds',
+        channel: 'c.channel',
+        asked: 'c.payload',
+        grace: 'c.grace',
+        received_at: utc('c.received_at'),
+        ...(reader.basis === 'all' && {
+          state: 'c.state',
+          agent_id: 'c.agent_id',
+          verified_by: 'c.verified_by',
+          verified_at: utc('c.verified_at'),
+          waiting_until: utc('c.waiting_until'),
+          started_at: utc('c.started_at'),
+          due_at: utc('c.due_at'),
+          legal_due_at: utc('c.legal_due_at'),
+          extended_at: utc('c.extended_at'),
+          paused_at: utc('c.paused_at'),
+          closed_at: utc('c.closed_at'),
+          receipt_id: 'c.receipt_id',
+          parts: `coalesce((SELECT json_agg(json_build_object('kind', p.kind, 'state', p.state, 'outcome', p.outcome) ORDER BY p.kind)
               FROM privacy_request_parts p WHERE p.request_id = c.id), '[]')`,
-          }),
         }),
       }),
-  },
-  {
-    part: 'privacy_request_events',
-    bases: ['all'],
-    tables: ['privacy_request_events'],
-    pages: (id: string, reader: ExportReader) =>
-      recordPages(db, {
-        from: 'privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id',
-        where: `${mine(id, reader)} AND NOT e.is_internal AND e.at <= $2`,
-        values: [id, reader.until],
-        at: 'e.at',
-        id: 'e.id',
-        columns: 'e.id, e.request_id, e.at, e.by, e.event, e."from", e."to", e.note',
-        record: jsonObject({
-          request_id: 'c.request_id',
-          at: utc('c.at'),
-          by: 'c.by',
-          event: 'c.event',
-          from: 'c."from"',
-          to: 'c."to"',
-          note: 'c.note',
-        }),
+    }),
+})
+
+/** Exports the timeline of requests, without internal comments. */
+const requestEventsPart = (db: Database, mine: SubjectCondition): PersonExporter => ({
+  part: 'privacy_request_events',
+  bases: ['all'],
+  tables: ['privacy_request_events'],
+  pages: (id: string, reader: ExportReader) =>
+    recordPages(db, {
+      from: 'privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id',
+      where: `${mine(id, reader)} AND NOT e.is_internal AND e.at <= $2`,
+      values: [id, reader.until],
+      at: 'e.at',
+      id: 'e.id',
+      columns: 'e.id, e.request_id, e.at, e.by, e.event, e."from", e."to", e.note',
+      record: jsonObject({
+        request_id: 'c.request_id',
+        at: utc('c.at'),
+        by: 'c.by',
+        event: 'c.event',
+        from: 'c."from"',
+        to: 'c."to"',
+        note: 'c.note',
       }),
-  },
-  {
-    part: 'privacy_links',
-    bases: ['all'],
-    tables: ['privacy_links'],
-    pages: (id: string, reader: ExportReader) =>
-      recordPages(db, {
-        from: 'privacy_links l JOIN privacy_requests q ON q.id = l.request_id',
-        where: `${mine(id, reader)} AND l.created_at <= $2`,
-        values: [id, reader.until],
-        at: 'l.created_at',
-        id: "encode(l.hash, 'hex')",
-        columns: 'l.hash, l.request_id, l.purpose, l.created_at, l.expires_at, l.used_at',
-        // The hash is omitted, because it could confirm a guessed token.
-        record: jsonObject({
-          request_id: 'c.request_id',
-          purpose: 'c.purpose',
-          created_at: utc('c.created_at'),
-          expires_at: utc('c.expires_at'),
-          used_at: utc('c.used_at'),
-        }),
+    }),
+})
+
+/** Exports when links were sent and used. */
+const requestLinksPart = (db: Database, mine: SubjectCondition): PersonExporter => ({
+  part: 'privacy_links',
+  bases: ['all'],
+  tables: ['privacy_links'],
+  pages: (id: string, reader: ExportReader) =>
+    recordPages(db, {
+      from: 'privacy_links l JOIN privacy_requests q ON q.id = l.request_id',
+      where: `${mine(id, reader)} AND l.created_at <= $2`,
+      values: [id, reader.until],
+      at: 'l.created_at',
+      id: "encode(l.hash, 'hex')",
+      columns: 'l.hash, l.request_id, l.purpose, l.created_at, l.expires_at, l.used_at',
+      // The hash is omitted, because it could confirm a guessed token.
+      record: jsonObject({
+        request_id: 'c.request_id',
+        purpose: 'c.purpose',
+        created_at: utc('c.created_at'),
+        expires_at: utc('c.expires_at'),
+        used_at: utc('c.used_at'),
       }),
-  },
+    }),
+})
+
+/** Exports the requests of a subject: content, parts, timeline without internal comments, and when links were sent. */
+const requestParts = (db: Database, mine: SubjectCondition): PersonExporter[] => [
+  requestsPart(db, mine),
+  requestEventsPart(db, mine),
+  requestLinksPart(db, mine),
 ]
 
 /** Requests about the person and about participations that the person claimed. */

@@ -38,7 +38,7 @@ export interface Story {
   run: RunView | undefined
 }
 /** Returns the timeline, oldest first, and the current state of the erasure. */
-export async function storyOf({ db, erasures }: PrivacyDeps, row: RequestRow): Promise<Story> {
+export async function storyOf({ db, erasures }: Pick<PrivacyDeps, 'db' | 'erasures'>, row: RequestRow): Promise<Story> {
   const [events, run] = await Promise.all([
     db.prisma.privacyRequestEvent.findMany({ where: { requestId: row.id }, orderBy: [{ at: 'asc' }, { id: 'asc' }] }),
     row.runId === null ? undefined : erasures.run(row.runId),

@@ -124,7 +124,7 @@ describe('a changed address', () => {
     const former = kit.linkTo(person.email, 'verify')
     const fresh = await moved(person)
     const sent = kit.lettersTo(person.email).length
-    expect(kit.lettersTo(fresh).some(({ subject }) => subject.includes('come here now'))).toBe(true)
+    expect(kit.lettersTo(fresh).some(({ subject }) => subject.includes('now come to this address'))).toBe(true)
     expect((await kit.use(former, 'verify')).json.code).toBe('link_spent')
     test.clock.advance(3_600_001)
     expect((await kit.act(person.cookie, id, 'link')).status).toBe(200)

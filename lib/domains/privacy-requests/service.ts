@@ -4,10 +4,11 @@ import { erasuresList } from '#lib/domains/privacy-requests/erasures/erasures-li
 import { clockJobs } from '#lib/domains/privacy-requests/execution/clock.ts'
 import { following } from '#lib/domains/privacy-requests/execution/erasure-outcome.ts'
 import { requestLinkUse } from '#lib/domains/privacy-requests/filing/link-use.ts'
+import { ownRequests } from '#lib/domains/privacy-requests/own/requests.ts'
 import { bulk } from '#lib/domains/privacy-requests/queue/bulk.ts'
 import { requestQueue } from '#lib/domains/privacy-requests/queue/queue.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { ownRequests } from './own-requests.ts'
+
 import { participantRequests } from './participant-requests.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { requestSummary } from './summary.ts'

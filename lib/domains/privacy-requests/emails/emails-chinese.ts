@@ -31,7 +31,7 @@ const agentOf = ({ agentId }: EmailFacts): string => (agentId === null ? '该智
 const others = ({ redacts }: Pick<EmailFacts, 'redacts'>): string[] =>
   redacts ? ['届时还会从您各项目的知识图谱里他人所写的内容中去除您的姓名和电子邮件地址。'] : []
 const questions = ({ privacyEmail }: EmailFacts): string[] =>
-  privacyEmail === null ? [] : [`如有疑问，请写信至 ${privacyEmail}。`]
+  privacyEmail === null ? [] : [`如有疑问，请发送邮件至 ${privacyEmail}。`]
 const stayNames: Partial<Record<RequestKind, string>> = {
   rectification: '已更正的内容',
   restriction: '限制处理（直至您自行解除）',
@@ -62,9 +62,9 @@ export const chinese: Record<string, EmailWords> = {
                     : `如果现在确认，删除将于 ${time(ifConfirmed.at)} 开始；在此之前您可以取消。`,
                 ]),
             ...others(facts),
-            '请打开下面的页面并按下按钮，确认是您提出的请求。链接只能使用一次，十分钟内有效。',
+            '请打开下面的页面并点击按钮，确认该请求由您提出。链接只能使用一次，十分钟内有效。',
             links.verify,
-            '如果不是您提出的，无需理会：未经确认，什么都不会发生。',
+            '如果不是您提出的，请忽略此邮件。未经您确认，我们不会进行任何操作。',
           ]
         : [],
   },
@@ -127,7 +127,7 @@ export const chinese: Record<string, EmailWords> = {
     subject: '您的隐私请求已完成，依法保留的部分除外',
     text: (_, { receipt }) => [
       '除法律保全所涵盖的数据外，全部数据已删除并通过核验。保全结束后，其余数据会自动删除，届时我们会通知您。',
-      ...(receipt === undefined ? [] : ['已签名的回执写明保留了什么、为什么保留。', receipt]),
+      ...(receipt === undefined ? [] : ['已签名的回执列明保留的数据及其原因。', receipt]),
     ],
   },
   kept_whole: {
@@ -181,7 +181,7 @@ export const chinese: Record<string, EmailWords> = {
   failed: {
     subject: '您的隐私请求需要重试',
     text: (_, { hasBegun }) => [
-      `其中有一步没有成功。${hasBegun ? '已删除的不会恢复，其余部分会重试' : '数据没有丢失，这一步会重试'}；我们会通知管理员，您无需做任何事。`,
+      `请求的一部分处理失败。${hasBegun ? '已删除的不会恢复，其余部分会重试' : '数据没有丢失，我们会重试'}；我们会通知管理员，您无需进行任何操作。`,
     ],
   },
   extended: {
@@ -194,7 +194,7 @@ export const chinese: Record<string, EmailWords> = {
   },
   paused: {
     subject: '您的隐私请求已暂停',
-    text: ({ note }) => ['您的请求暂停计时。原因：', ...(note ? [note] : [])],
+    text: ({ note }) => ['您的请求及其期限已暂停。原因：', ...(note ? [note] : [])],
   },
   blocked: {
     subject: '您的删除暂时无法开始',
@@ -206,13 +206,13 @@ export const chinese: Record<string, EmailWords> = {
   },
   rectified: { subject: '您的数据已更正', text: () => ['您要求更正的账户信息已更正。'] },
   address_asked: {
-    subject: '请确认您的新地址',
-    text: () => ['我们已向新地址发出一封信：在那里确认之后，它将取代当前地址。'],
+    subject: '请确认您的新邮箱',
+    text: () => ['我们已向新邮箱发送确认邮件。您在该邮件中确认后，新邮箱将取代当前邮箱。'],
   },
   address_moved: {
-    subject: '有关您隐私请求的信件改寄至此',
+    subject: '有关您隐私请求的邮件今后发送到此邮箱',
     text: (_, facts) => [
-      '账户的邮箱地址已更改。有关此请求的信件今后寄到这里，此前信件中的链接全部失效。如果请求尚待确认，请重新索取链接。',
+      '账户的邮箱地址已更改。有关此请求的邮件今后发送到此邮箱，此前邮件中的链接全部失效。如果请求尚待确认，请重新获取链接。',
       ...cancelling(facts),
     ],
   },
@@ -220,7 +220,7 @@ export const chinese: Record<string, EmailWords> = {
     subject: '您的数据副本已备好',
     text: (_, { waitsForCopy, waitingUntil, isClosed, privacyEmail }) => [
       isClosed
-        ? `您的数据副本已备好。您的账户已关闭，因此无法登录取得：请${privacyEmail === null ? '联系此系统的管理者' : `写信至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
+        ? `您的数据副本已备好。您的账户已关闭，因此无法登录取得：请${privacyEmail === null ? '联系此系统的管理者' : `发送邮件至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
         : '您的数据副本已备好，保留四小时，只有您本人登录后可以取得。',
       ...(waitsForCopy
         ? [
@@ -232,7 +232,7 @@ export const chinese: Record<string, EmailWords> = {
   copy_failed: {
     subject: '您的数据副本需要重试',
     text: (_, { waitsForCopy }) => [
-      `数据副本未能生成。数据没有丢失：我们会通知管理员并重试。${waitsForCopy ? '删除会等待副本；如果您不想等待，请写信告诉我们。' : ''}您无需做任何事。`,
+      `数据副本未能生成。数据没有丢失：我们会通知管理员并重试。${waitsForCopy ? '删除会等待副本；如果您不需要副本，请发送邮件告诉我们。' : ''}您无需进行任何操作。`,
     ],
   },
 }

@@ -31,26 +31,24 @@ const remedies =
 const agentOf = ({ agentId }: EmailFacts): string => (agentId === null ? 'the agent' : `the agent ${agentId}`)
 const others = ({ redacts }: Pick<EmailFacts, 'redacts'>): string[] =>
   redacts
-    ? [
-        'Your name and e-mail address are then taken out of what others wrote in the knowledge graphs of your projects, too.',
-      ]
+    ? ['Your name and email address are also removed from texts of others in the knowledge graphs of your projects.']
     : []
 const questions = ({ privacyEmail }: EmailFacts): string[] =>
-  privacyEmail === null ? [] : [`Questions about it are answered at ${privacyEmail}.`]
+  privacyEmail === null ? [] : [`Questions? Write to ${privacyEmail}.`]
 const stayNames: Partial<Record<RequestKind, string>> = {
-  rectification: 'what was corrected',
+  rectification: 'the corrections',
   restriction: 'the restriction, until you lift it',
-  objection: 'the restriction that your objection brought',
+  objection: 'the restriction from your objection',
 }
 const lifted =
-  'The restriction that came with the objection is lifted: agents write again, unless it was asked for too.'
+  'The restriction from your objection is lifted. Your agents can write again, unless you also asked for a restriction.'
 
 /** Texts by event; other events are not emailed. */
 export const english: Record<string, EmailWords> = {
   received: {
     subject: 'We received your privacy request',
     text: (_, facts) => [
-      `We received a request for ${facts.kinds.map((kind) => kindNames[kind]).join(', ')}. The law gives us until ${time(facts.legalDueAt)}; we aim at 72 hours once it is settled who asks.`,
+      `We received a request for ${facts.kinds.map((kind) => kindNames[kind]).join(', ')}. The legal deadline is ${time(facts.legalDueAt)}. We aim to complete it within 72 hours after your identity is confirmed.`,
       ...questions(facts),
     ],
   },
@@ -59,38 +57,38 @@ export const english: Record<string, EmailWords> = {
     text: (_, { links, kinds, isAgent, agentId, ifConfirmed, ...facts }) =>
       links.verify !== undefined
         ? [
-            `You confirm a request for ${kinds.map((kind) => kindNames[kind]).join(', ')}${isAgent && agentId !== null ? `, about the agent ${agentId}` : ''}.`,
+            `Please confirm the request for ${kinds.map((kind) => kindNames[kind]).join(', ')}${isAgent && agentId !== null ? `, about the agent ${agentId}` : ''}.`,
             ...(ifConfirmed === null
               ? []
               : [
                   ifConfirmed.isAtOnce
-                    ? 'The erasure begins as soon as you confirm it, and cannot be taken back.'
-                    : `If you confirm it now, the erasure begins at ${time(ifConfirmed.at)}; until then you can cancel it.`,
+                    ? 'The erasure begins as soon as you confirm it, and it cannot be undone.'
+                    : `If you confirm it now, the erasure begins at ${time(ifConfirmed.at)}. You can cancel it until then.`,
                 ]),
             ...others(facts),
-            'To confirm that it was you who asked, open this page and press the button. It works once, for ten minutes.',
+            'To confirm the request, open this page and press the button. The link works once and expires after ten minutes.',
             links.verify,
-            'If it was not you, do nothing: without the confirmation nothing happens.',
+            'If you did not make this request, ignore this email. Nothing happens without your confirmation.',
           ]
         : [],
   },
-  verified: { subject: 'Your privacy request is confirmed', text: () => ['It is settled that it was you who asked.'] },
+  verified: { subject: 'Your privacy request is confirmed', text: () => ['We confirmed your identity.'] },
   waiting: {
     subject: ({ isAgent }) => (isAgent ? 'The data of one of your agents will be erased' : 'Your data will be erased'),
     text: (entry, facts) => [
-      `The erasure ${facts.isAgent ? `of ${agentOf(facts)}, and of all that is its, ` : ''}begins at ${time(facts.waitingUntil ?? dateOf(entry.details.until))}.${entry.details.shortened === true ? ' That is earlier than you chose, because the law’s limit comes before.' : ''} ${
+      `The erasure ${facts.isAgent ? `of ${agentOf(facts)} and all its data ` : ''}begins at ${time(facts.waitingUntil ?? dateOf(entry.details.until))}.${entry.details.shortened === true ? ' That is earlier than you chose, because the legal deadline is earlier.' : ''} ${
         facts.tokensStop
-          ? `Until then no token of ${facts.isAgent ? 'this agent' : 'the agents'} works`
-          : `Until then the tokens of ${facts.isAgent ? 'this agent' : 'the agents'} go on working`
+          ? `Until then, the tokens of ${facts.isAgent ? 'this agent' : 'your agents'} do not work`
+          : `Until then, the tokens of ${facts.isAgent ? 'this agent' : 'your agents'} still work`
       }${facts.isAgent ? '' : facts.signInStays ? ', and you can still sign in' : ', and your sessions have ended'}.`,
       ...(facts.waitsForCopy
         ? [
-            'It also waits for the copy that you asked for: until you have fetched it, or it is gone, four hours after it is ready.',
+            'It also waits until you have downloaded the copy that you requested, or until the copy expires, four hours after it is ready.',
           ]
         : []),
       ...others(facts),
       ...(entry.details.by === 'token'
-        ? ['A token of the agent asked for it. If you did not mean that, take it back and revoke the token.']
+        ? ['A token of the agent made this request. If you did not intend it, cancel the request and revoke the token.']
         : []),
       ...cancelling(facts),
     ],
@@ -99,28 +97,28 @@ export const english: Record<string, EmailWords> = {
     subject: ({ isAgent }) =>
       isAgent ? 'Tomorrow the data of one of your agents will be erased' : 'Tomorrow your data will be erased',
     text: (_, facts) => [
-      `The grace period ${facts.isAgent ? `of the erasure of ${agentOf(facts)} ` : ''}ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that nothing can be brought back.`,
+      `The grace period ${facts.isAgent ? `of the erasure of ${agentOf(facts)} ` : ''}ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that, the erasure cannot be undone.`,
       ...cancelling(facts),
     ],
   },
   expedited: {
-    subject: 'The grace period was ended',
+    subject: 'The grace period has ended',
     text: ({ details, note }) => [
       details.copies === 'wait'
-        ? 'The grace period of your request was ended. The erasure begins once the copy that you asked for is fetched or gone.'
-        : 'The grace period of your request was ended: the work begins now.',
+        ? 'The grace period of your request was ended early. The erasure begins once the copy that you requested is downloaded or expires.'
+        : 'The grace period of your request was ended early. The erasure begins now.',
       ...(details.copies === 'dropped'
-        ? ['The copy that you asked for was not fetched: it is not kept back, and goes with the rest.']
+        ? ['You did not download the copy that you requested, so it is erased with all other data.']
         : []),
       ...(note ? [note] : []),
     ],
   },
   running: {
-    subject: 'Your privacy request is being carried out',
+    subject: 'Your privacy request is being processed',
     text: ({ details }) => [
       details.run_id === undefined
-        ? 'The work on your request has begun.'
-        : 'The erasure has begun. It cannot be taken back.',
+        ? 'We have started to process your request.'
+        : 'The erasure has begun. It cannot be cancelled anymore.',
     ],
   },
   verifying: {
@@ -129,34 +127,34 @@ export const english: Record<string, EmailWords> = {
         ? 'The data of one of your agents is erased and is being verified'
         : 'Your data is erased and is being verified',
     text: (_, facts) => [
-      `Everything${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is erased. Every store is searched once more before we sign the receipt.`,
+      `Everything${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is erased. Before we sign the receipt, we search every store again for remaining data.`,
     ],
   },
   completed: {
     subject: 'Your privacy request is done',
     text: ({ details }, { receipt, kinds, isAgent }) => [
       details.by === 'erasure'
-        ? 'What was left of this request is settled by your larger erasure, which has begun.'
+        ? 'The remaining part of this request is covered by your larger erasure, which has begun.'
         : kinds.includes('erasure')
           ? `Everything${isAgent ? ' of the agent' : ''} is erased and verified.`
-          : 'Everything that you asked for is done.',
+          : 'We completed everything that you asked for.',
       ...(receipt === undefined
         ? []
-        : ['This is the signed receipt. Knowing the address is the right to read it, so keep it.', receipt]),
+        : ['This is the signed receipt. Anyone who has this link can read it, so store it safely.', receipt]),
     ],
   },
   partly_completed: {
-    subject: 'Your privacy request is done, but for what the law keeps',
+    subject: 'Your privacy request is done, except for data under a legal hold',
     text: (_, { receipt }) => [
-      'Everything is erased and verified but what a legal hold covers. The rest is erased by itself when the hold ends; we write to you then.',
-      ...(receipt === undefined ? [] : ['The signed receipt says what is kept, and why.', receipt]),
+      'Everything is erased and verified, except for data under a legal hold. We erase that data automatically when the hold ends, and then send you an email.',
+      ...(receipt === undefined ? [] : ['The signed receipt lists the retained data and the reasons.', receipt]),
     ],
   },
   kept_whole: {
-    subject: 'Nothing was erased: a legal hold keeps your data',
+    subject: 'Nothing was erased: your data is under a legal hold',
     text: (_, { isAgent }) => [
-      'We could not erase anything: a legal hold covers all of it, and the law forbids us to delete what it covers (GDPR art. 17(3)(b), (e)). There is no receipt, for nothing was deleted.',
-      `${isAgent ? 'The agent and its tokens work' : 'You can sign in, and the tokens of your agents work,'} as before. When the hold ends, the erasure begins by itself, without another grace; we write to you then.`,
+      'We could not erase anything. All of the data is under a legal hold, and the law forbids us to delete it (GDPR art. 17(3)(b), (e)). There is no receipt, because nothing was erased.',
+      `${isAgent ? 'The agent and its tokens work' : 'You can sign in, and the tokens of your agents work,'} as before. When the hold ends, the erasure begins automatically without another grace period, and we send you an email.`,
       remedies,
     ],
   },
@@ -164,21 +162,23 @@ export const english: Record<string, EmailWords> = {
     subject: 'Your privacy request is cancelled',
     text: ({ details }, { kinds, stays }) =>
       details.by === 'erasure'
-        ? ['This request is closed, because it is part of your larger erasure now, which has begun.']
+        ? ['This request is closed, because it is now part of your larger erasure, which has begun.']
         : [
             kinds.includes('erasure')
-              ? 'The erasure is called off; by this request nothing was erased.'
+              ? 'The erasure is cancelled. This request erased nothing.'
               : 'The request is cancelled.',
             ...(stays.length > 0
               ? [
-                  `What was carried out before stays: ${stays.map((kind) => stayNames[kind] ?? kindNames[kind]).join('; ')}.`,
+                  `These changes remain in effect: ${stays.map((kind) => stayNames[kind] ?? kindNames[kind]).join('; ')}.`,
                 ]
               : []),
           ],
   },
   expired: {
     subject: 'Your privacy request has expired',
-    text: () => ['Nobody confirmed it within the month, so we closed it. Ask again at any time.'],
+    text: () => [
+      'Nobody confirmed your request within one month, so we closed it. You can make a new request at any time.',
+    ],
   },
   rejected: {
     subject: 'We refused your privacy request',
@@ -195,22 +195,22 @@ export const english: Record<string, EmailWords> = {
           ],
   },
   part_refused: {
-    subject: 'We refused a part of your privacy request',
+    subject: 'We refused part of your privacy request',
     text: ({ details, note }) => [
-      `We refused a part of it: ${grounds[groundOf(details.ground)]}.`,
+      `We refused part of your request: ${grounds[groundOf(details.ground)]}.`,
       ...(note ? [note] : []),
       ...(details.lifted === true ? [lifted] : []),
       remedies,
     ],
   },
   part_done: {
-    subject: 'A part of your privacy request is done',
-    text: ({ note }) => ['A part of your request was carried out by hand:', ...(note ? [note] : [])],
+    subject: 'Part of your privacy request is done',
+    text: ({ note }) => ['An administrator completed part of your request:', ...(note ? [note] : [])],
   },
   failed: {
-    subject: 'Your privacy request needs another try',
+    subject: 'Your privacy request failed and will be retried',
     text: (_, { hasBegun }) => [
-      `Something in it did not work. ${hasBegun ? 'What is erased stays erased, and the rest is tried again' : 'Nothing is lost, and it is tried again'}: our administrators are told. You need not do anything.`,
+      `Part of your request failed. ${hasBegun ? 'Data that is already erased stays erased, and we retry the rest' : 'No data was lost, and we will retry it'}. Our administrators have been notified. You do not need to do anything.`,
     ],
   },
   extended: {
@@ -223,30 +223,30 @@ export const english: Record<string, EmailWords> = {
   },
   paused: {
     subject: 'Your privacy request is paused',
-    text: ({ note }) => ['The clocks of your request stand still. The reason:', ...(note ? [note] : [])],
+    text: ({ note }) => ['We paused your request, and its deadlines with it. The reason:', ...(note ? [note] : [])],
   },
   blocked: {
     subject: 'Your erasure cannot begin yet',
     text: () => [
-      'You are the last administrator of this installation. Make somebody else one: the erasure then begins by itself. The law’s limit goes on running meanwhile.',
+      'You are the last administrator of this installation. Make another account an administrator. The erasure then begins automatically. Meanwhile, the legal deadline does not change.',
     ],
   },
   resumed: {
-    subject: 'Your privacy request goes on',
-    text: (_, { legalDueAt }) => [`Your request goes on. The law’s limit is ${time(legalDueAt)} now.`],
+    subject: 'Your privacy request continues',
+    text: (_, { legalDueAt }) => [`Your request continues. The legal deadline is now ${time(legalDueAt)}.`],
   },
   rectified: {
     subject: 'Your data was corrected',
-    text: () => ['What you asked us to correct in your account is corrected.'],
+    text: () => ['We corrected your account as you requested.'],
   },
   address_asked: {
     subject: 'Confirm your new address',
-    text: () => ['A letter went to the new address: it takes the place of this one once it is confirmed there.'],
+    text: () => ['We sent an email to the new address. The new address replaces this one when you confirm it there.'],
   },
   address_moved: {
-    subject: 'Letters about your privacy request come here now',
+    subject: 'Emails about your privacy request now come to this address',
     text: (_, facts) => [
-      'The address of the account was changed. Letters about this request come here from now on, and no link of an earlier letter works any more. If it waits to be confirmed, ask for a new link.',
+      'The email address of the account was changed. Emails about this request now come to this address, and links in earlier emails no longer work. If the request is not confirmed yet, request a new link.',
       ...cancelling(facts),
     ],
   },
@@ -254,19 +254,19 @@ export const english: Record<string, EmailWords> = {
     subject: 'Your copy is ready',
     text: (_, { waitsForCopy, waitingUntil, isClosed, privacyEmail }) => [
       isClosed
-        ? `The copy of your data is ready. Your account is closed, so you cannot sign in to fetch it: ${privacyEmail === null ? 'ask whoever runs this installation' : `write to ${privacyEmail}`}, so that it reaches you another way. It is there for four hours; a new one can be made.`
-        : 'The copy of your data is ready. It is there for four hours, for you alone, when you are signed in.',
+        ? `The copy of your data is ready. Your account is closed, so you cannot sign in to download it. ${privacyEmail === null ? 'Ask the operator of this installation' : `Write to ${privacyEmail}`} to receive it another way. The copy expires after four hours. You can request a new one.`
+        : 'The copy of your data is ready. Sign in to download it within four hours. Only you can download it.',
       ...(waitsForCopy
         ? [
-            `The erasure that you asked for begins once you have fetched it, or the four hours are over${waitingUntil ? `, and not before ${time(waitingUntil)}` : ''}.`,
+            `The erasure that you requested begins once you have downloaded the copy or the four hours are over${waitingUntil ? `, but not before ${time(waitingUntil)}` : ''}.`,
           ]
         : []),
     ],
   },
   copy_failed: {
-    subject: 'Your copy needs another try',
+    subject: 'Your copy failed and will be retried',
     text: (_, { waitsForCopy }) => [
-      `The copy of your data could not be made. Nothing is lost: our administrators are told, and it is tried again. ${waitsForCopy ? 'The erasure waits for it; if you would rather go on without it, write to us. ' : ''}You need not do anything.`,
+      `We could not create the copy of your data. No data was lost, and we will retry it. Our administrators have been notified. ${waitsForCopy ? 'The erasure waits for it. If you do not need the copy, write to us. ' : ''}You do not need to do anything.`,
     ],
   },
 }

@@ -30,11 +30,11 @@ describe('emails about a cancelled erasure', () => {
     const person = await personWithPassword(kit.test)
     const id = await filed(person, { kinds: ['erasure', 'restriction', 'rectification'], changes: { name: 'Another' } })
     const entry = await kit.act(person.cookie, id, 'cancel')
-    expect(entry.json.message).toMatch(/nothing was erased; what was carried out before stays/)
+    expect(entry.json.message).toMatch(/erased nothing\. Completed parts remain in effect/)
     await kit.work()
     const last = lettersAbout(person, id).at(-1)
-    expect(last).toMatch(/called off.*nothing was erased/)
-    expect(last).toContain('stays: what was corrected; the restriction')
+    expect(last).toMatch(/is cancelled.*erased nothing/)
+    expect(last).toContain('remain in effect: the corrections; the restriction')
     expect(last).not.toContain('as before')
     const account = await kit.test.fetch('GET', '/api/account', { cookie: person.cookie })
     expect(account.json.data.name).toBe('Another')
@@ -51,8 +51,8 @@ describe('emails about a cancelled erasure', () => {
     await kit.work()
     const moot = lettersAbout(owner, one).at(-1)
     expect(moot).toContain('part of your larger erasure')
-    expect(moot).not.toMatch(/[Nn]othing was erased/)
-    const begun = lettersAbout(owner, all).find((text) => text.includes('cannot be taken back'))
+    expect(moot).not.toMatch(/erased nothing/)
+    const begun = lettersAbout(owner, all).find((text) => text.includes('cannot be cancelled'))
     expect(begun).toBeDefined()
     expect(begun).not.toContain('Until then')
   })
@@ -68,16 +68,16 @@ describe('emails about an erasure that waits for a copy', () => {
   it('mention the copy when the grace period begins and when the copy is ready', async () => {
     const { person, id } = await waiting()
     const said = lettersAbout(person, id)
-    expect(said.find((text) => text.includes('The erasure begins at'))).toContain('until you have fetched it')
-    expect(said.find((text) => text.includes('Your copy is ready'))).toMatch(/begins once you have fetched it/)
+    expect(said.find((text) => text.includes('The erasure begins at'))).toContain('until you have downloaded the copy')
+    expect(said.find((text) => text.includes('Your copy is ready'))).toMatch(/begins once you have downloaded the copy/)
   })
   it('report that the erasure still waits for the copy after an admin ends the grace period', async () => {
     const { person, id } = await waiting()
     const entry = await kit.asAdmin(id, 'expedite', { reason: 'Asked by telephone.' })
     expect([entry.status, entry.json.data.state]).toEqual([200, 'waiting'])
-    expect(entry.json.message).toContain('fetched or gone')
+    expect(entry.json.message).toContain('downloaded or expires')
     await kit.work()
-    expect(lettersAbout(person, id).at(-1)).toMatch(/begins once the copy.*fetched or gone/)
+    expect(lettersAbout(person, id).at(-1)).toMatch(/begins once the copy.*downloaded or expires/)
     const { parts } = await kit.adminRead(id)
     const copy = await kit.test.fetch('GET', `/api/privacy/exports/${parts[0].outcome.export_id}/file`, {
       cookie: person.cookie,
@@ -104,7 +104,7 @@ describe('emails about an erasure that waits for a copy', () => {
       await kit.work()
       expect(
         lettersAbout(person, id).find((text) => text.includes('grace period of your request was ended')),
-      ).toContain('was not fetched')
+      ).toContain('You did not download the copy')
       expect((await kit.adminRead(id)).state).toBe('completed')
     }
   })
@@ -116,7 +116,7 @@ it('an email about a refused objection reports that agents can write again, and 
   await kit.asAdmin(id, 'refuse', { ground: 'unfounded', reason: 'Scores are about units.' })
   await kit.work()
   const last = lettersAbout(person, id).at(-1) ?? ''
-  expect(last).toContain('agents write again')
+  expect(last).toContain('agents can write again')
   expect(last.match(/lodge a complaint/g)).toHaveLength(1)
   expect(last).not.toContain('for the reason below')
 })

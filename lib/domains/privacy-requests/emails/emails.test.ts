@@ -86,31 +86,33 @@ describe('emails', () => {
     (locale) => {
       const moot = textOf(locale, [by('cancelled', { by: 'erasure' })])
       expect(moot).toMatch(says(locale, /part of your larger erasure/, /并入您范围更大的删除/))
-      expect(moot).not.toMatch(says(locale, /othing was erased|called off/, /没有删除任何数据|已撤回；/))
+      expect(moot).not.toMatch(says(locale, /erased nothing|erasure is cancelled/, /没有删除任何数据|已撤回；/))
       const settled = textOf(locale, [by('completed', { by: 'erasure' })], { kinds: ['objection'], receipt: undefined })
-      expect(settled).toMatch(says(locale, /settled by your larger erasure/, /范围更大的删除一并处理/))
+      expect(settled).toMatch(says(locale, /covered by your larger erasure/, /范围更大的删除一并处理/))
       expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
     },
   )
   it.each(languages)('emails in %s list what remains in effect when an erasure is cancelled', (locale) => {
     const text = textOf(locale, [told('cancelled')], { kinds: requestKinds, stays: ['rectification', 'restriction'] })
-    expect(text).toMatch(says(locale, /called off.*nothing was erased/, /已撤回.*没有删除任何数据/))
-    expect(text).toMatch(says(locale, /stays: what was corrected; the restriction/, /仍然有效：已更正的内容；限制处理/))
+    expect(text).toMatch(says(locale, /is cancelled.*erased nothing/, /已撤回.*没有删除任何数据/))
+    expect(text).toMatch(
+      says(locale, /remain in effect: the corrections; the restriction/, /仍然有效：已更正的内容；限制处理/),
+    )
     expect(text).not.toMatch(says(locale, /as before/, /照旧/))
-    expect(textOf(locale, [told('cancelled')])).not.toMatch(says(locale, /stays/, /仍然有效/))
+    expect(textOf(locale, [told('cancelled')])).not.toMatch(says(locale, /remain in effect/, /仍然有效/))
   })
   it.each(languages)('emails in %s name a contact for the copy when the account is closed', (locale) => {
     const text = (privacyEmail: string | null, isClosed: boolean) =>
       textOf(locale, [told('copy_ready')], { privacyEmail, isClosed })
-    const signIn = says(locale, /when you are signed in/, /登录后可以取得/)
+    const signIn = says(locale, /Sign in to download it/, /登录后可以取得/)
     expect(text('privacy@kp.example', true)).toContain('privacy@kp.example')
-    expect(text(null, true)).toMatch(says(locale, /whoever runs this installation/, /管理者/))
+    expect(text(null, true)).toMatch(says(locale, /operator of this installation/, /管理者/))
     expect(text(null, true)).not.toMatch(signIn)
     expect(text('privacy@kp.example', false)).toMatch(signIn)
   })
   it.each(languages)('emails in %s mention the copy that an erasure waits for', (locale) => {
     for (const event of ['waiting', 'copy_ready', 'copy_failed']) {
-      const condition = says(locale, /fetched it|erasure waits for it/, /取得|等待副本/)
+      const condition = says(locale, /downloaded the copy|erasure waits for it/, /取得|等待副本/)
       expect(
         textOf(locale, [told(event)], { waitsForCopy: true })
           .split('\n')
@@ -119,7 +121,9 @@ describe('emails', () => {
       ).toMatch(condition)
     }
     const alone = textOf(locale, ['waiting', 'copy_ready', 'copy_failed'].map(told))
-    expect(alone).not.toMatch(says(locale, /until you have fetched|once you have fetched|waits for it/, /您取得|等待/))
+    expect(alone).not.toMatch(
+      says(locale, /until you have downloaded|once you have downloaded|waits for it/, /您取得|等待/),
+    )
   })
   it.each(languages)('emails in %s name the agent when only one agent is erased', (locale) => {
     for (const event of ['waiting', 'reminded', 'verifying']) {
@@ -130,16 +134,16 @@ describe('emails', () => {
   })
   it.each(languages)('emails in %s omit the grace period when the erasure begins immediately', (locale) => {
     const text = textOf(locale, [told('verified'), told('waiting'), by('running', { run_id: 'run_1' })])
-    expect(text).toMatch(says(locale, /cannot be taken back/, /无法撤回/))
+    expect(text).toMatch(says(locale, /cannot be cancelled/, /无法撤回/))
     expect(text).not.toMatch(says(locale, /Until then/, /在此之前/))
   })
   it.each(languages)(
     'emails in %s report a failure once, with its effect on data, and that admins are notified',
     (locale) => {
       const begun = textOf(locale, [told('failed')], { hasBegun: true })
-      expect(begun).toMatch(says(locale, /What is erased stays erased/, /已删除的不会恢复/))
-      expect(begun).not.toMatch(says(locale, /Nothing is lost/, /没有丢失/))
-      const told_ = says(locale, /administrators (are told|know)/g, /(通知|获知)/g)
+      expect(begun).toMatch(says(locale, /already erased stays erased/, /已删除的不会恢复/))
+      expect(begun).not.toMatch(says(locale, /No data was lost/, /没有丢失/))
+      const told_ = says(locale, /administrators have been notified/g, /(通知|获知)/g)
       expect(textOf(locale, [told('copy_failed'), told('failed')]).match(told_)).toHaveLength(1)
     },
   )
@@ -147,10 +151,10 @@ describe('emails', () => {
     'emails in %s report whether the erasure waits for copies or drops them when the grace period is ended',
     (locale) => {
       const wait = textOf(locale, [by('expedited', { copies: 'wait' })])
-      expect(wait).toMatch(says(locale, /once the copy.*fetched or gone/, /副本被取得或消失之后/))
+      expect(wait).toMatch(says(locale, /once the copy.*downloaded or expires/, /副本被取得或消失之后/))
       expect(wait).not.toMatch(says(locale, /begins now/, /现在开始/))
       expect(textOf(locale, [by('expedited', { copies: 'dropped' })])).toMatch(
-        says(locale, /goes with the rest/, /一并删除/),
+        says(locale, /erased with all other data/, /一并删除/),
       )
     },
   )
@@ -158,7 +162,7 @@ describe('emails', () => {
     'emails in %s about a refused objection report that agents can write again, and the reason once',
     (locale) => {
       const text = textOf(locale, [by('part_refused', { ground: 'unfounded', lifted: true }), by('rejected', {})])
-      expect(text).toMatch(says(locale, /agents write again/, /可以重新写入/))
+      expect(text).toMatch(says(locale, /agents can write again/, /可以重新写入/))
       expect(text.match(says(locale, /lodge a complaint/g, /监管机构投诉/g))).toHaveLength(1)
       expect(textOf(locale, [by('part_refused', { ground: 'unfounded' })])).not.toMatch(
         says(locale, /write again/, /重新写入/),
@@ -175,7 +179,7 @@ describe('emails', () => {
     },
   )
 
-  it('requestLetter returns undefined for events without an email', () => {
+  it('requestEmail returns undefined for events without an email', () => {
     expect(requestEmail('en', [told('comment'), told('overdue')], facts)).toBeUndefined()
   })
 

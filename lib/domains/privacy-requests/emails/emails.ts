@@ -32,7 +32,7 @@ export function requestEmail(
   const { subject } = last.said
   return emailContent(locale, typeof subject === 'string' ? subject : subject(facts), [
     ...known.flatMap(({ said, told: entry }) => said.text(entry, facts)),
-    locale === 'zh' ? `请求编号 ${facts.id}` : `The number of the request is ${facts.id}.`,
+    locale === 'zh' ? `请求编号 ${facts.id}` : `Request ID: ${facts.id}`,
     ...(facts.page === undefined ? [] : [locale === 'zh' ? '您的账户：' : 'Your account:', facts.page]),
   ])
 }
@@ -41,14 +41,14 @@ export function requestEmail(
 export const addressEmail = (locale: RequestLocale, link: string): EmailContent =>
   locale === 'zh'
     ? emailContent(locale, '请确认这个邮箱地址', [
-        '有人请求将这个地址作为其账户的邮箱。请打开下面的页面并按下按钮确认。链接只能使用一次，一天内有效。',
+        '有人请求将这个地址作为其账户的邮箱。请打开下面的页面并点击按钮确认。链接只能使用一次，一天内有效。',
         link,
-        '如果与您无关，无需理会：未经确认，什么都不会改变。',
+        '如果与您无关，请忽略此邮件。未经您确认，账户不会有任何变化。',
       ])
-    : emailContent(locale, 'Confirm this address', [
-        'Somebody asked that this become the address of their account. Open this page and press the button to confirm it. It works once, for one day.',
+    : emailContent(locale, 'Confirm your email address', [
+        'Somebody asked to use this email address for their account. To confirm it, open this page and press the button. The link works once and expires after one day.',
         link,
-        'If it was not you, do nothing: without the confirmation nothing changes.',
+        'If you did not ask for this, ignore this email. Nothing changes without your confirmation.',
       ])
 
 export interface DeadlineSummary {
@@ -63,14 +63,14 @@ export function dueEmail(locale: RequestLocale, { near, overdue, failed, page }:
   const subjects = {
     en: {
       overdue: 'Privacy requests are overdue',
-      failed: 'Privacy requests need another try',
-      near: 'Privacy requests are nearly due',
+      failed: 'Privacy requests failed',
+      near: 'Privacy requests are due soon',
     },
     zh: { overdue: '有隐私请求已逾期', failed: '有隐私请求需要重试', near: '有隐私请求即将到期' },
   }
   const text =
     locale === 'zh'
       ? `即将到期（剩余不足四分之一的时间）：${near}。已逾期：${overdue}。未能完成、需要重试：${failed}。`
-      : `Nearly due (less than a quarter of the time is left): ${near}. Overdue: ${overdue}. Failed, to be tried again: ${failed}.`
+      : `Due soon (less than a quarter of the time remains): ${near}. Overdue: ${overdue}. Failed, retry needed: ${failed}.`
   return emailContent(locale, subjects[locale][which], [text, page])
 }

@@ -33,135 +33,165 @@ interface Prepared {
   isLast: boolean
 }
 
+const pageOf = ({ origin }: Pick<PrivacyDeps, 'origin'>, purpose: RequestLinkPurpose, token: string): string =>
+  `${origin}/privacy/confirm#${purpose}.${token}`
+
+/** Returns false when the account's sessions were ended by a running erasure, or by a grace period in which sign-in stops. */
+const canSignIn = (
+  { graceSignIn }: Pick<PrivacyDeps, 'graceSignIn'>,
+  { accountId, agentId, runId, state }: RequestRow,
+): boolean =>
+  accountId === null ? agentId !== null : runId === null && (state !== 'waiting' || graceSignIn === 'keep')
+
+/** Returns the account of the person, or of the owner of the agent, that the request is about. */
+const personOf = async (
+  { agents }: Pick<PrivacyDeps, 'agents'>,
+  tx: Transaction,
+  { accountId, agentId }: RequestRow,
+): Promise<string | undefined> => (agentId === null ? accountId : await agents.ownerOf(tx, agentId)) ?? undefined
+
+/** Returns the facts for an email about the events. Creates the links that the email contains. */
+async function factsFor(
+  deps: PrivacyDeps,
+  tx: Transaction,
+  row: RequestRow,
+  { has, isShut, now }: { has: (event: string) => boolean; isShut: boolean; now: Date },
+): Promise<EmailFacts> {
+  const { origin } = deps
+  const link = async (purpose: RequestLinkPurpose) =>
+    pageOf(deps, purpose, await makeRequestLink(tx, row, purpose, now))
+  const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
+  return {
+    id: row.id,
+    kinds: kindsOf(row),
+    isAgent: row.subjectKind === 'agent',
+    agentId: row.agentId,
+    legalDueAt: row.legalDueAt,
+    waitingUntil: row.waitingUntil,
+    ifConfirmed: ifConfirmed(row, now),
+    redacts: row.redacts,
+    waitsForCopy: row.state === 'waiting' && hasCopiesToFetch(row),
+    hasBegun: row.runId !== null,
+    stays: has('cancelled') ? await carriedOut(tx, row) : [],
+    receipt: isSigned(row) ? `${origin}/receipts/${row.receiptId}` : undefined,
+    page: canSignIn(deps, row) && !isShut ? `${origin}/settings/privacy/requests/${row.id}` : undefined,
+    isClosed: isShut,
+    tokensStop: deps.graceTokens === 'stop',
+    signInStays: deps.graceSignIn === 'keep',
+    privacyEmail: deps.privacyEmail,
+    links: {
+      ...(row.state === 'received' && has('link_sent') && { verify: await link('verify') }),
+      ...(isWaiting && { cancel: await link('cancel') }),
+    },
+  }
+}
+
+async function prepare(
+  deps: PrivacyDeps,
+  tx: Transaction,
+  { requestId, eventIds, now }: { requestId: string; eventIds: string[]; now: Date },
+): Promise<Prepared | undefined> {
+  const row = await lockedRequest(tx, requestId)
+  // No recipient exists, or the address was already deleted.
+  if (!row || row.contact === null) return undefined
+  const events = await tx.privacyRequestEvent.findMany({
+    where: { requestId, id: { in: eventIds } },
+    orderBy: [{ at: 'asc' }, { id: 'asc' }],
+  })
+  const personId = await personOf(deps, tx, row)
+  // Prefers the current address of the account over the sealed address from the time of filing.
+  const today = personId === undefined ? undefined : await deps.people.contactOf(tx, personId)
+  const isShut = personId !== undefined && (await deps.people.isClosed(tx, personId))
+  const has = (event: string) => events.some((one) => one.event === event)
+  return {
+    mark: await emailMarkOf(tx, deps.agents, row),
+    contact: today ?? openContact(deps.contactKey(), row.id, row.contact),
+    events,
+    isLast: isClosed(StateName.parse(row.state)) && events.some(({ to }) => to !== null && isClosed(to)),
+    facts: await factsFor(deps, tx, row, { has, isShut, now }),
+  }
+}
+
+const isForgotten = async ({ db }: Pick<PrivacyDeps, 'db'>, id: string): Promise<boolean> =>
+  (await db.prisma.privacyRequest.count({ where: { id, contact: { not: null } } })) === 0
+
+/** Sends one email about events of a request to its subject. */
+const notify = (deps: PrivacyDeps, mail: MailPort) =>
+  job({
+    name: notifyJob,
+    payload: z.strictObject({ requestId: z.string(), events: z.string() }),
+    async run(ctx, { requestId, events }) {
+      const ready = await ctx.pipeline.transaction((tx) =>
+        prepare(deps, tx, { requestId, eventIds: events.split(','), now: ctx.now }),
+      )
+      if (!ready) return
+      const { contact, mark, isLast } = ready
+      // Includes emails of an earlier attempt that failed.
+      if (isLast && mark.isOwn)
+        for (const one of [requestId, lastEmailMark(requestId)]) await mail.folder.removeMarked(one)
+      const about = isLast && mark.isOwn ? lastEmailMark(requestId) : mark.about
+      const content = requestEmail(
+        contact.locale,
+        ready.events.map((event) => ({ ...event, details: EventFacts.parse(event.details) })),
+        ready.facts,
+      )
+      if (content) await mail.send({ to: contact.email, ...(about !== undefined && { about }), ...content })
+      // The address is deleted after the last email.
+      if (ready.isLast)
+        await deps.db.prisma.privacyRequest.updateMany({ where: { id: requestId }, data: { contact: null } })
+      // Deletes emails that a concurrent job has added since.
+      if (mark.isOwn && (isLast || (await isForgotten(deps, requestId)))) await mail.folder.removeMarked(requestId)
+    },
+  })
+
+/** Sends the email with which the owner of a new address confirms it. */
+const confirmAddress = (deps: PrivacyDeps, mail: MailPort) =>
+  job({
+    name: addressJob,
+    payload: z.strictObject({ requestId: z.string() }),
+    async run(ctx, { requestId }) {
+      const ready = await ctx.pipeline.transaction(async (tx) => {
+        const row = await lockedRequest(tx, requestId)
+        const email = row && waitsForAddress(row) ? payloadOf(row).changes?.email : undefined
+        if (!row?.contact || email === undefined) return undefined
+        const { locale } = openContact(deps.contactKey(), row.id, row.contact)
+        const link = pageOf(deps, 'address', await makeRequestLink(tx, row, 'address', ctx.now))
+        return { email, locale, link, mark: await emailMarkOf(tx, deps.agents, row) }
+      })
+      if (!ready) return
+      const { email, locale, link, mark } = ready
+      // The new address is unverified and may belong to somebody else.
+      await mail.send({
+        to: email,
+        ...(mark.about !== undefined && { about: mark.about }),
+        ...addressEmail(locale, link),
+      })
+    },
+  })
+
+/** Sends an admin the number of requests that need attention. */
+const notifyAdmin = ({ db, people, origin }: Pick<PrivacyDeps, 'db' | 'people' | 'origin'>, mail: MailPort) =>
+  job({
+    name: notifyAdminJob,
+    payload: z.strictObject({ accountId: z.string() }),
+    async run(ctx, { accountId }) {
+      const contact = await ctx.pipeline.transaction((tx) => people.contactOf(tx, accountId))
+      const [counts = { near: 0, overdue: 0, failed: 0 }] = await countNeedingAttention(db, { now: ctx.now })
+      const page = `${origin}/admin/requests?open=true&sort=due`
+      if (contact)
+        await mail.send({ to: contact.email, about: accountId, ...dueEmail(contact.locale, { ...counts, page }) })
+    },
+  })
+
 /**
  * Jobs that send emails. A job contains only ids: text, links and addresses are loaded when the email is sent. A link
  * is created with its email, so that its lifetime starts then.
  */
-export function notifying(deps: PrivacyDeps, mail: MailPort) {
-  const { db, origin } = deps
-  const pageOf = (purpose: RequestLinkPurpose, token: string) => `${origin}/privacy/confirm#${purpose}.${token}`
-  /** Returns false when the account's sessions were ended by a running erasure, or by a grace period in which sign-in stops. */
-  const canSignIn = ({ accountId, agentId, runId, state }: RequestRow): boolean =>
-    accountId === null ? agentId !== null : runId === null && (state !== 'waiting' || deps.graceSignIn === 'keep')
-
-  /** Returns the account of the person, or of the owner of the agent, that the request is about. */
-  const personOf = async (tx: Transaction, { accountId, agentId }: RequestRow): Promise<string | undefined> =>
-    (agentId === null ? accountId : await deps.agents.ownerOf(tx, agentId)) ?? undefined
-
-  async function prepare(
-    tx: Transaction,
-    requestId: string,
-    eventIds: string[],
-    now: Date,
-  ): Promise<Prepared | undefined> {
-    const row = await lockedRequest(tx, requestId)
-    // No recipient exists, or the address was already deleted.
-    if (!row || row.contact === null) return undefined
-    const events = await tx.privacyRequestEvent.findMany({
-      where: { requestId, id: { in: eventIds } },
-      orderBy: [{ at: 'asc' }, { id: 'asc' }],
-    })
-    const has = (event: string) => events.some((one) => one.event === event)
-    const link = async (purpose: RequestLinkPurpose) => pageOf(purpose, await makeRequestLink(tx, row, purpose, now))
-    const personId = await personOf(tx, row)
-    // Prefers the current address of the account over the sealed address from the time of filing.
-    const today = personId === undefined ? undefined : await deps.people.contactOf(tx, personId)
-    const isShut = personId !== undefined && (await deps.people.isClosed(tx, personId))
-    const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
-    return {
-      mark: await emailMarkOf(tx, deps.agents, row),
-      contact: today ?? openContact(deps.contactKey(), row.id, row.contact),
-      events,
-      isLast: isClosed(StateName.parse(row.state)) && events.some(({ to }) => to !== null && isClosed(to)),
-      facts: {
-        id: row.id,
-        kinds: kindsOf(row),
-        isAgent: row.subjectKind === 'agent',
-        agentId: row.agentId,
-        legalDueAt: row.legalDueAt,
-        waitingUntil: row.waitingUntil,
-        ifConfirmed: ifConfirmed(row, now),
-        redacts: row.redacts,
-        waitsForCopy: row.state === 'waiting' && hasCopiesToFetch(row),
-        hasBegun: row.runId !== null,
-        stays: has('cancelled') ? await carriedOut(tx, row) : [],
-        receipt: isSigned(row) ? `${origin}/receipts/${row.receiptId}` : undefined,
-        page: canSignIn(row) && !isShut ? `${origin}/settings/privacy/requests/${row.id}` : undefined,
-        isClosed: isShut,
-        tokensStop: deps.graceTokens === 'stop',
-        signInStays: deps.graceSignIn === 'keep',
-        privacyEmail: deps.privacyEmail,
-        links: {
-          ...(row.state === 'received' && has('link_sent') && { verify: await link('verify') }),
-          ...(isWaiting && { cancel: await link('cancel') }),
-        },
-      },
-    }
-  }
-
-  const isForgotten = async (id: string): Promise<boolean> =>
-    (await db.prisma.privacyRequest.count({ where: { id, contact: { not: null } } })) === 0
-
-  return [
-    job({
-      name: notifyJob,
-      payload: z.strictObject({ requestId: z.string(), events: z.string() }),
-      async run(ctx, { requestId, events }) {
-        const ready = await ctx.pipeline.transaction((tx) => prepare(tx, requestId, events.split(','), ctx.now))
-        if (!ready) return
-        const { contact, mark, isLast } = ready
-        // Includes emails of an earlier attempt that failed.
-        if (isLast && mark.isOwn)
-          for (const one of [requestId, lastEmailMark(requestId)]) await mail.folder.removeMarked(one)
-        const about = isLast && mark.isOwn ? lastEmailMark(requestId) : mark.about
-        const content = requestEmail(
-          contact.locale,
-          ready.events.map((event) => ({ ...event, details: EventFacts.parse(event.details) })),
-          ready.facts,
-        )
-        if (content) await mail.send({ to: contact.email, ...(about !== undefined && { about }), ...content })
-        // The address is deleted after the last email.
-        if (ready.isLast)
-          await db.prisma.privacyRequest.updateMany({ where: { id: requestId }, data: { contact: null } })
-        // Deletes emails that a concurrent job has added since.
-        if (mark.isOwn && (isLast || (await isForgotten(requestId)))) await mail.folder.removeMarked(requestId)
-      },
-    }),
-    job({
-      name: addressJob,
-      payload: z.strictObject({ requestId: z.string() }),
-      async run(ctx, { requestId }) {
-        const ready = await ctx.pipeline.transaction(async (tx) => {
-          const row = await lockedRequest(tx, requestId)
-          const email = row && waitsForAddress(row) ? payloadOf(row).changes?.email : undefined
-          if (!row?.contact || email === undefined) return undefined
-          const { locale } = openContact(deps.contactKey(), row.id, row.contact)
-          const link = pageOf('address', await makeRequestLink(tx, row, 'address', ctx.now))
-          return { email, locale, link, mark: await emailMarkOf(tx, deps.agents, row) }
-        })
-        if (!ready) return
-        const { email, locale, link, mark } = ready
-        // The new address is unverified and may belong to somebody else.
-        await mail.send({
-          to: email,
-          ...(mark.about !== undefined && { about: mark.about }),
-          ...addressEmail(locale, link),
-        })
-      },
-    }),
-    job({
-      name: notifyAdminJob,
-      payload: z.strictObject({ accountId: z.string() }),
-      async run(ctx, { accountId }) {
-        const contact = await ctx.pipeline.transaction((tx) => deps.people.contactOf(tx, accountId))
-        const [counts = { near: 0, overdue: 0, failed: 0 }] = await countNeedingAttention(db, { now: ctx.now })
-        const page = `${origin}/admin/requests?open=true&sort=due`
-        if (contact)
-          await mail.send({ to: contact.email, about: accountId, ...dueEmail(contact.locale, { ...counts, page }) })
-      },
-    }),
-  ]
-}
+export const notifying = (deps: PrivacyDeps, mail: MailPort) => [
+  notify(deps, mail),
+  confirmAddress(deps, mail),
+  notifyAdmin(deps, mail),
+]
 
 /** Returns true when the receipt exists. Its id is reserved long before. */
 const isSigned = (row: RequestRow): boolean =>

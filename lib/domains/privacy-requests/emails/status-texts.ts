@@ -11,47 +11,47 @@ export function timelineTextFor(
   const until = row.waitingUntil?.toISOString() ?? ''
   const tokens =
     graceTokens === 'stop'
-      ? 'Until then no token of the agents works'
-      : 'Until then the tokens of the agents go on working'
-  const signIn = graceSignIn === 'keep' ? 'signing in stays possible' : 'sessions have ended'
+      ? 'Until then, the tokens of the agents do not work'
+      : 'Until then, the tokens of the agents still work'
+  const signIn = graceSignIn === 'keep' ? 'sign-in still works' : 'all sessions have ended'
   const person = row.subjectKind === 'person' ? `, and ${signIn}` : ''
-  if (row.pausedAt) return 'The clocks of this request stand still; the timeline says why.'
+  if (row.pausedAt) return 'This request and its deadlines are paused. The timeline states the reason.'
   switch (StateName.parse(row.state)) {
     case 'received':
       return row.contact === null
-        ? 'Received. No address is on file, so an admin checks who asks.'
-        : 'Received. A letter with a link went to the address on file: the link works once and for ten minutes. Nothing happens before that.'
+        ? 'Received. No email address is stored, so an admin verifies the identity of the requester.'
+        : 'Received. We sent an email with a confirmation link to the stored address. The link works once and expires after ten minutes. Nothing happens before the confirmation.'
     case 'verified':
-      return 'It is settled who asks; the work begins.'
+      return 'The identity of the requester is verified. Processing begins.'
     case 'waiting':
       if (row.subjectKind === 'participant')
-        return `The erasure begins at ${until}. Until then the application can write on behalf of the participant. Cancel the request before that time, and nothing is erased.`
-      return `The erasure begins at ${until}. ${tokens}${person}. Cancel it any time before, and nothing is erased.${
+        return `The erasure begins at ${until}. Until then the application can write on behalf of the participant. If you cancel the request before that time, nothing is erased.`
+      return `The erasure begins at ${until}. ${tokens}${person}. If you cancel the request before that time, nothing is erased.${
         row.verifiedBy === 'token' && row.contact !== null
-          ? ' This agent has an owner: they are told by letter and can cancel it too, which is why it waits 24 hours at least.'
+          ? ' The grace period is at least 24 hours, because the owner of the agent is notified by email and can also cancel the request.'
           : ''
-      }${hasCopiesToFetch(row) ? ' It also waits until the copy that you asked for is fetched or gone.' : ''}`
+      }${hasCopiesToFetch(row) ? ' It also waits until the requested copy is downloaded or expires.' : ''}`
     case 'running':
       return row.runId === null
-        ? 'Identity is settled; the work has begun.'
-        : 'The erasure has begun and cannot be taken back. A receipt follows once everything is verified.'
+        ? 'The identity of the requester is verified, and processing has begun.'
+        : 'The erasure has begun and cannot be cancelled. The receipt is available once the erasure is verified.'
     case 'verifying':
-      return 'Everything is erased; every store is searched once more before the receipt is signed.'
+      return 'Everything is erased. Every store is searched again for remaining data before the receipt is signed.'
     case 'completed':
       return 'Done.'
     case 'partly_completed':
       return wasFullyRetained(row)
-        ? 'Nothing was erased: a legal hold covers everything. Everything works as before; the erasure begins by itself when the hold ends.'
-        : 'Everything is erased but what a legal hold covers; the rest follows by itself when the hold ends.'
+        ? 'Nothing was erased, because all of the data is under a legal hold. The account and its agents work as before. The erasure begins automatically when the hold ends.'
+        : 'Everything is erased, except for data under a legal hold. That data is erased automatically when the hold ends.'
     case 'cancelled':
       return row.parts.some(({ outcome }) => (outcome as Prisma.JsonObject).by === 'erasure')
-        ? 'Closed: it is part of a larger erasure now, which has begun.'
-        : `Cancelled. By this request nothing was erased${row.parts.some(({ state }) => state === 'done') ? '; what was carried out before stays' : ''}.`
+        ? 'Closed, because this request is now part of a larger erasure, which has begun.'
+        : `Cancelled. This request erased nothing.${row.parts.some(({ state }) => state === 'done') ? ' Completed parts remain in effect.' : ''}`
     case 'rejected':
-      return 'Refused. The timeline has the reason, and what you can do about it.'
+      return 'Refused. The timeline states the reason and your legal remedies.'
     case 'failed':
       return row.runId === null
-        ? 'Something in it did not work. Nothing is lost, and it is tried again.'
-        : 'Something in it did not work. What is erased stays erased, and the rest is tried again.'
+        ? 'Part of the request failed. No data was lost, and it will be retried.'
+        : 'Part of the request failed. Data that is already erased stays erased, and the rest will be retried.'
   }
 }

@@ -7,6 +7,7 @@ import { erasureView, heldCountView, signedReceipt } from '#lib/domains/privacy-
 import type { Context } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/data-source.ts'
 import type { PlannedHolding, RunView } from '#lib/kernel/erasure-run.ts'
+import type { Output } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
@@ -32,85 +33,104 @@ const listed = (run: RunView) => ({
   erased: sum(run.steps.map(({ erased }) => erased)),
 })
 
-/** Use cases that plan, list and read erasures. */
-export function erasuresList(deps: PrivacyDeps) {
-  const { db, erasures } = deps
+function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
+  if (agentId !== undefined && !actor.agents.includes(agentId))
+    throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  if (agentId !== undefined) return { account: null, agents: [agentId] }
+  return { account: actor.accountId ?? null, agents: actor.agents }
+}
 
-  function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
-    if (agentId !== undefined && !actor.agents.includes(agentId))
-      throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-    if (agentId !== undefined) return { account: null, agents: [agentId] }
-    return { account: actor.accountId ?? null, agents: actor.agents }
-  }
+type Plan = (subject: Subject, now: Date) => Promise<Output<typeof planErasure>['data']>
 
+/** Returns the function that plans an erasure without beginning it. */
+function createPlan({ erasures, retained }: Pick<PrivacyDeps, 'erasures' | 'retained'>): Plan {
   /** Running searches by subject. A search queries every data source, so concurrent calls for one subject share it. */
   const searching = new Map<string, Promise<PlannedHolding[]>>()
-  function plannedOnce(subject: Subject, now: Date): Promise<PlannedHolding[]> {
+  function search(subject: Subject, now: Date): Promise<PlannedHolding[]> {
     const { account, agents, participants = [] } = subject
     const key = JSON.stringify([account, agents.toSorted(), participants])
-    const search = searching.get(key) ?? erasures.dryRun(subject, now).finally(() => searching.delete(key))
-    searching.set(key, search)
-    return search
+    const running = searching.get(key) ?? erasures.dryRun(subject, now).finally(() => searching.delete(key))
+    searching.set(key, running)
+    return running
   }
-  async function planOf(subject: Subject, now: Date) {
-    const planned = await plannedOnce(subject, now)
+  return async (subject, now) => {
+    const planned = await search(subject, now)
     const holdings = planned.map(({ items, held, ...holding }) => ({
       ...holding,
       count: items,
       held: heldCountView(held),
     }))
-    return { holdings, total: sum(planned.map(({ items }) => items)), retained: deps.retained(now) }
+    return { holdings, total: sum(planned.map(({ items }) => items)), retained: retained(now) }
   }
+}
 
+const planOwn = (plan: Plan) =>
+  read(planErasure, async (ctx, { query: { agent_id } }) => {
+    const subject = subjectFor(ctx, agent_id)
+    const data = await plan(subject, ctx.now)
+    return {
+      body: { data },
+      resourceId: subject.account ?? subject.agents[0] ?? 'nobody',
+      resourceType: subject.account === null ? 'agent' : 'account',
+      details: { holders: data.holdings.length },
+    }
+  })
+
+const planOfParticipant = ({ participants }: Pick<PrivacyDeps, 'participants'>, plan: Plan) =>
+  read(planForParticipant, async (ctx, { params }) => {
+    const { id, accountId } = await participants.find(ctx, params)
+    if (accountId !== null)
+      throw new Problem(
+        'conflict',
+        'A person claimed this participation. Only they can plan the erasure, which covers their account.',
+      )
+    const data = await plan({ account: null, agents: [], participants: [id] }, ctx.now)
+    return { body: { data }, resourceId: id, resourceType: 'participant', details: { holders: data.holdings.length } }
+  })
+
+const list = ({ erasures }: Pick<PrivacyDeps, 'erasures'>) =>
+  read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {
+    const open = await erasures.open()
+    const found = await erasures.runs({ state, after: parseCursor(cursor), limit: limit + 1 })
+    const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
+    return {
+      body: { data: shown.map(listed), limit: page.limit, next_cursor: page.next_cursor, open },
+      resourceId: 'list',
+      details: { count: shown.length },
+    }
+  })
+
+/** Returns true for auditors, for the requester of the run, and for people who answer for the erased part. */
+async function mayRead(
+  { db, answersForPart }: Pick<PrivacyDeps, 'db' | 'answersForPart'>,
+  ctx: Context,
+  run: RunView,
+): Promise<boolean> {
+  const { actor } = ctx
+  if (actor.can('erasures:audit')) return true
+  if (run.part !== null) {
+    const isRequester = run.requestedBy === actor.id || actor.agents.includes(run.requestedBy)
+    if (isRequester || (await answersForPart(ctx, run.part))) return true
+  }
+  if (run.requestId === null) return false
+  return (await db.prisma.privacyRequest.count({ where: { AND: [{ id: run.requestId }, ownedBy(ctx)] } })) > 0
+}
+
+const readOne = (deps: Pick<PrivacyDeps, 'db' | 'erasures' | 'answersForPart'>) =>
+  read(readErasure, async (ctx, { params: { id } }) => {
+    const run = await (uuid.test(id) ? deps.erasures.byAudit(id) : deps.erasures.run(id))
+    if (!run || !(await mayRead(deps, ctx, run)))
+      throw new Problem('not_found', 'There is no such erasure, or it is not yours.')
+    return { body: { data: erasureView(run) }, resourceId: run.id }
+  })
+
+/** Use cases that plan, list and read erasures. */
+export function erasuresList(deps: PrivacyDeps) {
+  const plan = createPlan(deps)
   return {
-    plan: read(planErasure, async (ctx, { query: { agent_id } }) => {
-      const subject = subjectFor(ctx, agent_id)
-      const data = await planOf(subject, ctx.now)
-      return {
-        body: { data },
-        resourceId: subject.account ?? subject.agents[0] ?? 'nobody',
-        resourceType: subject.account === null ? 'agent' : 'account',
-        details: { holders: data.holdings.length },
-      }
-    }),
-
-    planForParticipant: read(planForParticipant, async (ctx, { params }) => {
-      const { id, accountId } = await deps.participants.find(ctx, params)
-      if (accountId !== null)
-        throw new Problem(
-          'conflict',
-          'A person claimed this participation. Only they can plan the erasure, which covers their account.',
-        )
-      const data = await planOf({ account: null, agents: [], participants: [id] }, ctx.now)
-      return { body: { data }, resourceId: id, resourceType: 'participant', details: { holders: data.holdings.length } }
-    }),
-
-    listErasures: read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {
-      const open = await erasures.open()
-      const found = await erasures.runs({ state, after: parseCursor(cursor), limit: limit + 1 })
-      const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
-      return {
-        body: { data: shown.map(listed), limit: page.limit, next_cursor: page.next_cursor, open },
-        resourceId: 'list',
-        details: { count: shown.length },
-      }
-    }),
-
-    readErasure: read(readErasure, async (ctx, { params: { id } }) => {
-      const run = await (uuid.test(id) ? erasures.byAudit(id) : erasures.run(id))
-      const mayRead = async (): Promise<boolean> =>
-        run !== undefined &&
-        (ctx.actor.can('erasures:audit') ||
-          (run.part !== null &&
-            (run.requestedBy === ctx.actor.id ||
-              ctx.actor.agents.includes(run.requestedBy) ||
-              (await deps.answersForPart(ctx, run.part)))) ||
-          (run.requestId !== null &&
-            (await db.prisma.privacyRequest.count({
-              where: { AND: [{ id: run.requestId }, ownedBy(ctx)] },
-            })) > 0))
-      if (!run || !(await mayRead())) throw new Problem('not_found', 'There is no such erasure, or it is not yours.')
-      return { body: { data: erasureView(run) }, resourceId: run.id }
-    }),
+    plan: planOwn(plan),
+    planForParticipant: planOfParticipant(deps, plan),
+    listErasures: list(deps),
+    readErasure: readOne(deps),
   }
 }

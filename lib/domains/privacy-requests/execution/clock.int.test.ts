@@ -26,7 +26,7 @@ it('requests are flagged as nearly due and overdue once each, and admins get an 
   kit.test.clock.advance(2.5 * day)
   await kit.tick()
   await kit.tick()
-  expect((await adminLetters()).map(({ subject }) => subject)).toEqual(['Privacy requests are nearly due'])
+  expect((await adminLetters()).map(({ subject }) => subject)).toEqual(['Privacy requests are due soon'])
   kit.test.clock.advance(day)
   await kit.tick()
   await kit.tick()

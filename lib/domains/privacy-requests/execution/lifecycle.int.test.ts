@@ -198,7 +198,7 @@ describe('the lifecycle of each kind of request', () => {
     const partly = await kit.adminRead(id)
     expect([partly.state, partly.closed_at, partly.due]).toEqual(['partly_completed', null, 'stopped'])
     expect(partly.timeline.at(-1).details).toMatchObject({ holds: hold.json.data.id, held: expect.any(Number) })
-    expect(kit.lettersTo(person.email).at(-1)?.subject).toContain('but for what the law keeps')
+    expect(kit.lettersTo(person.email).at(-1)?.subject).toContain('except for data under a legal hold')
     expect(JSON.stringify(kit.lettersTo(person.email))).not.toContain('Case 7')
     await test.fetch('POST', `/v1/holds/${hold.json.data.id}/release`, { token: officer.token })
     await kit.work()

@@ -78,84 +78,98 @@ function namedBy(about: About): ['account' | 'agent' | 'participant', string] {
   return 'agent' in about ? ['agent', about.agent] : ['participant', about.participant]
 }
 
-/**
- * Files a request. Kinds that are already open for the subject join the open request where {@link mayJoin} allows it;
- * the other kinds form one new request. The caller then verifies identity or sends the link.
- */
-export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing: Filing): Promise<FiledRequest> {
-  const { tx } = work
-  const { about } = filing
-  const [kindOfSubject, id] = namedBy(about)
-  const subjectKey = requestSubjectHash(deps.subjectKey(), kindOfSubject, id)
-  await lockSubject(tx, { subjectKey })
-  const open = await tx.privacyRequest.findMany({
+/** Returns the open requests of the subject, oldest first. */
+const openRequestsOf = (tx: Transaction, subjectKey: string): Promise<RequestRow[]> =>
+  tx.privacyRequest.findMany({
     where: { subjectKey, state: { notIn: [...closedStates] } },
     include: withParts,
     orderBy: [{ receivedAt: 'asc' }, { id: 'asc' }],
   })
+
+/** While an erasure of the subject runs, only a further erasure is accepted. */
+function refuseDuringErasure(open: readonly RequestRow[], { kinds }: Filing): void {
   if (
     open.some(({ runId, state }) => runId !== null && state !== 'partly_completed' && state !== 'failed') &&
-    filing.kinds.some((kind) => kind !== 'erasure')
+    kinds.some((kind) => kind !== 'erasure')
   )
     throw new Problem(
       'fenced',
       'An erasure of this subject is running, so it accepts no further requests. Nothing was changed.',
     )
-  const asked = requestKindsInOrder(filing.kinds)
-  const met: RequestRow[] = []
-  for (const { id: openId } of open.toSorted((one, other) => (one.id < other.id ? -1 : 1)))
-    if (open.some((row) => row.id === openId && asked.some((kind) => isOpenIn(row, kind)))) {
-      const row = await lockedRequest(tx, openId)
-      if (row && !isClosed(StateName.parse(row.state))) met.push(row)
-    }
-  met.sort((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime() || (one.id < other.id ? -1 : 1))
+}
+
+/** Locks the open requests that contain one of the kinds, in the order of their ids. Returns them oldest first. */
+async function lockWithKinds(
+  tx: Transaction,
+  open: readonly RequestRow[],
+  kinds: readonly RequestKind[],
+): Promise<RequestRow[]> {
+  const matching = open.filter((row) => kinds.some((kind) => isOpenIn(row, kind)))
+  const locked: RequestRow[] = []
+  for (const { id } of matching.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
+    const row = await lockedRequest(tx, id)
+    if (row && !isClosed(StateName.parse(row.state))) locked.push(row)
+  }
+  return locked.sort(
+    (one, other) => one.receivedAt.getTime() - other.receivedAt.getTime() || (one.id < other.id ? -1 : 1),
+  )
+}
+
+/** Returns the open request that the kind joins. */
+function requestToJoin(open: readonly RequestRow[], filing: Filing, kind: RequestKind): RequestRow | undefined {
   // A subject has one open erasure. An owner joins the erasure that the agent asked for, but not the reverse.
   const isTheErasure = (row: RequestRow) =>
-    filing.channel !== 'api' && row.state !== 'received' && isOpenIn(row, 'erasure')
-  const openFor = (kind: RequestKind) =>
-    met.find((row) => isOpenIn(row, kind) && (mayJoin(row, filing) || (kind === 'erasure' && isTheErasure(row))))
-  const joined = asked.flatMap((kind) => {
-    const row = openFor(kind)
-    return row ? [{ kind, request_id: row.id }] : []
-  })
-  const fresh = asked.filter((kind) => !openFor(kind))
-  const joinedRows: RequestRow[] = []
-  for (const row of asked.flatMap((kind) => openFor(kind) ?? []))
-    if (!joinedRows.some((one) => one.id === row.id)) joinedRows.push(await settleGrace(work, row, filing))
-  const last = joinedRows.at(-1)
-  if (fresh.length === 0 && last) {
-    const row = await addStatement(work, last, filing)
-    return { row, isNew: false, joined, unconfirmed: joinedRows.filter(({ state }) => state === 'received') }
-  }
+    kind === 'erasure' && filing.channel !== 'api' && row.state !== 'received' && isOpenIn(row, 'erasure')
+  return open.find((row) => isOpenIn(row, kind) && (mayJoin(row, filing) || isTheErasure(row)))
+}
 
-  await boundFilings(tx, { subjectKey, kinds: fresh, channel: filing.channel, isProven: filing.isProven }, work.now)
-  if (fresh.includes('erasure')) await refuseLastAdmin(deps, tx, about)
-  const requestId = newId('preq')
-  const receivedAt = await takeOver(work, met, filing, fresh, requestId)
-  const contact = await contactFor(deps, tx, about)
+/** Settles the grace period of each joined request. Returns the requests without duplicates. */
+async function joinRequests(work: RequestWork, rows: readonly RequestRow[], filing: Filing): Promise<RequestRow[]> {
+  const joined: RequestRow[] = []
+  for (const row of rows) if (!joined.some(({ id }) => id === row.id)) joined.push(await settleGrace(work, row, filing))
+  return joined
+}
+
+/** Stores a new request, and records it in its timeline. */
+async function createRequest(
+  { contactKey }: Pick<PrivacyDeps, 'contactKey'>,
+  work: RequestWork,
+  filing: Filing,
+  given: {
+    requestId: string
+    kinds: RequestKind[]
+    subjectKey: string
+    receivedAt: Date
+    contact: RequestContact | undefined
+  },
+): Promise<RequestRow> {
+  const { requestId, kinds, subjectKey, receivedAt, contact } = given
+  const { about } = filing
+  const [subjectType] = namedBy(about)
+  const isErasure = kinds.includes('erasure')
   const words = {
     ...(filing.statement !== undefined && { statements: [filing.statement] }),
     ...(filing.changes && { changes: filing.changes }),
   }
-  const row = await tx.privacyRequest.create({
+  const row = await work.tx.privacyRequest.create({
     data: {
       id: requestId,
-      kinds: fresh,
+      kinds,
       channel: filing.channel,
       accountId: 'account' in about ? about.account : null,
       agentId: 'agent' in about ? about.agent : null,
       participantId: 'participant' in about ? about.participant : null,
-      subjectKind: kindOfSubject === 'account' ? 'person' : kindOfSubject,
+      subjectKind: subjectType === 'account' ? 'person' : subjectType,
       subjectKey,
       filedBy: filing.filedBy,
-      grace: fresh.includes('erasure') ? GraceName.parse(filing.grace ?? '24h') : null,
-      redacts: fresh.includes('erasure') && (filing.redacts ?? false),
-      receiptId: fresh.includes('erasure') ? newId('rcpt') : null,
+      grace: isErasure ? GraceName.parse(filing.grace ?? '24h') : null,
+      redacts: isErasure && (filing.redacts ?? false),
+      receiptId: isErasure ? newId('rcpt') : null,
       receivedAt,
       legalDueAt: legalDueAt(receivedAt),
-      ...(contact && { contact: sealContact(deps.contactKey(), requestId, contact) }),
+      ...(contact && { contact: sealContact(contactKey(), requestId, contact) }),
       ...(Object.keys(words).length > 0 && { payload: words as Prisma.InputJsonObject }),
-      parts: { create: fresh.map((kind) => ({ kind: KindName.parse(kind) })) },
+      parts: { create: kinds.map((kind) => ({ kind: KindName.parse(kind) })) },
     },
     include: withParts,
   })
@@ -163,13 +177,51 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
     event: 'received',
     to: 'received',
     details: {
-      kinds: fresh.join(','),
+      kinds: kinds.join(','),
       channel: filing.channel,
       received_at: receivedAt.toISOString(),
       ...(row.redacts && { redact: true }),
     },
   })
-  return { row, isNew: true, joined, unconfirmed: joinedRows.filter(({ state }) => state === 'received') }
+  return row
+}
+
+/**
+ * Files a request. Kinds that are already open for the subject join the open request where {@link mayJoin} allows it;
+ * the other kinds form one new request. The caller then verifies identity or sends the link.
+ */
+export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing: Filing): Promise<FiledRequest> {
+  const { tx } = work
+  const { about, channel, isProven } = filing
+  const subjectKey = requestSubjectHash(deps.subjectKey(), ...namedBy(about))
+  await lockSubject(tx, { subjectKey })
+  const open = await openRequestsOf(tx, subjectKey)
+  refuseDuringErasure(open, filing)
+  const asked = requestKindsInOrder(filing.kinds)
+  const met = await lockWithKinds(tx, open, asked)
+  const joins = asked.flatMap((kind) => {
+    const row = requestToJoin(met, filing, kind)
+    return row ? [{ kind, row }] : []
+  })
+  const kinds = asked.filter((kind) => !joins.some((join) => join.kind === kind))
+  const joinedRows = await joinRequests(
+    work,
+    joins.map(({ row }) => row),
+    filing,
+  )
+  const joined = joins.map(({ kind, row }) => ({ kind, request_id: row.id }))
+  const unconfirmed = joinedRows.filter(({ state }) => state === 'received')
+  const last = joinedRows.at(-1)
+  if (kinds.length === 0 && last)
+    return { row: await addStatement(work, last, filing), isNew: false, joined, unconfirmed }
+
+  await boundFilings(tx, { subjectKey, kinds, channel, isProven }, work.now)
+  if (kinds.includes('erasure')) await refuseLastAdmin(deps, tx, about)
+  const requestId = newId('preq')
+  const receivedAt = await takeOver(work, met, filing, kinds, requestId)
+  const contact = await contactFor(deps, tx, about)
+  const row = await createRequest(deps, work, filing, { requestId, kinds, subjectKey, receivedAt, contact })
+  return { row, isNew: true, joined, unconfirmed }
 }
 
 /**

@@ -99,7 +99,7 @@ describe('a copy that failed', () => {
     const admin = await test.db.prisma.account.findUniqueOrThrow({ where: { id: kit.admin.accountId } })
     const { person, id } = await asked()
     await kit.work()
-    expect(kit.lettersTo(admin.email).at(-1)?.text).toContain('Failed, to be tried again: 1.')
+    expect(kit.lettersTo(admin.email).at(-1)?.text).toContain('Failed, retry needed: 1.')
     await kit.tick()
     expect((await access(person.cookie, id)).state).toBe('failed')
     test.clock.advance(hour)

@@ -20,7 +20,7 @@ describe('a stolen write token', () => {
     const { status, json } = await ask(agent.token, { kinds: ['erasure'], grace: 'now' })
     expect([status, json.data.state, json.data.grace]).toEqual([201, 'waiting', '24h'])
     expect(new Date(json.data.waiting_until).getTime() - kit.test.clock.now().getTime()).toBe(day)
-    expect(json.message).toContain('24 hours at least')
+    expect(json.message).toContain('at least 24 hours')
     await kit.tick()
     const text = kit.lettersTo(owner.email).find((email) => email.text.includes('A token of the agent asked for it'))
     expect(text?.text).toContain('/privacy/confirm#cancel.')

@@ -1,4 +1,3 @@
-import { useLink } from '#lib/domains/privacy-requests/contract.ts'
 import { cancelRequestIn } from '#lib/domains/privacy-requests/execution/cancellation.ts'
 import { confirmAddress } from '#lib/domains/privacy-requests/execution/execution.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
@@ -6,6 +5,7 @@ import { StateName } from '#lib/domains/privacy-requests/requests.ts'
 import { notifyParties, workOf } from '#lib/domains/privacy-requests/timeline.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
+import { useLink } from './link-contract.ts'
 import { takeRequestLink } from './links.ts'
 import { verifyRequestIn } from './verification.ts'
 

@@ -31,7 +31,7 @@ const refuseClosed = (row: RequestRow): void => {
 }
 /** Texts are rejected: a request whose subject is erased must not contain any. */
 const refuseWords = (row: RequestRow): void => {
-  if (isPseudonymous(row)) throw wrong(row, 'whom it was about is erased, and no words are kept in it')
+  if (isPseudonymous(row)) throw wrong(row, 'its subject is erased, so it cannot store any text')
 }
 
 /**
@@ -51,7 +51,7 @@ export async function refuse(
   const isWhole = isCancellable(StateName.parse(row.state))
   const open = row.parts.filter(({ state }) => state === 'pending' || state === 'running')
   const refusable = isWhole ? open : open.filter(({ kind }) => kind === 'rectification' || kind === 'objection')
-  if (refusable.length === 0) throw wrong(row, 'nothing in it waits for a decision')
+  if (refusable.length === 0) throw wrong(row, 'no part of it waits for a decision')
   for (const { kind, state } of refusable) {
     if (kind === 'objection' && state === 'running') await unrestrictSubject(deps, work, row, 'objection')
     row = await setPart(work, row, KindName.parse(kind), 'refused', { ground, waits_for: null })
@@ -65,9 +65,9 @@ export async function refuse(
 }
 
 const extensionFaults = {
-  extended_already: 'has been extended once, and the law knows no second time',
-  first_month_over: 'must be told within the first month, which is over',
-  beyond_law: 'goes beyond the two further months that the law allows (GDPR art. 12(3))',
+  extended_already: 'cannot be extended again: the law allows one extension',
+  first_month_over: 'is too late: the subject must be notified of an extension within the first month',
+  beyond_law: 'exceeds the two further months that the law allows (GDPR art. 12(3))',
 } as const
 
 /**
@@ -77,7 +77,7 @@ const extensionFaults = {
 export async function extend(work: RequestWork, row: RequestRow, days: number, reason: string): Promise<RequestRow> {
   refuseWords(row)
   const limit = extendedDeadline(clocksOf(row), days, work.now)
-  if (limit === 'settled') throw wrong(row, 'its clocks stand still')
+  if (limit === 'settled') throw wrong(row, 'its deadlines no longer apply')
   if (!(limit instanceof Date)) throw invalid(['days'], extensionFaults[limit])
   return change(work, row, {
     event: 'extended',
@@ -89,14 +89,14 @@ export async function extend(work: RequestWork, row: RequestRow, days: number, r
 
 export async function pause(work: RequestWork, row: RequestRow, reason: string): Promise<RequestRow> {
   refuseClosed(row)
-  if (row.pausedAt) throw wrong(row, 'its clocks stand still already')
-  if (!isCancellable(StateName.parse(row.state))) throw wrong(row, 'its work has begun, and nobody waits for anything')
+  if (row.pausedAt) throw wrong(row, 'it is already paused')
+  if (!isCancellable(StateName.parse(row.state))) throw wrong(row, 'processing has begun, so it cannot be paused')
   return change(work, row, { event: 'paused', data: { pausedAt: work.now }, note: reason })
 }
 
 /** Continues both clocks and moves their ends by the length of the pause. */
 export async function resume(deps: PrivacyDeps, work: RequestWork, row: RequestRow): Promise<RequestRow> {
-  if (!row.pausedAt) throw wrong(row, 'its clocks go on')
+  if (!row.pausedAt) throw wrong(row, 'it is not paused')
   const still = work.now.getTime() - row.pausedAt.getTime()
   const later = (at: Date) => new Date(at.getTime() + still)
   const next = await change(work, row, {
@@ -114,8 +114,8 @@ export async function expediteRequestIn(
   row: RequestRow,
   { reason, dropCopies }: { reason?: string; dropCopies: boolean },
 ): Promise<RequestRow> {
-  if (row.state !== 'waiting') throw wrong(row, 'no grace runs')
-  if (row.pausedAt) throw wrong(row, 'its clocks stand still')
+  if (row.state !== 'waiting') throw wrong(row, 'it has no running grace period')
+  if (row.pausedAt) throw wrong(row, 'it is paused')
   const next = await change(work, row, {
     event: 'expedited',
     data: { waitingUntil: work.now, dueAt: new Date(Math.min(row.legalDueAt.getTime(), work.now.getTime() + ourTerm)) },
@@ -146,7 +146,8 @@ export async function retry(
   refuseClosed(given)
   const hasFailed = given.parts.filter(({ state }) => state === 'failed').map(({ kind }) => kind)
   const isErasing = given.runId !== null && (await deps.erasures.retry(work.tx, given.runId, holder, work.now))
-  if (!isErasing && hasFailed.every((kind) => kind === 'erasure')) throw wrong(given, 'nothing in it is stuck')
+  if (!isErasing && hasFailed.every((kind) => kind === 'erasure'))
+    throw wrong(given, 'no part of it has failed or is stuck')
   let row = given
   if (row.state === 'failed') row = await change(work, row, { event: 'running', to: 'running' })
   row = await restartParts(deps, work, row)
@@ -163,7 +164,7 @@ export async function complete(
   words: string,
 ): Promise<RequestRow> {
   const part = requestPartOf(row, kind)
-  if (part?.state !== 'running') throw wrong(row, `no ${kind} in it waits for a decision`)
+  if (part?.state !== 'running') throw wrong(row, `it has no ${kind} that waits for a decision`)
   const next = await setPart(work, row, kind, 'done', { waits_for: null })
   return conclude(work, await change(work, next, { event: 'part_done', details: { kind }, note: words }))
 }
@@ -176,7 +177,7 @@ export async function assign(
   accountId: string | null,
 ): Promise<RequestRow> {
   if (isClosed(StateName.parse(row.state)) && isPseudonymous(row))
-    throw wrong(row, 'whom it was about is erased, and there is nothing left to mind')
+    throw wrong(row, 'its subject is erased, so it needs no assignee')
   if (accountId !== null && !(await people.adminContacts(work.tx)).some((admin) => admin.accountId === accountId))
     throw invalid(['account_id'], 'is not the id of an admin who can sign in')
   return change(work, row, {

@@ -1,0 +1,100 @@
+import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import { besideOf, requestsCountedTo, storyOf } from '#lib/domains/privacy-requests/reading.ts'
+import { type RequestRow, requestSubjectOf, StateName, withParts } from '#lib/domains/privacy-requests/requests.ts'
+import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
+import { adminView, eventView, runView, statementOf } from '#lib/domains/privacy-requests/views.ts'
+import type { Input } from '#lib/kernel/operation.ts'
+import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import { listAllRequests, listMinders, readAnyRequest } from './contract.ts'
+import { noSuchRequest } from './replies.ts'
+import { countQueue, listQueue, type QueueCondition } from './repository.ts'
+
+type Filters = Input<typeof listAllRequests>['query']
+/** Returns one page of the queue and one more row, and the number of matching requests. */
+async function matching({ db }: Pick<PrivacyDeps, 'db'>, query: Filters, after: TimeCursor | undefined, now: Date) {
+  const { state, kind, channel, assignee, q, hold, open, due, sort, limit } = query
+  const conditions = [
+    ...conditionsOf({ state, kind, channel, q, hold }),
+    ...(assignee === undefined ? [] : [assignee === 'none' ? ('unassigned' as const) : ('assignee' as const)]),
+    ...(open === undefined ? [] : [open ? ('open' as const) : ('closed' as const)]),
+    ...(due === undefined ? [] : [due]),
+  ]
+  const values = {
+    ...{ state: state ?? null, kind: kind ?? null, channel: channel ?? null, assignee: assignee ?? null },
+    ...{ q: q ?? null, hold: hold ?? null, now },
+  }
+  const [counted] = await countQueue(db, { ...values, most: requestsCountedTo }, conditions)
+  const found = await listQueue(
+    db,
+    { ...values, at: after?.at ?? null, id: after?.id ?? null, limit: limit + 1 },
+    { conditions, isByDue: sort === 'due' },
+  )
+  return { found, total: counted?.n ?? 0 }
+}
+/** The names of the given filters. */
+const conditionsOf = <N extends QueueCondition>(given: Readonly<Record<N, unknown>>): N[] =>
+  (Object.keys(given) as N[]).filter((name) => given[name] !== undefined)
+
+/** Returns the subject's stored address, with which an admin compares the sender of a mailed request. */
+async function emailOf(
+  { db, agents, people }: Pick<PrivacyDeps, 'db' | 'agents' | 'people'>,
+  { accountId, agentId }: RequestRow,
+): Promise<string | null> {
+  const owner = agentId === null ? accountId : await agents.ownerOf(db.prisma, agentId)
+  return owner ? ((await people.contactOf(db.prisma, owner))?.email ?? null) : null
+}
+
+/** Lists all requests, filtered and sorted as the admin asked for. */
+export const listRequestsOfAll = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents'>) =>
+  read(listAllRequests, async (ctx, { query }) => {
+    const { found, total } = await matching(deps, query, parseCursor(query.cursor), ctx.now)
+    const { shown: places, page } = pageOf(found, query.limit, total, (place) => place)
+    const rows = await deps.db.prisma.privacyRequest.findMany({
+      where: { id: { in: places.map(({ id }) => id) } },
+      include: withParts,
+    })
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    const shown = places.flatMap(({ id }) => byId.get(id) ?? [])
+    const beside = await besideOf(deps, deps.db.prisma, shown)
+    return {
+      body: { data: shown.map((row) => adminView(row, ctx.now, beside)), ...page },
+      resourceId: 'list',
+      details: { count: shown.length },
+    }
+  })
+
+/** Lists the admins to whom requests can be assigned. */
+export const listAssignees = ({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>) =>
+  read(listMinders, async () => {
+    const minders = await people.adminContacts(db.prisma)
+    return {
+      body: { data: minders.map(({ accountId, name }) => ({ account_id: accountId, name })) },
+      resourceId: 'list',
+      details: { count: minders.length },
+    }
+  })
+
+/** Reads one request with its timeline, its erasure, and the legal holds on its subject. */
+export const readRequestAsAdmin = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures' | 'holdsOn'>) =>
+  read(readAnyRequest, async (ctx, { params: { id } }) => {
+    const row = await deps.db.prisma.privacyRequest.findUnique({ where: { id }, include: withParts })
+    if (!row) throw noSuchRequest()
+    const { events, run } = await storyOf(deps, row)
+    const subject = await requestSubjectOf(deps.db.prisma, row, deps.agents)
+    const keeping = run?.steps.flatMap(({ held }) => held.map(({ hold }) => hold)) ?? []
+    const holds = isClosed(StateName.parse(row.state)) ? [] : await deps.holdsOn(deps.db.prisma, subject, ctx.now)
+    return {
+      body: {
+        data: {
+          ...adminView(row, ctx.now, await besideOf(deps, deps.db.prisma, [row])),
+          subject_email: await emailOf(deps, row),
+          statement: statementOf(row),
+          holds: [...new Set([...holds, ...keeping])],
+          timeline: events.map((event) => ({ ...eventView(event), internal: event.isInternal })),
+          erasure: run ? runView(run) : null,
+        },
+      },
+      resourceId: id,
+    }
+  })
