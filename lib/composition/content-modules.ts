@@ -1,4 +1,4 @@
-import { storeLocationNamed } from '#lib/config/locations.ts'
+import { storeLocationNamed } from '#lib/config/location-names.ts'
 import { organisationOfAccount } from '#lib/domains/accounts/repository.ts'
 import { lawfulBases, ownedAgents, selfHostedAmong } from '#lib/domains/agents/owned.ts'
 import { profileOf } from '#lib/domains/agents/rows.ts'
